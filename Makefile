@@ -1,0 +1,130 @@
+# The node's verbs. `make` alone lists them. `make run` and `make test` install what they need.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON := $(BIN)/python
+PYTEST := $(PYTHON) -m pytest
+# A stamp tells what was done last; it goes away with the environment that it speaks of.
+STAMPS := $(VENV)/stamps
+CLIENTS := tests/clients
+NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
+CARGO := $(shell command -v cargo)
+# Checks and tests must not touch the data of a node that runs in this directory.
+SCRATCH := NODE_DATA_DIR=build/test-data
+
+## Run
+
+.PHONY: run
+run: setup native  ## Start the node: http://127.0.0.1:9650, network 12345
+	@exec $(PYTHON) manage.py runnode
+
+.PHONY: setup
+setup: $(STAMPS)/runtime  ## Make the virtual environment and install the locked dependencies
+
+.PHONY: native
+ifeq ($(CARGO),)
+native: $(STAMPS)/runtime  ## Build the native EVM engine, where there is a Rust toolchain
+	@echo "No cargo here: the node will run on the reference engine, a thousand times slower." \
+	  "Install Rust and say \`make native\`."
+else
+native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust toolchain
+endif
+
+## Check
+
+.PHONY: test
+test: setup-test lint types test-unit test-conformance test-integration test-native e2e  ## Run all checks and tests
+
+.PHONY: lint
+lint: $(STAMPS)/dev  ## Style, imports, settings, migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(SCRATCH) $(PYTHON) -W error::DeprecationWarning:nodeproject manage.py check --fail-level WARNING
+	$(SCRATCH) $(PYTHON) manage.py makemigrations --check --dry-run
+ifneq ($(CARGO),)
+	cargo fmt --manifest-path native/Cargo.toml --check
+	PYO3_PYTHON=$(CURDIR)/$(PYTHON) cargo clippy --quiet --locked --release \
+	  --manifest-path native/Cargo.toml --all-targets -- -D warnings
+endif
+
+.PHONY: types
+types: $(STAMPS)/dev  ## Types, strictly
+	$(SCRATCH) $(BIN)/mypy .
+
+.PHONY: test-unit
+test-unit: $(STAMPS)/dev native  ## Rules alone: no database, no network
+	$(SCRATCH) $(PYTEST) tests/unit -n 2
+
+.PHONY: test-conformance
+test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implementations
+	$(SCRATCH) $(PYTEST) tests/conformance -n 2
+
+.PHONY: test-integration
+test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, then on PostgreSQL and Redis
+	$(SCRATCH) $(PYTEST) tests/integration
+	$(SCRATCH) $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration
+
+.PHONY: test-native
+test-native: $(STAMPS)/runtime  ## The native engine's own tests
+ifneq ($(CARGO),)
+	PYTHON=$(CURDIR)/$(PYTHON) scripts/test_native.sh
+endif
+
+.PHONY: e2e
+e2e: setup-test  ## Real clients against the running node
+	$(SCRATCH) $(PYTEST) tests/e2e
+
+.PHONY: bench
+bench: setup native  ## Measure the node beside others
+	$(PYTHON) -m benchmarks
+
+.PHONY: fmt
+fmt: $(STAMPS)/dev  ## Format the sources
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+ifneq ($(CARGO),)
+	cargo fmt --manifest-path native/Cargo.toml
+endif
+
+## Set up
+
+.PHONY: setup-test
+setup-test: $(STAMPS)/dev native system-packages $(STAMPS)/clients  ## Install what the tests need
+
+.PHONY: system-packages
+system-packages:
+	@scripts/system_packages.sh
+
+.PHONY: lock
+lock: $(STAMPS)/dev  ## Compile the lock files anew; they hold hashes and no address
+	scripts/lock.sh
+
+$(PYTHON):
+	scripts/make_venv.sh $(VENV)
+
+$(STAMPS)/runtime: requirements/runtime.lock | $(PYTHON)
+	$(PYTHON) -m pip install --require-hashes -r $<
+	@mkdir -p $(@D) && touch $@
+
+# The versions are runtime.lock's; what it has is in here too.
+$(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
+	$(PYTHON) -m pip install --require-hashes -r $<
+	@mkdir -p $(@D) && touch $(STAMPS)/runtime $@
+
+$(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
+	scripts/build_native.sh $(PYTHON) && touch $@
+
+$(STAMPS)/clients: $(CLIENTS)/package-lock.json $(CLIENTS)/package.json | $(STAMPS)/runtime
+	cd $(CLIENTS) && npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: help
+help:
+	@awk 'BEGIN {FS = ":.*## "} /^## / {printf "\n%s\n", substr($$0, 4)} \
+	  /^[a-z0-9-]+:.*## / && !seen[$$1]++ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,22 @@
+"""Read-only windows on the C-Chain's rows, one module for each subject; `dashboard` sums them up.
+
+How values look is in `formats` (text) and `display` (HTML), where pages are in `links`.
+"""
+
+from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin
+from cchain_app.admin.blocks import BlockAdmin
+from cchain_app.admin.contracts import Contract, ContractAdmin
+from cchain_app.admin.logs import LogAdmin
+from cchain_app.admin.mempool import PoolTransactionAdmin
+from cchain_app.admin.transactions import TransactionAdmin
+
+__all__ = [
+    "AccountAdmin",
+    "AccountChangeAdmin",
+    "BlockAdmin",
+    "Contract",
+    "ContractAdmin",
+    "LogAdmin",
+    "PoolTransactionAdmin",
+    "TransactionAdmin",
+]

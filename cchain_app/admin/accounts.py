@@ -1,0 +1,236 @@
+"""Accounts as they are at the head, and how blocks changed them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.admin import display, links
+from cchain_app.admin.places import rows_of_block, rows_of_block_hash
+from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot, Transaction
+from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.fields import HexBytes
+from chaindb.terms import Term, parse_term
+from primitives.hashing import EMPTY_HASH
+
+MOST_SLOTS = 50
+"""So many storage slots stand on an account's page."""
+
+_DELEGATION = bytes.fromhex("ef0100")
+"""How the code of an account begins that delegates to a contract (EIP-7702)."""
+
+
+@admin.register(Account)
+class AccountAdmin(ReadOnlyModelAdmin):
+    """All accounts by address."""
+
+    list_display = ("short_address", "kind", "short_balance", "nonce_text", "transactions")
+    ordering = ("address",)
+    search_fields = ("address",)
+    search_help_text = "Address"
+    fieldsets = (
+        (None, {"fields": ("full_address", "kind", "balance_text", "nonce_text")}),
+        ("History", {"fields": ("transactions", "emitted", "changes", "creation")}),
+        ("Contract", {"fields": ("full_code_hash", "delegate", "code", "storage")}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        return [] if term.address is None else [Q(pk=term.address)]
+
+    @override
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """Return an account; one with nothing for an address that the chain never touched."""
+        found = super().get_object(request, object_id, from_field)
+        address = parse_term(object_id).address
+        if found is None and address is not None:
+            return Account(address=address, nonce=0, balance=0, code_hash=HexBytes(EMPTY_HASH))
+        return found
+
+    @admin.display(description="Address")
+    def short_address(self, account: Account) -> SafeString:
+        """Return the address for the list."""
+        return display.short(account.address)
+
+    @admin.display(description="Address")
+    def full_address(self, account: Account) -> SafeString:
+        """Return the address in full."""
+        return display.full_account(account.address)
+
+    @admin.display(description="Kind")
+    def kind(self, account: Account) -> SafeString:
+        """Return whether it has code."""
+        if account.code_hash == EMPTY_HASH:
+            return display.badge("account")
+        return display.badge("contract", "note")
+
+    @admin.display(description="Balance")
+    def short_balance(self, account: Account) -> SafeString:
+        """Return the balance for the list."""
+        return display.amount(account.balance)
+
+    @admin.display(description="Balance")
+    def balance_text(self, account: Account) -> SafeString:
+        """Return the balance in full."""
+        return display.full_amount(account.balance)
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, account: Account) -> str:
+        """Return the nonce."""
+        return f"{account.nonce:,}"
+
+    @admin.display(description="Transactions")
+    def transactions(self, account: Account) -> SafeString:
+        """Return the way to its transactions."""
+        return display.link("Transactions ›", links.search_page("transaction", account.address))
+
+    @admin.display(description="Logs")
+    def emitted(self, account: Account) -> SafeString:
+        """Return the way to the logs that it emitted."""
+        return display.link("Logs it emitted ›", links.search_page("log", account.address))
+
+    @admin.display(description="Changes")
+    def changes(self, account: Account) -> SafeString:
+        """Return the way to its changes."""
+        return display.link(
+            "What blocks changed ›", links.search_page("accountchange", account.address)
+        )
+
+    @admin.display(description="Created by")
+    def creation(self, account: Account) -> SafeString:
+        """Return the transaction that created a contract; none for a contract made by another."""
+        return creation_link(account)
+
+    @admin.display(description="Code hash")
+    def full_code_hash(self, account: Account) -> SafeString:
+        """Return the code's hash."""
+        return display.NOTHING if _plain(account) else display.full(account.code_hash)
+
+    @admin.display(description="Delegates to")
+    def delegate(self, account: Account) -> SafeString:
+        """Return the contract that an account runs as its own (EIP-7702)."""
+        code = _code_of(account)
+        if not code.startswith(_DELEGATION):
+            return display.NOTHING
+        return display.full_account(HexBytes(code.removeprefix(_DELEGATION)))
+
+    @admin.display(description="Code")
+    def code(self, account: Account) -> SafeString:
+        """Return the code in a box."""
+        return display.box(_code_of(account))
+
+    @admin.display(description="Storage")
+    def storage(self, account: Account) -> SafeString:
+        """Return the first slots by their keys."""
+        if _plain(account):
+            return display.NOTHING
+        first, last = bytes(account.address), bytes(account.address) + b"\xff" * 32
+        slots = StorageSlot.objects.filter(pk__gte=first, pk__lte=last).order_by("pk")
+        found = list(slots[: MOST_SLOTS + 1])
+        if not found:
+            return display.NOTHING
+        rows = [
+            (display.short(slot.key[20:]), display.full(slot.value)) for slot in found[:MOST_SLOTS]
+        ]
+        more = f"The first {MOST_SLOTS} slots." if len(found) > MOST_SLOTS else ""
+        return display.line(display.table(("Slot", "Value"), rows), more)
+
+
+@admin.register(AccountChange)
+class AccountChangeAdmin(ReadOnlyModelAdmin):
+    """What accounts were before the blocks that changed them, the latest first."""
+
+    list_display = ("before", "short_address", "short_balance", "nonce_text", "kind")
+    ordering = ("-id",)
+    search_fields = ("address", "number")
+    search_help_text = "Address or block"
+    fieldsets = (
+        (None, {"fields": ("block", "full_address", "balance_text", "nonce_text", "kind")}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return rows_of_block(term.number)
+        if term.hash is not None:
+            return rows_of_block_hash(term.hash)
+        return [] if term.address is None else [Q(address=term.address)]
+
+    @override
+    def order_for(self, term: Term) -> str:
+        # The index of an account's changes goes by address and number, and so do keys by number.
+        return "-id" if term.address is None else "-number"
+
+    @admin.display(description="Before block")
+    def before(self, change: AccountChange) -> str:
+        """Return the block for the list."""
+        return f"{change.number:,}"
+
+    @admin.display(description="Before block")
+    def block(self, change: AccountChange) -> SafeString:
+        """Return the block."""
+        return display.block_link(change.number)
+
+    @admin.display(description="Address")
+    def short_address(self, change: AccountChange) -> SafeString:
+        """Return the account for the list."""
+        return display.short_account(change.address)
+
+    @admin.display(description="Address")
+    def full_address(self, change: AccountChange) -> SafeString:
+        """Return the account."""
+        return display.full_account(change.address)
+
+    @admin.display(description="Balance")
+    def short_balance(self, change: AccountChange) -> SafeString:
+        """Return the balance for the list."""
+        return display.amount(change.balance)
+
+    @admin.display(description="Balance")
+    def balance_text(self, change: AccountChange) -> SafeString:
+        """Return the balance in full."""
+        return display.full_amount(change.balance)
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, change: AccountChange) -> SafeString | str:
+        """Return the nonce."""
+        return display.NOTHING if change.nonce is None else f"{change.nonce:,}"
+
+    @admin.display(description="Kind")
+    def kind(self, change: AccountChange) -> SafeString:
+        """Return whether it had code, or did not exist."""
+        if change.code_hash is None:
+            return display.badge("did not exist", "wait")
+        if change.code_hash == EMPTY_HASH:
+            return display.badge("account")
+        return display.badge("contract", "note")
+
+
+def creation_link(account: Account) -> SafeString:
+    """Return the transaction that created a contract, as a link."""
+    if _plain(account):
+        return display.NOTHING
+    receipts = Receipt.objects.filter(contract_address=account.address, succeeded=True)
+    key = receipts.order_by("contract_address").values_list("pk", flat=True).first()
+    if key is None:
+        return display.NOTHING
+    tx_hash = Transaction.objects.filter(pk=key).values_list("hash", flat=True).first()
+    if tx_hash is None:
+        return display.NOTHING
+    return display.full_link(tx_hash, links.transaction_page(key))
+
+
+def _plain(account: Account) -> bool:
+    return bytes(account.code_hash) == EMPTY_HASH
+
+
+def _code_of(account: Account) -> bytes:
+    if _plain(account):
+        return b""
+    code = Code.objects.filter(pk=account.code_hash).values_list("code", flat=True).first()
+    return bytes(code or b"")

@@ -1,0 +1,173 @@
+"""Blocks in the admin, with a link to what is in them, and the jump from a search text to a page."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.admin import display, links
+from cchain_app.admin.jump import find_page
+from cchain_app.blocks.header import Header, decode_header
+from cchain_app.models import Block, Transaction, block_of
+from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.terms import Term
+
+
+@admin.register(Block)
+class BlockAdmin(ReadOnlyModelAdmin):
+    """Accepted blocks, the head first."""
+
+    list_display = (
+        "number", "short_hash", "time", "transactions", "logs", "gas", "fee", "short_miner",
+    )  # fmt: skip
+    list_defer = ("header",)
+    ordering = ("-number",)
+    search_fields = ("number", "hash")
+    search_help_text = "Number or hash of a block, or of a transaction in it"
+    unique_hash = "hash"
+    fieldsets = (
+        (None, {"fields": ("height", "full_hash", "parent", "time", "transactions", "logs")}),
+        ("Gas", {"fields": ("gas", "limit", "full_fee")}),
+        ("Header", {
+            "fields": (
+                "full_miner", "root_of_state", "root_of_transactions", "root_of_receipts",
+                "randao", "extra", "bytes",
+            ),
+        }),
+    )  # fmt: skip
+
+    @override
+    def get_urls(self) -> list[URLPattern]:
+        jump = path("jump/", self.admin_site.admin_view(self.jump_view), name="cchain_app_jump")
+        return [jump, *super().get_urls()]
+
+    def jump_view(self, request: HttpRequest) -> HttpResponseRedirect:
+        """Lead from the dashboard's search box to the page of what was asked for."""
+        text = request.GET.get("q", "").strip()
+        page = find_page(text)
+        if page is None:
+            messages.warning(request, f"No block, transaction or account: {text[:80]}")
+            page = reverse("admin:index")
+        return HttpResponseRedirect(page)
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return [Q(pk=term.number)]
+        if term.hash is None:
+            return []
+        key = Transaction.objects.filter(hash=term.hash).values_list("id", flat=True).first()
+        return [Q(hash=term.hash) if key is None else Q(pk=block_of(key))]
+
+    @admin.display(description="Hash")
+    def short_hash(self, block: Block) -> SafeString:
+        """Return the hash for the list."""
+        return display.short_link(block.hash, links.block_page(block.number))
+
+    @admin.display(description="Number")
+    def height(self, block: Block) -> SafeString:
+        """Return the number between links to the neighbours."""
+        older = block.number and display.link("‹ previous", links.block_page(block.number - 1))
+        newer = Block.objects.filter(pk=block.number + 1).exists()
+        return display.line(
+            f"{block.number:,}",
+            older or "",
+            display.link("next ›", links.block_page(block.number + 1)) if newer else "",
+        )
+
+    @admin.display(description="Hash")
+    def full_hash(self, block: Block) -> SafeString:
+        """Return the hash in full."""
+        return display.full(block.hash)
+
+    @admin.display(description="Parent")
+    def parent(self, block: Block) -> SafeString:
+        """Return the parent's hash; the genesis has a parent that is not there."""
+        if block.number == 0:
+            return display.full(block.parent_hash)
+        return display.full_link(block.parent_hash, links.block_page(block.number - 1))
+
+    @admin.display(description="Time")
+    def time(self, block: Block) -> SafeString:
+        """Return the timestamp."""
+        return display.moment(block.timestamp)
+
+    @admin.display(description="Transactions")
+    def transactions(self, block: Block) -> SafeString:
+        """Return how many transactions there are, as the way to them."""
+        page = links.search_page("transaction", block.number)
+        return display.counted_link(block.transaction_count, page)
+
+    @admin.display(description="Logs")
+    def logs(self, block: Block) -> SafeString:
+        """Return how many logs there are, as the way to them."""
+        return display.counted_link(block.log_count, links.search_page("log", block.number))
+
+    @admin.display(description="Gas used")
+    def gas(self, block: Block) -> SafeString:
+        """Return gas used and its share of the limit."""
+        return display.gas_share(block.gas_used, block.gas_limit)
+
+    @admin.display(description="Gas limit")
+    def limit(self, block: Block) -> str:
+        """Return the gas limit."""
+        return f"{block.gas_limit:,}"
+
+    @admin.display(description="Base fee")
+    def fee(self, block: Block) -> SafeString:
+        """Return the base fee for the list."""
+        return display.amount(block.base_fee)
+
+    @admin.display(description="Base fee")
+    def full_fee(self, block: Block) -> SafeString:
+        """Return the base fee in full."""
+        return display.full_amount(block.base_fee)
+
+    @admin.display(description="Miner")
+    def short_miner(self, block: Block) -> SafeString:
+        """Return who got the tips, for the list."""
+        return display.short_account(block.miner)
+
+    @admin.display(description="Miner")
+    def full_miner(self, block: Block) -> SafeString:
+        """Return who got the tips."""
+        return display.full_account(block.miner)
+
+    @admin.display(description="State root")
+    def root_of_state(self, block: Block) -> SafeString:
+        """Return the state root."""
+        return display.full(block.state_root)
+
+    @admin.display(description="Transactions root")
+    def root_of_transactions(self, block: Block) -> SafeString:
+        """Return the transactions root."""
+        return display.full(_header(block).transactions_root)
+
+    @admin.display(description="Receipts root")
+    def root_of_receipts(self, block: Block) -> SafeString:
+        """Return the receipts root."""
+        return display.full(_header(block).receipts_root)
+
+    @admin.display(description="prevRandao")
+    def randao(self, block: Block) -> SafeString:
+        """Return the mix hash."""
+        return display.full(_header(block).mix_hash)
+
+    @admin.display(description="Extra data")
+    def extra(self, block: Block) -> SafeString:
+        """Return the extra data."""
+        data = _header(block).extra_data
+        return display.full(data) if data else display.NOTHING
+
+    @admin.display(description="Size")
+    def bytes(self, block: Block) -> str:
+        """Return the size of the block as RLP."""
+        return f"{block.size:,} bytes"
+
+
+def _header(block: Any) -> Header:
+    return decode_header(bytes(block.header))

@@ -1,0 +1,110 @@
+"""What the admin's first page says of the C-Chain, in four cheap questions."""
+
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils.safestring import SafeString
+
+from cchain_app import runtime
+from cchain_app.admin import display, formats, links
+from cchain_app.models import Block, PoolTransaction, Transaction
+from cchain_app.selectors import pool
+from chaindb.fields import HexBytes
+
+BLOCKS = 10
+TRANSACTIONS = 8
+_NETWORKS = {1: "mainnet", 5: "testnet", 12345: "local"}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure: what it is, its value, and a line beneath."""
+
+    title: str
+    value: object
+    note: object = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The dashboard: figures, and tables of the latest blocks and transactions."""
+
+    cards: tuple[Card, ...]
+    blocks: SafeString
+    transactions: SafeString
+
+
+def overview() -> Overview | None:
+    """Return the state of the chain, or None when it has no genesis yet."""
+    recent = list(Block.objects.order_by("-number").defer("header")[:BLOCKS])
+    if not recent:
+        return None
+    return Overview(
+        cards=(*_head_cards(recent[0]), _pool_card(), *_node_cards()),
+        blocks=_block_table(recent),
+        transactions=_transaction_table(),
+    )
+
+
+def network_name(network_id: int) -> str:
+    """Return a network's name (design.md 9)."""
+    return _NETWORKS.get(network_id, f"network-{network_id}")
+
+
+def _head_cards(head: Block) -> tuple[Card, ...]:
+    page = links.block_page(head.number)
+    age = formats.format_age(int(time.time()) - head.timestamp)
+    return (
+        Card("Head", display.link(f"{head.number:,}", page), display.short_link(head.hash, page)),
+        Card("Chain time", f"{age} ago", display.moment(head.timestamp)),
+        Card("Gas used", display.gas_share(head.gas_used, head.gas_limit), "in the head"),
+        Card("Base fee", display.amount(head.base_fee), "of the head"),
+    )
+
+
+def _pool_card() -> Card:
+    pending, queued = pool.counts() if PoolTransaction.objects.exists() else (0, 0)
+    page = links.list_page("pooltransaction")
+    return Card("Mempool", display.link(f"{pending:,} pending", page), f"{queued:,} queued")
+
+
+def _node_cards() -> tuple[Card, ...]:
+    network = settings.NODE.network_id
+    return (
+        Card("Chain ID", runtime.config().chain_id, f"{network_name(network)}, network {network}"),
+        Card("Engine", runtime.engine().name, f"mining {settings.NODE.mining}"),
+    )
+
+
+def _block_table(blocks: list[Block]) -> SafeString:
+    rows = (
+        (
+            display.block_link(block.number),
+            display.short_link(block.hash, links.block_page(block.number)),
+            display.moment(block.timestamp),
+            display.counted_link(
+                block.transaction_count, links.search_page("transaction", block.number)
+            ),
+            display.gas_share(block.gas_used, block.gas_limit),
+            display.amount(block.base_fee),
+        )
+        for block in blocks
+    )
+    return display.table(("Block", "Hash", "Time", "Transactions", "Gas used", "Base fee"), rows)
+
+
+def _transaction_table() -> SafeString:
+    latest = Transaction.objects.select_related("receipt").defer("raw").order_by("-id")
+    rows = (
+        (
+            display.short_link(HexBytes(row.hash), links.transaction_page(row.pk)),
+            display.status(succeeded=row.receipt.succeeded),
+            display.block_link(row.block_id),
+            display.short_account(row.sender),
+            display.short_account(row.to or row.receipt.contract_address),
+            display.amount(row.value),
+        )
+        for row in latest[:TRANSACTIONS]
+    )
+    return display.table(("Transaction", "Status", "Block", "From", "To", "Value"), rows)

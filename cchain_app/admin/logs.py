@@ -1,0 +1,172 @@
+"""Logs in the admin, with the names of well-known events."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.admin import display, links
+from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
+from cchain_app.admin.signatures import address_in, event_of
+from cchain_app.models import Log, Transaction
+from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.fields import HexBytes
+from chaindb.terms import Term
+
+MOST_EVENTS = 16
+"""Contracts with more kinds of events than this are searched as a whole, which sorts their logs."""
+
+LOG_HEADINGS = ("Log", "Event", "Address", "Topics")
+
+
+def log_row(log: Log) -> tuple[SafeString, ...]:
+    """Return a log as the row of a small table under `LOG_HEADINGS`."""
+    topics = (display.short(topic) for topic in _topics(log)[1:])
+    return (
+        display.link(f"{log.index:,}", links.log_page(log.pk)),
+        _event(log),
+        display.short_account(log.address),
+        display.line(*topics),
+    )
+
+
+@admin.register(Log)
+class LogAdmin(ReadOnlyModelAdmin):
+    """Logs, the latest first."""
+
+    list_display = ("place", "block_number", "event", "short_address", "indexed", "short_data")
+    ordering = ("-id",)
+    search_fields = ("address", "topic0")
+    search_help_text = "Address, first topic, transaction or block"
+    fieldsets = (
+        (None, {"fields": ("full_event", "full_address", "at", "transaction_link")}),
+        ("Content", {"fields": ("topics", "content")}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return rows_of_block(term.number)
+        if term.address is not None:
+            return _lanes_of(term.address)
+        return [] if term.hash is None else _lanes_of_hash(term.hash)
+
+    @admin.display(description="Log")
+    def place(self, log: Log) -> str:
+        """Return the place in the block."""
+        return f"{log.index:,}"
+
+    @admin.display(description="Block")
+    def block_number(self, log: Log) -> SafeString:
+        """Return the block."""
+        return display.block_link(log.block_id)
+
+    @admin.display(description="Event")
+    def event(self, log: Log) -> SafeString:
+        """Return the event's name."""
+        return _event(log)
+
+    @admin.display(description="Address")
+    def short_address(self, log: Log) -> SafeString:
+        """Return the contract for the list."""
+        return display.short_account(log.address)
+
+    @admin.display(description="Indexed")
+    def indexed(self, log: Log) -> SafeString:
+        """Return the topics behind the first."""
+        topics = [display.short(topic) for topic in _topics(log)[1:]]
+        return display.line(*topics) if topics else display.NOTHING
+
+    @admin.display(description="Data")
+    def short_data(self, log: Log) -> SafeString:
+        """Return the data for the list."""
+        return display.short(log.data) if log.data else display.NOTHING
+
+    @admin.display(description="Event")
+    def full_event(self, log: Log) -> SafeString:
+        """Return the event's signature."""
+        known = event_of(log.topic0)
+        return display.badge("unknown") if known is None else display.badge(known.text, "note")
+
+    @admin.display(description="Address")
+    def full_address(self, log: Log) -> SafeString:
+        """Return the contract."""
+        return display.full_account(log.address)
+
+    @admin.display(description="Block")
+    def at(self, log: Log) -> SafeString:
+        """Return the block and the place in it."""
+        return display.line(display.block_link(log.block_id), f"log {log.index:,} of the block")
+
+    @admin.display(description="Transaction")
+    def transaction_link(self, log: Log) -> SafeString:
+        """Return the transaction."""
+        found = Transaction.objects.filter(pk=log.transaction_id).values_list("hash", flat=True)
+        tx_hash = found.first()
+        if tx_hash is None:
+            return display.NOTHING
+        return display.full_link(tx_hash, links.transaction_page(log.transaction_id))
+
+    @admin.display(description="Topics")
+    def topics(self, log: Log) -> SafeString:
+        """Return all topics; of known events also the addresses in them."""
+        known = event_of(log.topic0)
+        types = ("", *known.parameters) if known else ()
+        rows = [
+            (str(number), types[number] if 0 < number < len(types) else "", display.full(topic))
+            for number, topic in enumerate(_topics(log))
+        ]
+        decoded = [
+            (str(number), type_, display.full_account(address))
+            for (number, type_), topic in zip(enumerate(types), _topics(log), strict=False)
+            if type_ == "address" and (address := address_in(topic)) is not None
+        ]
+        if not rows:
+            return display.NOTHING
+        table = display.table(("#", "Type", "Topic"), rows)
+        if not decoded:
+            return table
+        return display.line(table, display.table(("#", "Type", "Address"), decoded))
+
+    @admin.display(description="Data")
+    def content(self, log: Log) -> SafeString:
+        """Return the data in a box."""
+        return display.box(log.data)
+
+
+def _event(log: Log) -> SafeString:
+    known = event_of(log.topic0)
+    if known is not None:
+        return display.badge(known.name, "note")
+    return display.badge("anonymous") if log.topic0 is None else display.short(log.topic0)
+
+
+def _topics(log: Log) -> list[HexBytes]:
+    topics = (log.topic0, log.topic1, log.topic2, log.topic3)
+    return [topic for topic in topics if topic is not None]
+
+
+def _lanes_of_hash(wanted: bytes) -> list[Q]:
+    """Return the lanes of a transaction's, a block's or an event's logs."""
+    key = Transaction.objects.filter(hash=wanted).values_list("pk", flat=True).first()
+    if key is not None:
+        return logs_of_transaction(key)
+    return rows_of_block_hash(wanted) or [Q(topic0=wanted)]
+
+
+def _lanes_of(address: bytes) -> list[Q]:
+    """Return one lane for each kind of event of a contract.
+
+    The index goes by address, first topic and key: only within one event are keys in order. The
+    kinds are found by stepping from one to the next in that index.
+    """
+    logs = Log.objects.filter(address=address)
+    lanes = [Q(address=address, topic0=None)]
+    kinds = logs.filter(topic0__isnull=False).order_by("topic0").values_list("topic0", flat=True)
+    kind = kinds.first()
+    while kind is not None:
+        if len(lanes) > MOST_EVENTS:
+            return [Q(address=address)]
+        lanes.append(Q(address=address, topic0=kind))
+        kind = kinds.filter(topic0__gt=kind).first()
+    return lanes

@@ -1,0 +1,133 @@
+"""The mempool in the admin: transactions that wait for a block."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.admin import calls, display, formats
+from cchain_app.models import PoolTransaction
+from cchain_app.txs.codec import decode_unsigned
+from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.fields import HexBytes
+from chaindb.terms import Term
+
+
+@admin.register(PoolTransaction)
+class PoolTransactionAdmin(ReadOnlyModelAdmin):
+    """Waiting transactions, the latest arrival first."""
+
+    list_display = (
+        "short_hash", "received", "short_sender", "nonce_text", "short_value", "gas_text",
+        "max_fee", "max_tip",
+    )  # fmt: skip
+    list_defer = ("raw",)
+    ordering = ("-id",)
+    search_fields = ("hash", "sender")
+    search_help_text = "Hash or sender"
+    unique_hash = "hash"
+    fieldsets = (
+        (None, {"fields": ("full_hash", "received", "full_sender", "to", "full_value")}),
+        ("Gas", {"fields": ("gas_text", "max_fee", "max_tip", "cost")}),
+        ("Envelope", {"fields": ("kind", "nonce_text", "call", "data", "extras", "envelope")}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.hash is not None:
+            return [Q(hash=term.hash)]
+        return [] if term.address is None else [Q(sender=term.address)]
+
+    @admin.display(description="Hash")
+    def short_hash(self, waiting: PoolTransaction) -> SafeString:
+        """Return the hash for the list."""
+        return display.short(waiting.hash)
+
+    @admin.display(description="Hash")
+    def full_hash(self, waiting: PoolTransaction) -> SafeString:
+        """Return the hash in full."""
+        return display.full(waiting.hash)
+
+    @admin.display(description="Received")
+    def received(self, waiting: PoolTransaction) -> SafeString:
+        """Return when it came."""
+        return display.moment(waiting.received_at)
+
+    @admin.display(description="From")
+    def short_sender(self, waiting: PoolTransaction) -> SafeString:
+        """Return the sender for the list."""
+        return display.short_account(waiting.sender)
+
+    @admin.display(description="From")
+    def full_sender(self, waiting: PoolTransaction) -> SafeString:
+        """Return the sender."""
+        return display.full_account(waiting.sender)
+
+    @admin.display(description="To")
+    def to(self, waiting: PoolTransaction) -> SafeString:
+        """Return the recipient, which only the envelope names."""
+        recipient = decode_unsigned(bytes(waiting.raw)).to
+        if recipient is None:
+            return display.badge("new contract", "note")
+        return display.full_account(HexBytes(recipient))
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, waiting: PoolTransaction) -> str:
+        """Return the nonce."""
+        return f"{waiting.nonce:,}"
+
+    @admin.display(description="Value")
+    def short_value(self, waiting: PoolTransaction) -> SafeString:
+        """Return the value for the list."""
+        return display.amount(waiting.value)
+
+    @admin.display(description="Value")
+    def full_value(self, waiting: PoolTransaction) -> SafeString:
+        """Return the value in full."""
+        return display.full_amount(waiting.value)
+
+    @admin.display(description="Gas limit")
+    def gas_text(self, waiting: PoolTransaction) -> str:
+        """Return the gas limit."""
+        return f"{waiting.gas:,}"
+
+    @admin.display(description="Max fee")
+    def max_fee(self, waiting: PoolTransaction) -> SafeString:
+        """Return the fee cap."""
+        return display.amount(waiting.max_fee_per_gas)
+
+    @admin.display(description="Max priority fee")
+    def max_tip(self, waiting: PoolTransaction) -> SafeString:
+        """Return the tip cap."""
+        return display.amount(waiting.max_priority_fee_per_gas)
+
+    @admin.display(description="Most it can cost")
+    def cost(self, waiting: PoolTransaction) -> SafeString:
+        """Return the most that it can take from its sender."""
+        return display.full_amount(waiting.gas * waiting.max_fee_per_gas + waiting.value)
+
+    @admin.display(description="Type")
+    def kind(self, waiting: PoolTransaction) -> str:
+        """Return the transaction type."""
+        return formats.format_type(decode_unsigned(bytes(waiting.raw)).type)
+
+    @admin.display(description="Function")
+    def call(self, waiting: PoolTransaction) -> SafeString:
+        """Return the function that the input calls."""
+        creates = decode_unsigned(bytes(waiting.raw)).to is None
+        return calls.show_function(waiting.raw, creates=creates)
+
+    @admin.display(description="Input")
+    def data(self, waiting: PoolTransaction) -> SafeString:
+        """Return the input."""
+        return calls.show_input(waiting.raw)
+
+    @admin.display(description="Lists")
+    def extras(self, waiting: PoolTransaction) -> SafeString:
+        """Return the access list and the authorizations."""
+        return calls.show_lists(waiting.raw)
+
+    @admin.display(description="Signed envelope")
+    def envelope(self, waiting: PoolTransaction) -> SafeString:
+        """Return the bytes as they came."""
+        return display.box(waiting.raw)

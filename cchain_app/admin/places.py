@@ -1,0 +1,30 @@
+"""Which rows belong to a block or transaction: ranges of keys, since those foreign keys have no index."""
+
+from django.db.models import Q
+
+from cchain_app.models import Block, Receipt, block_of, row_id
+
+_BLOCKS = 1 << 39
+"""More blocks than keys can hold (`models.rowid`)."""
+
+
+def rows_of_block(number: int) -> list[Q]:
+    """Return the condition for rows of a block, none for a number that no block can have."""
+    if number >= _BLOCKS:
+        return []
+    return [Q(pk__gte=row_id(number), pk__lt=row_id(number + 1))]
+
+
+def rows_of_block_hash(block_hash: bytes) -> list[Q]:
+    """Return the condition for rows of the block with a hash, none when there is no such block."""
+    number = Block.objects.filter(hash=block_hash).values_list("number", flat=True).first()
+    return [] if number is None else rows_of_block(number)
+
+
+def logs_of_transaction(key: int) -> list[Q]:
+    """Return the condition for the logs of a transaction, none when it has none."""
+    counts = Receipt.objects.filter(pk=key).values_list("first_log_index", "log_count").first()
+    if counts is None or counts[1] == 0:
+        return []
+    first = row_id(block_of(key), counts[0])
+    return [Q(pk__gte=first, pk__lt=first + counts[1])]

@@ -1,0 +1,68 @@
+"""Events and functions that the admin knows by name: those of the common token standards."""
+
+from typing import NamedTuple
+
+from chaindb.fields import HexBytes
+from primitives.hashing import keccak256
+
+
+class Signature(NamedTuple):
+    """A name and its parameters' types, as Solidity writes them."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The canonical text, whose hash is topic 0 of an event or begins with the selector."""
+        return f"{self.name}({','.join(self.parameters)})"
+
+
+def _read(text: str) -> Signature:
+    name, _, parameters = text.removesuffix(")").partition("(")
+    return Signature(name, tuple(part for part in parameters.split(",") if part))
+
+
+_EVENTS = (
+    "Transfer(address,address,uint256)",
+    "Approval(address,address,uint256)",
+    "ApprovalForAll(address,address,bool)",
+    "TransferSingle(address,address,address,uint256,uint256)",
+    "TransferBatch(address,address,address,uint256[],uint256[])",
+    "Deposit(address,uint256)",
+    "Withdrawal(address,uint256)",
+    "OwnershipTransferred(address,address)",
+)
+
+_FUNCTIONS = (
+    "transfer(address,uint256)",
+    "transferFrom(address,address,uint256)",
+    "approve(address,uint256)",
+    "setApprovalForAll(address,bool)",
+    "safeTransferFrom(address,address,uint256)",
+    "mint(address,uint256)",
+    "burn(uint256)",
+    "deposit()",
+    "withdraw(uint256)",
+)
+
+EVENTS = {keccak256(text.encode()): _read(text) for text in _EVENTS}
+"""Events by topic 0."""
+
+FUNCTIONS = {keccak256(text.encode())[:4]: _read(text) for text in _FUNCTIONS}
+"""Functions by selector."""
+
+
+def event_of(topic0: bytes | None) -> Signature | None:
+    """Return the event that a first topic names, None when it is not known."""
+    return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload, no-any-return]  # a hash is bytes
+
+
+def function_of(data: bytes) -> Signature | None:
+    """Return the function that input data calls, None when it is not known."""
+    return FUNCTIONS.get(data[:4])
+
+
+def address_in(word: bytes) -> HexBytes | None:
+    """Return the address that a topic of the type address holds, None when it holds more."""
+    return None if any(word[:12]) else HexBytes(word[12:])

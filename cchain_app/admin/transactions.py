@@ -1,0 +1,194 @@
+"""Transactions of accepted blocks in the admin, with their receipts."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.admin import calls, display, formats, links
+from cchain_app.admin.logs import LOG_HEADINGS, log_row
+from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
+from cchain_app.models import Log, Receipt, Transaction
+from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.terms import Term
+
+MOST_LOGS = 20
+"""So many logs stand on a transaction's page; a link leads to all."""
+
+
+@admin.register(Transaction)
+class TransactionAdmin(ReadOnlyModelAdmin):
+    """Mined transactions, the latest first."""
+
+    list_display = (
+        "short_hash", "status", "block_number", "time", "short_sender", "short_to", "short_value",
+        "fee",
+    )  # fmt: skip
+    list_select_related = ("block", "receipt")
+    list_defer = ("raw", "block__header")
+    ordering = ("-id",)
+    search_fields = ("hash", "sender", "to")
+    search_help_text = "Hash, address (sender, recipient, created contract) or block"
+    unique_hash = "hash"
+    fieldsets = (
+        (None, {"fields": (
+            "full_hash", "status", "place", "time", "full_sender", "full_to", "full_value", "fee",
+        )}),
+        ("Gas", {"fields": ("gas_used", "price", "max_fee", "max_tip", "cumulative")}),
+        ("Envelope", {"fields": ("kind", "nonce_text", "call", "data", "extras", "envelope")}),
+        ("Logs", {"fields": ("logs",)}),
+    )  # fmt: skip
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return rows_of_block(term.number)
+        if term.hash is not None:
+            return [Q(hash=term.hash), *rows_of_block_hash(term.hash)]
+        if term.address is None:
+            return []
+        created = Receipt.objects.filter(contract_address=term.address).order_by("contract_address")
+        keys = list(created.values_list("pk", flat=True)[: self.list_per_page])
+        creations = [Q(pk__in=keys)] if keys else []
+        return [Q(sender=term.address), Q(to=term.address), *creations]
+
+    @admin.display(description="Hash")
+    def short_hash(self, transaction: Transaction) -> SafeString:
+        """Return the hash for the list."""
+        return display.short(transaction.hash)
+
+    @admin.display(description="Hash")
+    def full_hash(self, transaction: Transaction) -> SafeString:
+        """Return the hash in full."""
+        return display.full(transaction.hash)
+
+    @admin.display(description="Status")
+    def status(self, transaction: Transaction) -> SafeString:
+        """Return what became of it."""
+        return display.status(succeeded=transaction.receipt.succeeded)
+
+    @admin.display(description="Block")
+    def block_number(self, transaction: Transaction) -> SafeString:
+        """Return the block for the list."""
+        return display.block_link(transaction.block_id)
+
+    @admin.display(description="Block")
+    def place(self, transaction: Transaction) -> SafeString:
+        """Return the block and the place in it."""
+        return display.line(
+            display.block_link(transaction.block_id), f"place {transaction.index:,} in the block"
+        )
+
+    @admin.display(description="Time")
+    def time(self, transaction: Transaction) -> SafeString:
+        """Return the block's timestamp."""
+        return display.moment(transaction.block.timestamp)
+
+    @admin.display(description="From")
+    def short_sender(self, transaction: Transaction) -> SafeString:
+        """Return the sender for the list."""
+        return display.short_account(transaction.sender)
+
+    @admin.display(description="From")
+    def full_sender(self, transaction: Transaction) -> SafeString:
+        """Return the sender."""
+        return display.full_account(transaction.sender)
+
+    @admin.display(description="To")
+    def short_to(self, transaction: Transaction) -> SafeString:
+        """Return the recipient for the list, of a creation the contract."""
+        if transaction.to is not None:
+            return display.short_account(transaction.to)
+        created = display.short_account(transaction.receipt.contract_address)
+        return display.line(display.badge("new", "note"), created)
+
+    @admin.display(description="To")
+    def full_to(self, transaction: Transaction) -> SafeString:
+        """Return the recipient, of a creation the contract."""
+        if transaction.to is not None:
+            return display.full_account(transaction.to)
+        created = display.full_account(transaction.receipt.contract_address)
+        return display.line(display.badge("new contract", "note"), created)
+
+    @admin.display(description="Value")
+    def short_value(self, transaction: Transaction) -> SafeString:
+        """Return the value for the list."""
+        return display.amount(transaction.value)
+
+    @admin.display(description="Value")
+    def full_value(self, transaction: Transaction) -> SafeString:
+        """Return the value in full."""
+        return display.full_amount(transaction.value)
+
+    @admin.display(description="Fee")
+    def fee(self, transaction: Transaction) -> SafeString:
+        """Return what the gas cost."""
+        receipt = transaction.receipt
+        return display.amount(receipt.gas_used * receipt.effective_gas_price)
+
+    @admin.display(description="Gas used")
+    def gas_used(self, transaction: Transaction) -> SafeString:
+        """Return gas used and its share of the gas limit."""
+        return display.gas_share(transaction.receipt.gas_used, transaction.gas)
+
+    @admin.display(description="Gas price")
+    def price(self, transaction: Transaction) -> SafeString:
+        """Return what a gas cost."""
+        return display.full_amount(transaction.receipt.effective_gas_price)
+
+    @admin.display(description="Max fee")
+    def max_fee(self, transaction: Transaction) -> SafeString:
+        """Return the fee cap."""
+        return display.full_amount(transaction.max_fee_per_gas)
+
+    @admin.display(description="Max priority fee")
+    def max_tip(self, transaction: Transaction) -> SafeString:
+        """Return the tip cap."""
+        return display.full_amount(transaction.max_priority_fee_per_gas)
+
+    @admin.display(description="Cumulative gas")
+    def cumulative(self, transaction: Transaction) -> str:
+        """Return the gas that the block had used when this one was done."""
+        return f"{transaction.receipt.cumulative_gas_used:,}"
+
+    @admin.display(description="Type")
+    def kind(self, transaction: Transaction) -> str:
+        """Return the transaction type."""
+        return formats.format_type(transaction.type)
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, transaction: Transaction) -> str:
+        """Return the nonce."""
+        return f"{transaction.nonce:,}"
+
+    @admin.display(description="Function")
+    def call(self, transaction: Transaction) -> SafeString:
+        """Return the function that the input calls."""
+        return calls.show_function(transaction.raw, creates=transaction.to is None)
+
+    @admin.display(description="Input")
+    def data(self, transaction: Transaction) -> SafeString:
+        """Return the input."""
+        return calls.show_input(transaction.raw)
+
+    @admin.display(description="Lists")
+    def extras(self, transaction: Transaction) -> SafeString:
+        """Return the access list and the authorizations."""
+        return calls.show_lists(transaction.raw)
+
+    @admin.display(description="Signed envelope")
+    def envelope(self, transaction: Transaction) -> SafeString:
+        """Return the bytes as they travelled."""
+        return display.box(transaction.raw)
+
+    @admin.display(description="Logs")
+    def logs(self, transaction: Transaction) -> SafeString:
+        """Return the first logs, and a link when there are more."""
+        count = transaction.receipt.log_count
+        if not count:
+            return display.NOTHING
+        where = logs_of_transaction(transaction.pk)[0]
+        rows = Log.objects.filter(where).order_by("id")[:MOST_LOGS]
+        table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
+        page = links.search_page("log", transaction.hash)
+        return display.line(table, display.link(f"All {count:,} in a list", page))

@@ -1,0 +1,274 @@
+"""The RPC door of the C-Chain, and its table of contents: every method, by group.
+
+What a method takes is read by `params…`, what it answers is written by `wire` and `rendered`, and
+what can go wrong has its code in `errors`. `hot` methods may be tried on the event loop, where
+they answer from memory or not at all. Methods that are not here do not exist (-32601): there are
+no keys in this node, so nothing signs, and nobody administers it over RPC.
+"""
+
+from typing import Final
+
+from cchain_app.api import (
+    chain_config,
+    eth_blocks,
+    eth_fees,
+    eth_filters,
+    eth_logs,
+    eth_state,
+    eth_transactions,
+    execution,
+    execution_gas,
+    node,
+    params,
+    params_call,
+    params_logs,
+    raw_blocks,
+    subscriptions,
+    txpool,
+)
+from cchain_app.api.errors import to_error_object
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+
+__all__ = ["REGISTRY"]
+
+_LATEST: Final = params.Tag.LATEST
+
+_ADDRESS = Param("address", params.address)
+_BLOCK = Param("block", params.block_param, _LATEST)
+_NUMBER = Param("block", params.block_number)
+_HASH = Param("hash", params.hash32)
+_INDEX = Param("index", params.uint64)
+_FULL = Param("full", params.boolean)
+_FILTER = Param("filter", params_logs.log_criteria)
+_FILTER_ID = Param("filter", params.filter_id)
+_CALL = Param("transaction", params_call.call)
+_ACCOUNTS = Param("stateOverrides", params_call.state_overrides, None)
+_SURROUNDINGS = Param("blockOverrides", params_call.block_overrides, None)
+_RAW = Param("data", params.data)
+
+REGISTRY: Final = MethodRegistry(to_error_object)
+
+
+def _node(methods: MethodRegistry) -> None:
+    methods.add("web3_clientVersion", node.client_version, hot=True)
+    methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True)
+    methods.add("net_version", node.network_version, hot=True)
+    methods.add("net_listening", node.listening, hot=True)
+    methods.add("net_peerCount", node.peer_count, hot=True)
+    methods.add("eth_chainId", node.chain_id, hot=True)
+    methods.add("eth_chainConfig", chain_config.chain_config, hot=True)
+    methods.add("eth_getChainConfig", chain_config.chain_config, hot=True)
+    methods.add("eth_syncing", node.syncing, hot=True)
+    methods.add("eth_accounts", node.accounts, hot=True)
+    methods.add("eth_coinbase", node.coinbase, hot=True)
+    methods.add("eth_mining", node.mining, hot=True)
+    methods.add("eth_hashrate", node.hashrate, hot=True)
+    methods.add("eth_protocolVersion", node.protocol_version, hot=True)
+
+
+def _blocks(methods: MethodRegistry) -> None:
+    by_number = [_NUMBER]
+    by_hash = [_HASH]
+    methods.add("eth_blockNumber", eth_blocks.block_number, hot=True)
+    methods.add(
+        "eth_getBlockByNumber", eth_blocks.get_block_by_number, params=[_NUMBER, _FULL], hot=True
+    )
+    methods.add("eth_getBlockByHash", eth_blocks.get_block_by_hash, params=[_HASH, _FULL], hot=True)
+    methods.add(
+        "eth_getHeaderByNumber", eth_blocks.get_header_by_number, params=by_number, hot=True
+    )
+    methods.add("eth_getHeaderByHash", eth_blocks.get_header_by_hash, params=by_hash, hot=True)
+    methods.add(
+        "eth_getBlockReceipts",
+        eth_blocks.get_block_receipts,
+        params=[Param("block", params.block_param)],
+        hot=True,
+    )
+    methods.add(
+        "eth_getBlockTransactionCountByNumber",
+        eth_blocks.get_block_transaction_count_by_number,
+        params=by_number,
+        hot=True,
+    )
+    methods.add(
+        "eth_getBlockTransactionCountByHash",
+        eth_blocks.get_block_transaction_count_by_hash,
+        params=by_hash,
+        hot=True,
+    )
+    methods.add(
+        "eth_getUncleCountByBlockNumber",
+        eth_blocks.get_uncle_count_by_number,
+        params=by_number,
+        hot=True,
+    )
+    methods.add(
+        "eth_getUncleCountByBlockHash",
+        eth_blocks.get_uncle_count_by_hash,
+        params=by_hash,
+        hot=True,
+    )
+    methods.add(
+        "eth_getUncleByBlockNumberAndIndex",
+        eth_blocks.get_uncle,
+        params=[_NUMBER, _INDEX],
+        hot=True,
+    )
+    methods.add(
+        "eth_getUncleByBlockHashAndIndex", eth_blocks.get_uncle, params=[_HASH, _INDEX], hot=True
+    )
+
+
+def _transactions(methods: MethodRegistry) -> None:
+    methods.add(
+        "eth_getTransactionByHash",
+        eth_transactions.get_transaction_by_hash,
+        params=[_HASH],
+        hot=True,
+    )
+    methods.add(
+        "eth_getTransactionReceipt",
+        eth_transactions.get_transaction_receipt,
+        params=[_HASH],
+        hot=True,
+    )
+    methods.add(
+        "eth_getTransactionByBlockNumberAndIndex",
+        eth_transactions.get_transaction_by_number_and_index,
+        params=[_NUMBER, _INDEX],
+        hot=True,
+    )
+    methods.add(
+        "eth_getTransactionByBlockHashAndIndex",
+        eth_transactions.get_transaction_by_hash_and_index,
+        params=[_HASH, _INDEX],
+        hot=True,
+    )
+    methods.add(
+        "eth_getRawTransactionByHash",
+        eth_transactions.get_raw_transaction,
+        params=[_HASH],
+        hot=True,
+    )
+    methods.add(
+        "eth_getRawTransactionByBlockNumberAndIndex",
+        eth_transactions.get_raw_transaction_by_number_and_index,
+        params=[_NUMBER, _INDEX],
+        hot=True,
+    )
+    methods.add(
+        "eth_getRawTransactionByBlockHashAndIndex",
+        eth_transactions.get_raw_transaction_by_hash_and_index,
+        params=[_HASH, _INDEX],
+        hot=True,
+    )
+    methods.add(
+        "eth_sendRawTransaction", params=[_RAW], vectorized=eth_transactions.send_raw_transactions
+    )
+    methods.add(
+        "eth_sendRawTransactionSync",
+        eth_transactions.send_raw_transaction_sync,
+        params=[_RAW, Param("timeout", params.milliseconds, None)],
+    )
+
+
+def _state(methods: MethodRegistry) -> None:
+    at = [_ADDRESS, _BLOCK]
+    methods.add(
+        "eth_getBalance",
+        eth_state.get_balance,
+        params=at,
+        hot=True,
+        vectorized=eth_state.get_balances,
+    )
+    methods.add("eth_getTransactionCount", eth_state.get_transaction_count, params=at, hot=True)
+    methods.add("eth_getCode", eth_state.get_code, params=at, hot=True)
+    methods.add(
+        "eth_getStorageAt",
+        eth_state.get_storage_at,
+        params=[_ADDRESS, Param("key", params.storage_key), _BLOCK],
+        hot=True,
+    )
+    methods.add("eth_getAccountInfo", eth_state.get_account_info, params=at, hot=True)
+    methods.add(
+        "eth_getProof",
+        eth_state.get_proof,
+        params=[_ADDRESS, Param("keys", params.list_of(params.storage_key)), _BLOCK],
+    )
+
+
+def _execution(methods: MethodRegistry) -> None:
+    everything = [_CALL, _BLOCK, _ACCOUNTS, _SURROUNDINGS]
+    methods.add("eth_call", execution.call, params=everything, hot=True)
+    methods.add("eth_estimateGas", execution_gas.estimate_gas, params=everything, hot=True)
+    methods.add(
+        "eth_createAccessList",
+        execution_gas.create_access_list,
+        params=[_CALL, _BLOCK, _ACCOUNTS],
+        hot=True,
+    )
+
+
+def _fees(methods: MethodRegistry) -> None:
+    methods.add("eth_gasPrice", eth_fees.gas_price, hot=True)
+    methods.add("eth_maxPriorityFeePerGas", eth_fees.max_priority_fee_per_gas, hot=True)
+    methods.add("eth_baseFee", eth_fees.base_fee, hot=True)
+    methods.add("eth_blobBaseFee", eth_fees.blob_base_fee, hot=True)
+    methods.add("eth_suggestPriceOptions", eth_fees.suggest_price_options, hot=True)
+    methods.add(
+        "eth_feeHistory",
+        eth_fees.fee_history,
+        params=[
+            Param("count", params.count),
+            Param("newest", params.block_number),
+            Param("percentiles", params.percentiles, None),
+        ],
+        hot=True,
+    )
+
+
+def _logs(methods: MethodRegistry) -> None:
+    by_id = [_FILTER_ID]
+    methods.add("eth_getLogs", eth_logs.get_logs, params=[_FILTER], hot=True)
+    methods.add("eth_newFilter", eth_filters.new_filter, params=[_FILTER])
+    methods.add("eth_newBlockFilter", eth_filters.new_block_filter)
+    methods.add(
+        "eth_newPendingTransactionFilter",
+        eth_filters.new_pending_transaction_filter,
+        params=[Param("full", params.boolean, default=False)],
+    )
+    methods.add("eth_getFilterChanges", eth_filters.get_filter_changes, params=by_id)
+    methods.add("eth_getFilterLogs", eth_filters.get_filter_logs, params=by_id)
+    methods.add("eth_uninstallFilter", eth_filters.uninstall_filter, params=by_id)
+    methods.add(
+        "eth_subscribe",
+        subscriptions.subscribe,
+        params=[Param("kind", params.anything, None), Param("argument", params.anything, None)],
+        connection=True,
+    )
+    methods.add(
+        "eth_unsubscribe",
+        subscriptions.unsubscribe,
+        params=[Param("id", params.subscription_id)],
+        connection=True,
+    )
+
+
+def _pool(methods: MethodRegistry) -> None:
+    methods.add("txpool_status", txpool.status)
+    methods.add("txpool_content", txpool.content)
+    methods.add("txpool_contentFrom", txpool.content_from, params=[_ADDRESS])
+    methods.add("txpool_inspect", txpool.inspect)
+
+
+def _raw(methods: MethodRegistry) -> None:
+    block = [Param("block", params.block_param)]
+    methods.add("debug_getRawBlock", raw_blocks.get_raw_block, params=block)
+    methods.add("debug_getRawHeader", raw_blocks.get_raw_header, params=block)
+    methods.add("debug_getRawReceipts", raw_blocks.get_raw_receipts, params=block)
+    methods.add("debug_getRawTransaction", eth_transactions.get_raw_transaction, params=[_HASH])
+
+
+for _group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
+    _group(REGISTRY)

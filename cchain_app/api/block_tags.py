@@ -1,0 +1,47 @@
+"""From a block parameter to the accepted block it means, in geth's words when there is none.
+
+Every accepted block is final, so latest, safe, finalized and pending are the head, as on coreth.
+"""
+
+from cchain_app.api.errors import server_error
+from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks
+
+FIRST = 0
+"""Height of the genesis block."""
+
+
+def height_of(number: BlockNumber) -> int:
+    """Return the height that a number or tag means, which may be above the head."""
+    if isinstance(number, Tag):
+        return FIRST if number is Tag.EARLIEST else blocks.head().number
+    return number
+
+
+def find(param: BlockParam) -> AcceptedBlock | None:
+    """Return the block, or None when the chain has none there.
+
+    Unspecified: `pending` is the head, as coreth has it; geth builds a block of the pool.
+    """
+    if isinstance(param, BlockHash):
+        return blocks.by_hash(param.hash)
+    if isinstance(param, Tag):
+        return blocks.by_number(FIRST) if param is Tag.EARLIEST else blocks.head()
+    return blocks.by_number(param)
+
+
+def require(param: BlockParam) -> AcceptedBlock:
+    """Return the block that a state method is asked about.
+
+    Unspecified: `requireCanonical` never refuses a block that is there, since the chain keeps
+    accepted blocks only, and they do not fork.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    block = find(param)
+    if block is None:
+        by_hash = isinstance(param, BlockHash)
+        raise server_error("header for hash not found" if by_hash else "header not found")
+    return block

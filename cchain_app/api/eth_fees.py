@@ -1,0 +1,171 @@
+"""What gas costs: prices, the suggested tip, the fee history. The arithmetic is `feemarket`'s."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from django.conf import settings
+
+from cchain_app import feemarket, runtime
+from cchain_app.api import block_tags
+from cchain_app.api.errors import server_error
+from cchain_app.api.params import BlockNumber
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.feemarket import BlockFees, PaidGas
+from cchain_app.selectors import blocks
+from cchain_app.selectors.next_block import base_fee_after
+from primitives.evm import Hash
+from primitives.hexadecimal import encode_quantity
+
+T = TypeVar("T")
+
+MAX_HISTORY: Final = 1024
+"""Blocks that one fee history covers."""
+
+MAX_NORMAL_TIP: Final = 20 * 10**9
+"""Wei: eth_suggestPriceOptions' ceiling of the normal tip."""
+
+Tips = dict[str, str]
+
+
+class _ByHash(Generic[T]):
+    """What was reckoned from blocks, by their hashes; the oldest goes when there are too many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: dict[Hash, T] = {}
+
+    def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
+        """Return what is known of a block, reckoning it at first."""
+        known = self._values.get(block_hash)
+        if known is None:
+            known = reckon()
+            with self._lock:
+                self._values[block_hash] = known
+                while len(self._values) > self._most:
+                    del self._values[next(iter(self._values))]
+        return known
+
+
+_tips: Final[_ByHash[int]] = _ByHash(1)
+_fees: Final[_ByHash[BlockFees]] = _ByHash(4 * feemarket.SAMPLED_BLOCKS)
+
+
+def gas_price() -> str:
+    """eth_gasPrice: the suggested tip on top of the next block's base fee, in wei.
+
+    Unspecified: the next block's, as coreth has it, so that it is never below what gets in.
+    """
+    return encode_quantity(_suggested_tip() + _next_base_fee())
+
+
+def max_priority_fee_per_gas() -> str:
+    """eth_maxPriorityFeePerGas: the suggested tip, in wei."""
+    return encode_quantity(_suggested_tip())
+
+
+def base_fee() -> str:
+    """eth_baseFee: the next block's base fee, in wei."""
+    return encode_quantity(_next_base_fee())
+
+
+def blob_base_fee() -> str:
+    """eth_blobBaseFee: one wei for ever, since there are no blobs."""
+    return encode_quantity(1)
+
+
+def suggest_price_options() -> dict[str, Tips]:
+    """eth_suggestPriceOptions: slow, normal and fast fees, as coreth reckons them."""
+    tip, base = _suggested_tip(), _next_base_fee()
+    normal = min(tip, MAX_NORMAL_TIP)
+    return {
+        "slow": _option(max(normal * 95 // 100, 1), base),
+        "normal": _option(normal, base),
+        "fast": _option(tip * 105 // 100, base),
+    }
+
+
+def fee_history(
+    count: int, newest: BlockNumber, percentiles: Sequence[float] | None
+) -> dict[str, Any]:
+    """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
+
+    Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. Blob fields are
+    left out, since there are no blobs.
+
+    Raises:
+        JsonRpcError: -32000, the newest block is above the head.
+        InvalidPercentiles: The percentiles are out of range or order.
+    """
+    if count < 1:
+        return {"oldestBlock": "0x0", "gasUsedRatio": None}
+    feemarket.check_percentiles(percentiles or ())
+    last, head = block_tags.height_of(newest), blocks.head().number
+    if last > head:
+        raise server_error(f"request beyond head block: requested {last}, head {head}")
+    first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
+    fees = [_fees_at(number) for number in range(first, last + 1)]
+    history = feemarket.fee_history(fees, percentiles, runtime.config().min_base_fee)
+    answer: dict[str, Any] = {
+        "oldestBlock": encode_quantity(history.oldest_block),
+        "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
+        "gasUsedRatio": list(history.gas_used_ratios),
+    }
+    if history.rewards is not None:
+        answer["reward"] = [[encode_quantity(tip) for tip in tips] for tips in history.rewards]
+    return answer
+
+
+def _option(tip: int, base: int) -> Tips:
+    return {
+        "maxPriorityFeePerGas": encode_quantity(tip),
+        "maxFeePerGas": encode_quantity(2 * base + tip),
+    }
+
+
+def _next_base_fee() -> int:
+    """Return the next block's base fee in wei; before London there is none, so 0."""
+    return base_fee_after(blocks.head()) or 0
+
+
+def _suggested_tip() -> int:
+    head = blocks.head()
+    return _tips.of(head.hash, lambda: _tip_after(head))
+
+
+def _tip_after(head: AcceptedBlock) -> int:
+    first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, block_tags.FIRST)
+    fees = [_fees_at(number) for number in range(first, head.number + 1)]
+    return feemarket.suggest_tip(fees, floor=max(settings.NODE.pool_min_tip, 1))
+
+
+def _fees_at(number: int) -> BlockFees:
+    """Return the fees of a block, which must not be above the head."""
+    block = blocks.by_number(number)
+    assert block is not None, "below the head"
+    return _fees.of(block.hash, lambda: _fees_of(block))
+
+
+def _fees_of(block: AcceptedBlock) -> BlockFees:
+    header = block.header
+    paid = []
+    before = 0
+    pairs = zip(block.transactions, block.receipts, strict=True)
+    for transaction, receipt in pairs:
+        paid.append(
+            PaidGas(
+                sender=transaction.sender,
+                tip=transaction.effective_tip(header.base_fee or 0),
+                gas_used=receipt.cumulative_gas_used - before,
+            )
+        )
+        before = receipt.cumulative_gas_used
+    return BlockFees(
+        number=header.number,
+        coinbase=header.coinbase,
+        base_fee=header.base_fee,
+        gas_used=header.gas_used,
+        gas_limit=header.gas_limit,
+        paid=tuple(paid),
+    )

@@ -1,0 +1,139 @@
+"""Logs of accepted blocks: which blocks a filter is about, and the logs in them.
+
+Recent blocks are searched in memory, where a bloom that does not match ends the search of a block;
+older ones by index in the rows.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from django.conf import settings
+from msgspec import Raw
+
+from cchain_app.api import block_tags, wire
+from cchain_app.api.errors import server_error
+from cchain_app.api.params import BlockNumber, Tag
+from cchain_app.api.params_logs import LogCriteria
+from cchain_app.api.rendered import join, rendered
+from cchain_app.blocks import bloom
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.filters import LogFilter
+from cchain_app.selectors import blocks, logs
+from jsonrpc.errors import invalid_params
+from primitives.evm import Hash
+
+IN_MEMORY: Final = 256
+"""Blocks that are looked through one by one before the index is asked."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def get_logs(criteria: LogCriteria) -> Raw:
+    """eth_getLogs: the logs that match, in chain order.
+
+    Unspecified: `pending` is refused, as in geth. NODE_LOGS_BLOCK_RANGE and NODE_LOGS_RESULTS
+    limit the question and the answer.
+
+    Raises:
+        JsonRpcError: -32602, the range is upside down, too long or beyond the head; -32000, the
+            block of the given hash is unknown.
+        TooManyLogs: More match than an answer may hold.
+    """
+    if criteria.block_hash is not None:
+        number = _require(criteria.block_hash).number
+        return join(find(criteria.log_filter, number, number))
+    first, last = resolve_range(criteria.first, criteria.last)
+    return join(find(criteria.log_filter, first, last))
+
+
+def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[int, int]:
+    """Return the heights that a filter's range means; what was left out is the head.
+
+    Raises:
+        JsonRpcError: -32602, no such range can be searched.
+    """
+    if Tag.PENDING in (first, last):
+        raise invalid_params("pending logs are not supported")
+    begin = block_tags.height_of(Tag.LATEST if first is None else first)
+    end = block_tags.height_of(Tag.LATEST if last is None else last)
+    if begin > end:
+        raise invalid_params("invalid block range params")
+    if end > blocks.head().number:
+        raise invalid_params("block range extends beyond current head block")
+    most = settings.NODE.logs_block_range
+    if most and end - begin > most:
+        raise invalid_params(f"exceed maximum block range {most}")
+    return begin, end
+
+
+def find(log_filter: LogFilter, first: int, last: int) -> list[Raw]:
+    """Return the rendered logs of blocks first to last that match, in chain order.
+
+    Raises:
+        TooManyLogs: More match than NODE_LOGS_RESULTS.
+    """
+    most = settings.NODE.logs_results
+    recent = _in_memory(first, last)
+    if recent is None:
+        return [render(log) for log in logs.find_logs(log_filter, first, last, most)]
+    found: list[Raw] = []
+    for block in recent:
+        found.extend(matching(block, log_filter))
+        if most and len(found) > most:
+            raise logs.TooManyLogs(most)
+    return found
+
+
+def matching(block: AcceptedBlock, log_filter: LogFilter) -> Iterator[Raw]:
+    """Yield the rendered logs of a block that match, in their order."""
+    if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
+        return
+    kept = rendered(block)
+    for index, receipt in enumerate(block.receipts):
+        if not receipt.logs or not log_filter.may_match(receipt.bloom):
+            continue
+        for log, text in zip(receipt.logs, kept.logs(index), strict=True):
+            if log_filter.matches(log.address, log.topics):
+                yield text
+
+
+def _require(block_hash: Hash) -> AcceptedBlock:
+    block = blocks.by_hash(block_hash)
+    if block is None:
+        raise server_error("unknown block")
+    return block
+
+
+def _in_memory(first: int, last: int) -> list[AcceptedBlock] | None:
+    """Return the blocks of a range when this process remembers them all, else None."""
+    if last - first >= IN_MEMORY:
+        return None
+    remembered = blocks.memory().blocks
+    found = []
+    for number in range(first, last + 1):
+        block = remembered.by_number(number)
+        if block is None:
+            return None
+        found.append(block)
+    return found
+
+
+def render(log: logs.FoundLog) -> Raw:
+    """Return a log from the rows as bytes."""
+    return Raw(
+        _encode(
+            {
+                "address": wire.hexed(log.address),
+                "topics": [wire.hexed(topic) for topic in log.topics],
+                "data": wire.hexed(log.data),
+                "blockNumber": hex(log.number),
+                "blockHash": wire.hexed(log.block_hash),
+                "blockTimestamp": hex(log.timestamp),
+                "transactionHash": wire.hexed(log.transaction_hash),
+                "transactionIndex": hex(log.transaction_index),
+                "logIndex": hex(log.log_index),
+                "removed": False,
+            }
+        )
+    )

@@ -1,0 +1,105 @@
+"""Accounts at a block: balance, nonce, code, storage, proofs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cchain_app.api import block_tags
+from cchain_app.api.params import BlockParam, StorageKey, Tag
+from cchain_app.evm.engine import AccountState
+from cchain_app.selectors import pool, proofs, state
+from jsonrpc.errors import invalid_params
+from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
+from primitives.hexadecimal import encode_data, encode_quantity
+
+MAX_PROOF_KEYS = 1024
+
+_NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
+
+
+def get_balance(address: Address, block: BlockParam) -> str:
+    """eth_getBalance: wei of an account, zero for one that does not exist."""
+    return encode_quantity(_account(address, block).balance)
+
+
+def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[Any]:
+    """eth_getBalance for all calls of a batch, whose accounts are read at once."""
+    at_head = [address for address, block in calls if block is Tag.LATEST]
+    if len(at_head) > 1:
+        state.prefetch_accounts(at_head, block_tags.height_of(Tag.LATEST))
+    return [get_balance(address, block) for address, block in calls]
+
+
+def get_transaction_count(address: Address, block: BlockParam) -> str:
+    """eth_getTransactionCount: the nonce; of `pending` the one after the executable transactions."""
+    if block is Tag.PENDING:
+        return encode_quantity(pool.next_nonce(address))
+    return encode_quantity(_account(address, block).nonce)
+
+
+def get_code(address: Address, block: BlockParam) -> str:
+    """eth_getCode: code of an account, `0x` when it has none."""
+    return encode_data(state.code_at(state.state_at(_number(block)), address))
+
+
+def get_storage_at(address: Address, key: StorageKey, block: BlockParam) -> str:
+    """eth_getStorageAt: always 32 bytes."""
+    return encode_data(state.state_at(_number(block)).storage(address, key.slot))
+
+
+def get_account_info(address: Address, block: BlockParam) -> dict[str, str]:
+    """eth_getAccountInfo: balance, nonce and code in one answer."""
+    at = state.state_at(_number(block))
+    account = at.account(address) or _NOBODY
+    return {
+        "balance": encode_quantity(account.balance),
+        "nonce": encode_quantity(account.nonce),
+        "code": encode_data(at.code(account.code_hash)),
+    }
+
+
+def get_proof(address: Address, keys: Sequence[StorageKey], block: BlockParam) -> dict[str, Any]:
+    """eth_getProof: an account and slots of it, with the trie's nodes from the root down.
+
+    Unspecified: proofs reach NODE_PROOF_WINDOW blocks back; older ones are refused. An account
+    that does not exist has the empty code's hash and the empty trie's root, where geth has zeros.
+
+    Raises:
+        JsonRpcError: -32602, too many keys.
+        ProofWindowPassed: The block is too old.
+    """
+    if len(keys) > MAX_PROOF_KEYS:
+        raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
+    proof = proofs.prove(address, [key.slot for key in keys], _number(block))
+    account = proof.account or _NOBODY
+    return {
+        "address": encode_data(address),
+        "accountProof": [encode_data(node) for node in proof.account_proof],
+        "balance": encode_quantity(account.balance),
+        "codeHash": encode_data(account.code_hash),
+        "nonce": encode_quantity(account.nonce),
+        "storageHash": encode_data(proof.storage_root),
+        "storageProof": [
+            {
+                "key": _echo(key),
+                "value": encode_quantity(int.from_bytes(value, "big")),
+                "proof": [encode_data(node) for node in nodes],
+            }
+            for key, (value, nodes) in zip(keys, proof.storage, strict=True)
+        ],
+    }
+
+
+def _echo(key: StorageKey) -> str:
+    """Return a key as geth repeats it: whole when it was given whole, else as a quantity."""
+    if key.length == len(key.slot):
+        return encode_data(key.slot)
+    return encode_quantity(int.from_bytes(key.slot, "big"))
+
+
+def _account(address: Address, block: BlockParam) -> AccountState:
+    return state.state_at(_number(block)).account(address) or _NOBODY
+
+
+def _number(block: BlockParam) -> int:
+    return block_tags.require(block).number

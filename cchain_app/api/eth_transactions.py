@@ -1,0 +1,117 @@
+"""Transactions and receipts, and how a signed transaction gets in."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Raw
+
+from cchain_app.api import block_tags, wire
+from cchain_app.api.params import BlockHash, BlockNumber
+from cchain_app.api.rendered import rendered
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks, pool
+from cchain_app.services import transactions
+from jsonrpc.errors import JsonRpcError
+from primitives.evm import Hash
+from primitives.hexadecimal import encode_data
+
+RECEIPT_NOT_READY: Final = 4
+"""Code of eth_sendRawTransactionSync when it gave up waiting."""
+
+SYNC_SECONDS: Final = 20.0
+SYNC_SECONDS_AT_MOST: Final = 60.0
+SYNC_PAUSE: Final = 0.02
+"""Seconds between two looks for the block: as many as a block takes to be made."""
+
+
+def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
+    """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
+    place = blocks.find_transaction(transaction_hash)
+    if place is not None:
+        block, index = place
+        return rendered(block).transaction(index)
+    waiting = pool.transaction(transaction_hash)
+    return None if waiting is None else wire.waiting_transaction(waiting)
+
+
+def get_transaction_receipt(transaction_hash: Hash) -> Raw | None:
+    """eth_getTransactionReceipt: what became of a transaction, null until it is in a block."""
+    place = blocks.find_transaction(transaction_hash)
+    if place is None:
+        return None
+    block, index = place
+    return rendered(block).receipt(index)
+
+
+def get_transaction_by_number_and_index(number: BlockNumber, index: int) -> Raw | None:
+    """eth_getTransactionByBlockNumberAndIndex: null when there is none at that place."""
+    return _at(block_tags.find(number), index)
+
+
+def get_transaction_by_hash_and_index(block_hash: Hash, index: int) -> Raw | None:
+    """eth_getTransactionByBlockHashAndIndex: null when there is none at that place."""
+    return _at(block_tags.find(BlockHash(block_hash)), index)
+
+
+def get_raw_transaction(transaction_hash: Hash) -> str | None:
+    """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope as it was sent."""
+    place = blocks.find_transaction(transaction_hash)
+    if place is not None:
+        block, index = place
+        return encode_data(block.transactions[index].raw)
+    waiting = pool.transaction(transaction_hash)
+    return None if waiting is None else encode_data(waiting.raw)
+
+
+def get_raw_transaction_by_number_and_index(number: BlockNumber, index: int) -> str | None:
+    """eth_getRawTransactionByBlockNumberAndIndex: the envelope, null when there is none."""
+    return _raw_at(block_tags.find(number), index)
+
+
+def get_raw_transaction_by_hash_and_index(block_hash: Hash, index: int) -> str | None:
+    """eth_getRawTransactionByBlockHashAndIndex: the envelope, null when there is none."""
+    return _raw_at(block_tags.find(BlockHash(block_hash)), index)
+
+
+def send_raw_transactions(calls: Sequence[tuple[bytes]]) -> list[Any]:
+    """eth_sendRawTransaction for all calls of a batch: each one's hash, or why it was refused."""
+    outcomes = transactions.submit([raw for (raw,) in calls])
+    return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
+
+
+def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
+    """eth_sendRawTransactionSync: send a transaction and wait for its receipt.
+
+    Unspecified: waits 20 s unless another time is given, and never more than a minute.
+
+    Raises:
+        JsonRpcError: 4, there was no block with it in that time; it stays in the pool.
+    """
+    (sent,) = transactions.submit([raw])
+    if isinstance(sent, Exception):
+        raise sent
+    seconds = SYNC_SECONDS if milliseconds is None else milliseconds / 1000
+    seconds = min(seconds, SYNC_SECONDS_AT_MOST)
+    deadline = time.monotonic() + seconds
+    while (receipt := get_transaction_receipt(sent)) is None:
+        if time.monotonic() >= deadline:
+            raise JsonRpcError(
+                RECEIPT_NOT_READY,
+                f"The transaction was added to the pool but wasn't processed within {seconds:g}s",
+                encode_data(sent),
+            )
+        time.sleep(SYNC_PAUSE)
+    return receipt
+
+
+def _at(block: AcceptedBlock | None, index: int) -> Raw | None:
+    if block is None or index >= len(block.transactions):
+        return None
+    return rendered(block).transaction(index)
+
+
+def _raw_at(block: AcceptedBlock | None, index: int) -> str | None:
+    if block is None or index >= len(block.transactions):
+        return None
+    return encode_data(block.transactions[index].raw)

@@ -1,0 +1,212 @@
+"""Calls that change nothing: eth_call, and what its relatives share with it.
+
+A call object becomes an engine's message here, in geth's order and words. Gas estimation and
+access lists are in `execution_gas`. On the event loop a call gets few steps; one that needs more
+is sent to a thread by `WouldBlock`.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+
+from cchain_app import runtime
+from cchain_app.api import block_tags
+from cchain_app.api.errors import server_error
+from cchain_app.api.params import BlockParam
+from cchain_app.api.params_call import CallRequest
+from cchain_app.api.reverts import failure
+from cchain_app.blocks.assembly import env_of
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallInterrupted,
+    CallMessage,
+    CallRejected,
+    CallResult,
+    StateReader,
+)
+from cchain_app.evm.overrides import AccountOverride, BlockOverride, override_state
+from cchain_app.selectors import state
+from cchain_app.txs.transaction import Authorization
+from chaindb.hotpath import WouldBlock, on_event_loop
+from jsonrpc.errors import JsonRpcError
+from primitives import rlp
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address, encode_data
+
+STEPS_ON_EVENT_LOOP: Final = 20_000
+"""Instructions that a call may take where it holds everybody up: about a millisecond."""
+
+UNLIMITED_GAS: Final = 2**63 - 1
+"""Gas of a call when no cap is set."""
+
+Overrides = Mapping[Address, AccountOverride]
+
+
+def call(
+    request: CallRequest,
+    block: BlockParam,
+    accounts: Overrides | None,
+    surroundings: BlockOverride | None,
+) -> str:
+    """eth_call: what a call returns, or of a creation the code it would leave.
+
+    Raises:
+        JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
+    """
+    place = make_place(block, accounts, surroundings)
+    message = make_message(request, place.env)
+    try:
+        check_fees(request, place.env)
+        result = place.run(message)
+    except CallRejected as refusal:
+        raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
+    failed = failure(result)
+    if failed is not None:
+        raise failed
+    return encode_data(result.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call is run: on which state, in which surroundings, and until when."""
+
+    env: BlockEnv
+    state: StateReader
+    deadline: float
+    """By the monotonic clock, in seconds."""
+
+    def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
+        """Run one call.
+
+        Raises:
+            CallRejected: It could not begin.
+            JsonRpcError: -32000, it took too long.
+            WouldBlock: It takes too long for the event loop.
+        """
+        hot = on_event_loop()
+        try:
+            return runtime.engine().call(
+                self.env,
+                message,
+                self.state,
+                step_limit=STEPS_ON_EVENT_LOOP if hot else None,
+                time_limit=max(self.deadline - time.monotonic(), 0.001),
+                with_access_list=with_access_list,
+            )
+        except CallInterrupted as interruption:
+            if hot:
+                raise WouldBlock from interruption
+            raise timed_out() from interruption
+
+
+def make_place(
+    block: BlockParam, accounts: Overrides | None, surroundings: BlockOverride | None
+) -> Place:
+    """Return where a call at a block is run, with its overrides.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+        BadOverride: The overrides contradict each other.
+    """
+    found = block_tags.require(block)
+    env = env_of(found.header, runtime.config())
+    reader: StateReader = state.state_at(found.number)
+    if accounts:
+        reader = override_state(reader, accounts, env.fork)
+    if surroundings is not None:
+        env = surroundings.apply(env)
+    return Place(env, reader, time.monotonic() + settings.NODE.rpc_call_timeout)
+
+
+def make_message(request: CallRequest, env: BlockEnv) -> CallMessage:
+    """Return a call object as an engine takes it.
+
+    Raises:
+        JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
+    """
+    check_request(request)
+    cap = gas_cap()
+    return CallMessage(
+        sender=request.sender,
+        to=request.to,
+        gas=cap if request.gas is None else min(request.gas, cap),
+        gas_price=gas_price(request, env),
+        value=request.value,
+        data=request.data,
+        access_list=request.access_list,
+        authorizations=tuple(map(_encode_authorization, request.authorizations)),
+        max_priority_fee=request.max_priority_fee_per_gas,
+        blob_hashes=request.blob_hashes,
+    )
+
+
+def check_request(request: CallRequest) -> None:
+    """Refuse what no block could make right.
+
+    Raises:
+        JsonRpcError: -32000, two fee styles at once, or another chain's ID.
+    """
+    if request.gas_price is not None and (
+        request.max_fee_per_gas is not None or request.max_priority_fee_per_gas is not None
+    ):
+        raise server_error("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+    want = runtime.config().chain_id
+    if request.chain_id is not None and request.chain_id != want:
+        raise server_error(f"chainId does not match node's (have={request.chain_id}, want={want})")
+
+
+def gas_cap() -> int:
+    """Return the most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
+    cap: int = settings.NODE.rpc_gas_cap
+    return cap or UNLIMITED_GAS
+
+
+def fee_cap(request: CallRequest) -> int:
+    """Return the most wei that a gas may cost the caller; 0 when no price is named."""
+    if request.gas_price is not None:
+        return request.gas_price
+    return request.max_fee_per_gas or 0
+
+
+def gas_price(request: CallRequest, env: BlockEnv) -> int:
+    """Return what a gas costs in these surroundings, in wei; 0 when no price is named."""
+    if request.gas_price is not None or env.base_fee is None:
+        return fee_cap(request)
+    return min(fee_cap(request), env.base_fee + (request.max_priority_fee_per_gas or 0))
+
+
+def timed_out() -> JsonRpcError:
+    """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
+    return server_error(f"execution aborted (timeout = {settings.NODE.rpc_call_timeout:g}s)")
+
+
+def check_fees(request: CallRequest, env: BlockEnv) -> None:
+    """Hold fees against each other and against the base fee, unless none are named.
+
+    Raises:
+        CallRejected: The tip is above the fee cap, or the fee cap below the base fee.
+    """
+    cap = fee_cap(request)
+    tip = cap if request.gas_price is not None else (request.max_priority_fee_per_gas or 0)
+    if env.base_fee is None or not (cap or tip):
+        return
+    who = f"address {checksum_address(request.sender)}"
+    if tip > cap:
+        raise CallRejected(
+            f"max priority fee per gas higher than max fee per gas: {who}, "
+            f"maxPriorityFeePerGas: {tip}, maxFeePerGas: {cap}"
+        )
+    if cap < env.base_fee:
+        raise CallRejected(
+            f"max fee per gas less than block base fee: {who}, "
+            f"maxFeePerGas: {cap}, baseFee: {env.base_fee}"
+        )
+
+
+def _encode_authorization(one: Authorization) -> bytes:
+    address = rlp.encode_bytes(one.address)
+    numbers = (one.nonce, one.y_parity, one.r, one.s)
+    return rlp.encode_list((rlp.encode_uint(one.chain_id), address, *map(rlp.encode_uint, numbers)))

@@ -1,0 +1,149 @@
+"""Answers about accepted blocks as bytes, rendered once and kept: such a block never changes.
+
+What stands in them is in `wire`. Bounded by an estimate of their bytes; what was kept first goes
+first. Safe to use from any thread.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from cchain_app.api import wire
+from cchain_app.blocks.accepted import AcceptedBlock
+from primitives.evm import Hash
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of answers that a process keeps."""
+
+_TEXT_OF_TRANSACTION: Final = 4_000
+_TEXT_OF_LOG: Final = 1_600
+"""Estimates of what one takes in all the forms it is rendered in, hashes and dictionaries included."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class RenderedBlock:
+    """What was rendered of one block; each part on its first use."""
+
+    def __init__(self, block: AcceptedBlock) -> None:
+        self._block = block
+        self._transactions: list[Raw | None] = [None] * len(block.transactions)
+        self._receipts: list[Raw | None] = [None] * len(block.transactions)
+        self._logs: list[tuple[Raw, ...] | None] = [None] * len(block.transactions)
+        self._wholes: dict[str, Raw] = {}
+        counts = (len(receipt.logs) for receipt in block.receipts)
+        self.first_log_indexes: Final = tuple(accumulate(counts, initial=0))
+        """For each transaction the index of its first log in the block; one more at the end."""
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes when all of it is rendered."""
+        raw = sum(len(transaction.raw) for transaction in self._block.transactions)
+        data = sum(len(log.data) for receipt in self._block.receipts for log in receipt.logs)
+        counted = len(self._transactions) * _TEXT_OF_TRANSACTION
+        return 8_000 + counted + 6 * raw + 6 * data + self.first_log_indexes[-1] * _TEXT_OF_LOG
+
+    def header(self) -> Raw:
+        """Return the header."""
+        return self._whole("header", lambda: wire.header(self._block))
+
+    def block(self, *, full: bool) -> Raw:
+        """Return the block with its transactions, or with their hashes."""
+        if full:
+            return self._whole("full", self._with_transactions)
+        return self._whole("hashes", self._with_hashes)
+
+    def receipts(self) -> Raw:
+        """Return all receipts as an array."""
+        return self._whole(
+            "receipts", lambda: [self.receipt(i) for i in range(len(self._receipts))]
+        )
+
+    def transaction(self, index: int) -> Raw:
+        """Return one transaction."""
+        found = self._transactions[index]
+        if found is None:
+            found = Raw(_encode(wire.mined_transaction(self._block, index)))
+            self._transactions[index] = found
+        return found
+
+    def receipt(self, index: int) -> Raw:
+        """Return one receipt."""
+        found = self._receipts[index]
+        if found is None:
+            found = Raw(_encode(wire.receipt(self._block, index, list(self.logs(index)))))
+            self._receipts[index] = found
+        return found
+
+    def logs(self, index: int) -> tuple[Raw, ...]:
+        """Return the logs of one transaction."""
+        found = self._logs[index]
+        if found is None:
+            first = self.first_log_indexes[index]
+            found = tuple(
+                Raw(_encode(wire.log(self._block, index, first + offset, log)))
+                for offset, log in enumerate(self._block.receipts[index].logs)
+            )
+            self._logs[index] = found
+        return found
+
+    def _with_transactions(self) -> wire.Json:
+        bodies = [self.transaction(index) for index in range(len(self._transactions))]
+        return wire.block(self._block, bodies)
+
+    def _with_hashes(self) -> wire.Json:
+        hashes = [wire.hexed(transaction.hash) for transaction in self._block.transactions]
+        return wire.block(self._block, hashes)
+
+    def _whole(self, name: str, make: Callable[[], object]) -> Raw:
+        found = self._wholes.get(name)
+        if found is None:
+            found = Raw(_encode(make()))
+            self._wholes[name] = found
+        return found
+
+
+class RenderedBlocks:
+    """The rendered blocks of a process."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._blocks: dict[Hash, tuple[RenderedBlock, int]] = {}
+        self._bytes = 0
+
+    def of(self, block: AcceptedBlock) -> RenderedBlock:
+        """Return what is kept of a block, new if nothing is."""
+        found = self._blocks.get(block.hash)
+        if found is not None:
+            return found[0]
+        rendered = RenderedBlock(block)
+        weight = rendered.weight
+        with self._lock:
+            if block.hash not in self._blocks:
+                self._blocks[block.hash] = (rendered, weight)
+                self._bytes += weight
+            while self._bytes > self._most_bytes and len(self._blocks) > 1:
+                _, gone = self._blocks.pop(next(iter(self._blocks)))
+                self._bytes -= gone
+        return rendered
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+
+_kept: Final = RenderedBlocks()
+
+
+def rendered(block: AcceptedBlock) -> RenderedBlock:
+    """Return what this process keeps of a block's answers."""
+    return _kept.of(block)
+
+
+def join(parts: Iterable[Raw]) -> Raw:
+    """Return rendered values as one array."""
+    return Raw(b"[%b]" % b",".join(parts))

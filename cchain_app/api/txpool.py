@@ -1,0 +1,55 @@
+"""The pool as a whole: how much waits, and what. Single transactions: `eth_transactions`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from cchain_app.api import wire
+from cchain_app.selectors import pool
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address, encode_quantity
+
+T = TypeVar("T")
+
+
+def status() -> dict[str, str]:
+    """txpool_status: how many transactions can run now, and how many are queued."""
+    pending, queued = pool.counts()
+    return {"pending": encode_quantity(pending), "queued": encode_quantity(queued)}
+
+
+def content() -> dict[str, Any]:
+    """txpool_content: everything that waits, by checksummed sender and decimal nonce."""
+    waiting = pool.content()
+    return {
+        "pending": _by_sender(waiting.pending, wire.waiting_transaction),
+        "queued": _by_sender(waiting.queued, wire.waiting_transaction),
+    }
+
+
+def content_from(address: Address) -> dict[str, Any]:
+    """txpool_contentFrom: what waits of one sender, by decimal nonce."""
+    waiting = pool.content([address])
+    return {
+        "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
+        "queued": _by_nonce(waiting.queued.get(address, []), wire.waiting_transaction),
+    }
+
+
+def inspect() -> dict[str, Any]:
+    """txpool_inspect: everything that waits, each in one line."""
+    waiting = pool.content()
+    return {
+        "pending": _by_sender(waiting.pending, wire.inspected),
+        "queued": _by_sender(waiting.queued, wire.inspected),
+    }
+
+
+def _by_sender(
+    waiting: Mapping[Address, list[Transaction]], show: Callable[[Transaction], T]
+) -> dict[str, dict[str, T]]:
+    return {checksum_address(sender): _by_nonce(listed, show) for sender, listed in waiting.items()}
+
+
+def _by_nonce(listed: list[Transaction], show: Callable[[Transaction], T]) -> dict[str, T]:
+    return {str(transaction.nonce): show(transaction) for transaction in listed}

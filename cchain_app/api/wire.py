@@ -1,0 +1,215 @@
+"""How blocks, transactions, receipts and logs look on the wire: dicts ready for JSON.
+
+Which fields a block has follows from its header's fork. Rendering to bytes, and keeping them, is
+in `rendered`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cchain_app.blocks import bloom
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import Header
+from cchain_app.evm.engine import Log
+from cchain_app.txs.creation import contract_address
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    DYNAMIC_FEE,
+    SET_CODE,
+    AccessList,
+    Authorization,
+    Transaction,
+)
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
+
+Json = dict[str, Any]
+
+
+def hexed(data: bytes) -> str:
+    """Return bytes as 0x text."""
+    return "0x" + data.hex()
+
+
+def header(block: AcceptedBlock) -> Json:
+    """Return a block's header: what newHeads sends."""
+    return {"hash": hexed(block.hash), **_header_fields(block.header)}
+
+
+def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
+    """Return a block around its transactions: hashes, objects, or either as rendered bytes."""
+    body: Json = {
+        **header(accepted),
+        "size": hex(accepted.size),
+        "uncles": [],
+        "transactions": transactions,
+    }
+    if accepted.header.withdrawals_root is not None:
+        body["withdrawals"] = []
+    return body
+
+
+def _header_fields(values: Header) -> Json:
+    fields = {
+        "parentHash": hexed(values.parent_hash),
+        "sha3Uncles": hexed(values.ommers_hash),
+        "miner": hexed(values.coinbase),
+        "stateRoot": hexed(values.state_root),
+        "transactionsRoot": hexed(values.transactions_root),
+        "receiptsRoot": hexed(values.receipts_root),
+        "logsBloom": hexed(values.logs_bloom),
+        "difficulty": hex(values.difficulty),
+        "number": hex(values.number),
+        "gasLimit": hex(values.gas_limit),
+        "gasUsed": hex(values.gas_used),
+        "timestamp": hex(values.timestamp),
+        "extraData": hexed(values.extra_data),
+        "mixHash": hexed(values.mix_hash),
+        "nonce": hexed(values.nonce),
+    }
+    fields.update(_fork_fields(values))
+    return fields
+
+
+def _fork_fields(values: Header) -> Iterator[tuple[str, str]]:
+    """Yield the fields that forks since London appended, as far as this header has them."""
+    if values.base_fee is not None:
+        yield "baseFeePerGas", hex(values.base_fee)
+    if values.withdrawals_root is not None:
+        yield "withdrawalsRoot", hexed(values.withdrawals_root)
+    if values.blob_gas_used is not None:
+        yield "blobGasUsed", hex(values.blob_gas_used)
+    if values.excess_blob_gas is not None:
+        yield "excessBlobGas", hex(values.excess_blob_gas)
+    if values.parent_beacon_block_root is not None:
+        yield "parentBeaconBlockRoot", hexed(values.parent_beacon_block_root)
+    if values.requests_hash is not None:
+        yield "requestsHash", hexed(values.requests_hash)
+
+
+def mined_transaction(accepted: AcceptedBlock, index: int) -> Json:
+    """Return a transaction of a block."""
+    transaction = accepted.transactions[index]
+    values = accepted.header
+    return {
+        "blockHash": hexed(accepted.hash),
+        "blockNumber": hex(values.number),
+        "blockTimestamp": hex(values.timestamp),
+        "transactionIndex": hex(index),
+        "gasPrice": hex(transaction.effective_gas_price(values.base_fee or 0)),
+        **_transaction_fields(transaction),
+    }
+
+
+def waiting_transaction(transaction: Transaction) -> Json:
+    """Return a transaction of the pool: without a block, and with its fee cap as its price."""
+    return {
+        "blockHash": None,
+        "blockNumber": None,
+        "blockTimestamp": None,
+        "transactionIndex": None,
+        "gasPrice": hex(transaction.max_fee_per_gas),
+        **_transaction_fields(transaction),
+    }
+
+
+def _transaction_fields(transaction: Transaction) -> Json:
+    fields: Json = {
+        "type": hex(transaction.type),
+        "hash": hexed(transaction.hash),
+        "from": hexed(transaction.sender),
+        "to": None if transaction.to is None else hexed(transaction.to),
+        "nonce": hex(transaction.nonce),
+        "gas": hex(transaction.gas),
+        "value": hex(transaction.value),
+        "input": hexed(transaction.data),
+        "v": hex(transaction.v),
+        "r": hex(transaction.r),
+        "s": hex(transaction.s),
+    }
+    if transaction.chain_id is not None:
+        fields["chainId"] = hex(transaction.chain_id)
+    if transaction.type >= ACCESS_LIST:
+        fields["yParity"] = hex(transaction.y_parity)
+        fields["accessList"] = access_list(transaction.access_list)
+    if transaction.type >= DYNAMIC_FEE:
+        fields["maxFeePerGas"] = hex(transaction.max_fee_per_gas)
+        fields["maxPriorityFeePerGas"] = hex(transaction.max_priority_fee_per_gas)
+    if transaction.type == SET_CODE:
+        fields["authorizationList"] = [_authorization(one) for one in transaction.authorizations]
+    return fields
+
+
+def access_list(entries: AccessList) -> list[Json]:
+    """Return an EIP-2930 access list."""
+    return [
+        {"address": hexed(address), "storageKeys": [hexed(slot) for slot in slots]}
+        for address, slots in entries
+    ]
+
+
+def _authorization(one: Authorization) -> Json:
+    return {
+        "chainId": hex(one.chain_id),
+        "address": hexed(one.address),
+        "nonce": hex(one.nonce),
+        "yParity": hex(one.y_parity),
+        "r": hex(one.r),
+        "s": hex(one.s),
+    }
+
+
+def receipt(accepted: AcceptedBlock, index: int, logs: list[Any]) -> Json:
+    """Return the receipt of a block's transaction around its logs (objects or rendered bytes)."""
+    transaction = accepted.transactions[index]
+    outcome = accepted.receipts[index]
+    before = accepted.receipts[index - 1].cumulative_gas_used if index else 0
+    created = _created(transaction)
+    return {
+        "type": hex(transaction.type),
+        "status": "0x1" if outcome.succeeded else "0x0",
+        "transactionHash": hexed(transaction.hash),
+        "transactionIndex": hex(index),
+        "blockHash": hexed(accepted.hash),
+        "blockNumber": hex(accepted.number),
+        "from": hexed(transaction.sender),
+        "to": None if transaction.to is None else hexed(transaction.to),
+        "contractAddress": None if created is None else hexed(created),
+        "gasUsed": hex(outcome.cumulative_gas_used - before),
+        "cumulativeGasUsed": hex(outcome.cumulative_gas_used),
+        "effectiveGasPrice": hex(transaction.effective_gas_price(accepted.header.base_fee or 0)),
+        "logs": logs,
+        "logsBloom": hexed(bloom.to_bytes(outcome.bloom)),
+    }
+
+
+def _created(transaction: Transaction) -> Address | None:
+    """Return where a creation puts its contract, even when it fails."""
+    if transaction.to is not None:
+        return None
+    return contract_address(transaction.sender, transaction.nonce)
+
+
+def log(accepted: AcceptedBlock, index: int, log_index: int, emitted: Log) -> Json:
+    """Return a log of a block's transaction; `log_index` counts over the whole block."""
+    return {
+        "address": hexed(emitted.address),
+        "topics": [hexed(topic) for topic in emitted.topics],
+        "data": hexed(emitted.data),
+        "blockNumber": hex(accepted.number),
+        "blockHash": hexed(accepted.hash),
+        "blockTimestamp": hex(accepted.header.timestamp),
+        "transactionHash": hexed(accepted.transactions[index].hash),
+        "transactionIndex": hex(index),
+        "logIndex": hex(log_index),
+        "removed": False,
+    }
+
+
+def inspected(transaction: Transaction) -> str:
+    """Return a waiting transaction in one line, as txpool_inspect has it."""
+    target = "contract creation" if transaction.to is None else checksum_address(transaction.to)
+    return (
+        f"{target}: {transaction.value} wei + {transaction.gas} gas"
+        f" × {transaction.max_fee_per_gas} wei"
+    )

@@ -1,0 +1,1 @@
+"""Headers, receipts, blooms and roots as values. Pure."""

@@ -1,0 +1,129 @@
+"""From a parent and a list of transactions to a block: its surroundings before, its header after.
+
+Executing what is between is the engine's work; the base fee is `feemarket`'s.
+"""
+
+from collections.abc import Callable, Sequence
+
+from cchain_app.blocks import bloom
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.header import EMPTY_ROOT, Header
+from cchain_app.blocks.receipt import encode_receipt, make_receipts
+from cchain_app.config import ChainConfig, at_least
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import ZERO_HASH, Hash
+
+OrderedRoot = Callable[[Sequence[bytes]], Hash]
+"""Root of the trie of a list, as `StateTrie.ordered_root` computes it."""
+
+GAS_PER_BLOB = 2**17
+"""EIP-4844: blob gas of one blob."""
+
+
+def next_env(
+    parent: AcceptedBlock,
+    config: ChainConfig,
+    *,
+    timestamp: int,
+    gas_limit: int,
+    base_fee: int | None,
+) -> BlockEnv:
+    """Return what the block after `parent` sees of its surroundings.
+
+    Unspecified: PREVRANDAO reads zero, as the header's mixHash shows (`cchain.md` 7).
+
+    Args:
+        parent: The block before.
+        config: The chain's rules.
+        timestamp: Unix seconds, not below the parent's.
+        gas_limit: Of the new block.
+        base_fee: Of the new block, in wei; None before London.
+    """
+    number = parent.number + 1
+    fork = config.fork_at(number, timestamp)
+    blobs = config.blob_params_at(number, timestamp)
+    return BlockEnv(
+        fork=fork,
+        chain_id=config.chain_id,
+        number=number,
+        timestamp=timestamp,
+        coinbase=config.coinbase,
+        gas_limit=gas_limit,
+        base_fee=base_fee,
+        prev_randao=ZERO_HASH,
+        excess_blob_gas=None if blobs is None else _excess_blob_gas(parent.header, blobs.target),
+        blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
+        parent_hash=parent.hash,
+        parent_beacon_block_root=ZERO_HASH if at_least(fork, "cancun") else None,
+    )
+
+
+def env_of(header: Header, config: ChainConfig) -> BlockEnv:
+    """Return the surroundings that a block with this header was executed in."""
+    blobs = config.blob_params_at(header.number, header.timestamp)
+    return BlockEnv(
+        fork=config.fork_at(header.number, header.timestamp, header.difficulty),
+        chain_id=config.chain_id,
+        number=header.number,
+        timestamp=header.timestamp,
+        coinbase=header.coinbase,
+        gas_limit=header.gas_limit,
+        base_fee=header.base_fee,
+        prev_randao=header.mix_hash,
+        difficulty=header.difficulty,
+        excess_blob_gas=header.excess_blob_gas,
+        blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
+        parent_hash=header.parent_hash,
+        parent_beacon_block_root=header.parent_beacon_block_root,
+    )
+
+
+def assemble(
+    env: BlockEnv,
+    transactions: Sequence[Transaction],
+    executed: ExecutedBlock,
+    *,
+    state_root: Hash,
+    ordered_root: OrderedRoot,
+    extra_data: bytes = b"",
+) -> AcceptedBlock:
+    """Return the block that executing transactions in these surroundings makes.
+
+    Args:
+        env: What it was executed in.
+        transactions: Those that are in the block, in order.
+        executed: What became of them.
+        state_root: The state's root after it.
+        ordered_root: Computes the roots of transactions and receipts.
+        extra_data: At most 32 bytes for the header.
+    """
+    receipts = make_receipts(zip((tx.type for tx in transactions), executed.results, strict=True))
+    header = Header(
+        parent_hash=env.parent_hash,
+        coinbase=env.coinbase,
+        state_root=state_root,
+        transactions_root=ordered_root([tx.raw for tx in transactions]),
+        receipts_root=ordered_root([encode_receipt(receipt) for receipt in receipts]),
+        logs_bloom=bloom.to_bytes(bloom.merge(receipt.bloom for receipt in receipts)),
+        difficulty=env.difficulty,
+        number=env.number,
+        gas_limit=env.gas_limit,
+        gas_used=executed.gas_used,
+        timestamp=env.timestamp,
+        extra_data=extra_data,
+        mix_hash=env.prev_randao,
+        base_fee=env.base_fee,
+        withdrawals_root=EMPTY_ROOT if at_least(env.fork, "shanghai") else None,
+        blob_gas_used=None if env.excess_blob_gas is None else 0,
+        excess_blob_gas=env.excess_blob_gas,
+        parent_beacon_block_root=env.parent_beacon_block_root,
+        requests_hash=executed.requests_hash,
+    )
+    return make_block(header, tuple(transactions), receipts)
+
+
+def _excess_blob_gas(parent: Header, target: int) -> int:
+    """Return the excess after a block (EIP-4844); zero for ever on a chain without blobs."""
+    excess = (parent.excess_blob_gas or 0) + (parent.blob_gas_used or 0)
+    return max(0, excess - target * GAS_PER_BLOB)

@@ -1,0 +1,62 @@
+"""The 2048-bit bloom filter of a block's or receipt's logs. As an `int`: union is |, test is &.
+
+Each address and topic sets three bits, taken from the first three 16-bit pairs of its Keccak-256
+hash, each modulo 2048 and counted from the right end (yellow paper, 4.3.1).
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from cchain_app.evm.engine import Log
+from primitives.hashing import keccak256
+
+SIZE = 256
+"""Bytes of a bloom in a header or receipt."""
+
+EMPTY_BLOOM = bytes(SIZE)
+"""The bloom of no logs."""
+
+
+@lru_cache(maxsize=65_536)
+def bloom_bits(item: bytes) -> int:
+    """Return the bits that one address or topic sets. The same few recur in every block."""
+    digest = keccak256(item)
+    return (
+        1 << (int.from_bytes(digest[0:2], "big") & 2047)
+        | 1 << (int.from_bytes(digest[2:4], "big") & 2047)
+        | 1 << (int.from_bytes(digest[4:6], "big") & 2047)
+    )
+
+
+def bloom_of(logs: Iterable[Log]) -> int:
+    """Return the bloom of logs: their addresses and topics."""
+    bloom = 0
+    for log in logs:
+        bloom |= bloom_bits(log.address)
+        for topic in log.topics:
+            bloom |= bloom_bits(topic)
+    return bloom
+
+
+def merge(blooms: Iterable[int]) -> int:
+    """Return the union: a block's bloom from its receipts'."""
+    union = 0
+    for bloom in blooms:
+        union |= bloom
+    return union
+
+
+def may_contain(bloom: int, item: bytes) -> bool:
+    """Say whether an address or topic can be in the logs; False is certain, True is not."""
+    bits = bloom_bits(item)
+    return bloom & bits == bits
+
+
+def to_bytes(bloom: int) -> bytes:
+    """Return the 256 bytes that stand in a header or receipt."""
+    return bloom.to_bytes(SIZE, "big")
+
+
+def from_bytes(data: bytes) -> int:
+    """Read the 256 bytes of a header or receipt."""
+    return int.from_bytes(data, "big")

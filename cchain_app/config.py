@@ -1,0 +1,257 @@
+"""The rules of a chain as its genesis file's `config` states them: fork schedule, blobs, chain ID.
+
+The file's other half, first block and allocations, is in `genesis`. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from cchain_app.genesis_fields import (
+    Document,
+    ForkOrderError,
+    MalformedFieldError,
+    UnsupportedForkError,
+    read_number,
+    read_object,
+    read_optional_number,
+)
+from primitives.evm import Address
+
+FORKS = (
+    "frontier", "homestead", "tangerine_whistle", "spurious_dragon", "byzantium", "constantinople",
+    "istanbul", "berlin", "london", "paris", "shanghai", "cancun", "prague", "osaka", "bpo1", "bpo2",
+)  # fmt: skip
+"""Every rule set by name, oldest first. Forks that only moved the difficulty bomb are not here."""
+
+BLACKHOLE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
+"""Where tips go on a C-Chain: nobody has the key."""
+
+_BLOCK_FORKS = (
+    ("homestead", "homesteadBlock"),
+    ("tangerine_whistle", "eip150Block"),
+    ("spurious_dragon", "eip158Block"),
+    ("byzantium", "byzantiumBlock"),
+    ("constantinople", "constantinopleBlock"),
+    ("istanbul", "istanbulBlock"),
+    ("berlin", "berlinBlock"),
+    ("london", "londonBlock"),
+)
+_TIME_FORKS = (
+    ("shanghai", "shanghaiTime"),
+    ("cancun", "cancunTime"),
+    ("prague", "pragueTime"),
+    ("osaka", "osakaTime"),
+    ("bpo1", "bpo1Time"),
+    ("bpo2", "bpo2Time"),
+)
+_OPTIONAL_FORKS = frozenset({"bpo1", "bpo2"})
+_UNKNOWN_TIMES = ("bpo3Time", "bpo4Time", "bpo5Time", "amsterdamTime", "verkleTime", "ubtTime")
+
+
+class BlobParameters(NamedTuple):
+    """How many blobs a block may have and how their price moves (EIP-7840)."""
+
+    target: int
+    """Blobs in a block at which the price stands still."""
+    maximum: int
+    """Blobs that fit into a block."""
+    update_fraction: int
+    """`baseFeeUpdateFraction`: the larger, the slower the price moves."""
+
+
+_DEFAULT_BLOBS = {
+    "cancun": BlobParameters(3, 6, 3338477),
+    "prague": BlobParameters(6, 9, 5007716),
+    "osaka": BlobParameters(6, 9, 5007716),
+    "bpo1": BlobParameters(10, 15, 8346193),
+    "bpo2": BlobParameters(14, 21, 11684671),
+}
+
+
+def at_least(fork: str, oldest: str) -> bool:
+    """Tell whether a rule set is the named one or a later one."""
+    return FORKS.index(fork) >= FORKS.index(oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class ForkSchedule:
+    """When each rule set begins."""
+
+    blocks: Mapping[str, int]
+    """First block of the forks up to London."""
+    times: Mapping[str, int]
+    """First timestamp, in Unix seconds, of the forks since Shanghai."""
+    paris_block: int | None = None
+    """`mergeNetsplitBlock`, when the file has it."""
+    terminal_difficulty: int | None = None
+    """`terminalTotalDifficulty`; zero means merged from the start, None means not by difficulty."""
+
+    def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
+        """Return the name of the rule set of a block, one of `FORKS`.
+
+        Total difficulty is not known here, so for a chain with a terminal one above zero a block
+        counts as merged when its own difficulty is zero.
+
+        Args:
+            number: Height of the block.
+            timestamp: Its time in Unix seconds.
+            difficulty: Its difficulty; zero for every block since the Merge.
+        """
+        fork = "frontier"
+        for name, first in self.blocks.items():
+            if number >= first:
+                fork = name
+        if fork != "london":
+            return fork
+        if self._is_merged(number, difficulty):
+            fork = "paris"
+        for name, first in self.times.items():
+            if timestamp >= first:
+                fork = name
+        return fork
+
+    def _is_merged(self, number: int, difficulty: int) -> bool:
+        if self.paris_block is not None and number >= self.paris_block:
+            return True
+        if self.terminal_difficulty is None:
+            return False
+        return self.terminal_difficulty == 0 or difficulty == 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChainConfig:
+    """The parameters of one chain that never change, or change by schedule."""
+
+    chain_id: int
+    schedule: ForkSchedule
+    blobs: Mapping[str, BlobParameters]
+    """By the name of the fork that brought them."""
+    min_base_fee: int = 0
+    """Wei; the floor under the EIP-1559 formula. A setting, not part of the file."""
+    coinbase: Address = BLACKHOLE
+    """Who is credited with the tips. A setting, not part of the file."""
+
+    def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
+        """Return the name of the rule set of a block; see `ForkSchedule.fork_at`."""
+        return self.schedule.fork_at(number, timestamp, difficulty)
+
+    def blob_params_at(self, number: int, timestamp: int) -> BlobParameters | None:
+        """Return the blob parameters of a block, or None before Cancun."""
+        fork = self.fork_at(number, timestamp)
+        if not at_least(fork, "cancun"):
+            return None
+        since = FORKS[FORKS.index("cancun") : FORKS.index(fork) + 1]
+        return next(self.blobs[name] for name in reversed(since) if name in self.blobs)
+
+
+def parse_config(
+    document: Document, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
+) -> ChainConfig:
+    """Return the chain's parameters from the `config` object of a genesis file.
+
+    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored.
+    Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
+    that key existed are taken here with Ethereum's own figures.
+
+    Raises:
+        MissingFieldError: There is no chainId.
+        MalformedFieldError: A field is not a number or not an object.
+        ForkOrderError: The forks are not in their order.
+        UnsupportedForkError: A fork is named that no engine can execute.
+    """
+    schedule = _parse_schedule(document)
+    return ChainConfig(
+        chain_id=read_number(document, "chainId", "config."),
+        schedule=schedule,
+        blobs=_parse_blobs(read_object(document, "blobSchedule", "config."), schedule),
+        min_base_fee=min_base_fee,
+        coinbase=coinbase,
+    )
+
+
+def _parse_schedule(document: Document) -> ForkSchedule:
+    for key in _UNKNOWN_TIMES:
+        if document.get(key) is not None:
+            raise UnsupportedForkError(f"config.{key}: this fork is not supported")
+    blocks = _read_starts(document, _BLOCK_FORKS)
+    times = _read_starts(document, _TIME_FORKS)
+    _check_order(_BLOCK_FORKS, blocks)
+    _check_order(_TIME_FORKS, times)
+    if times and "london" not in blocks:
+        raise ForkOrderError(
+            f"unsupported fork ordering: londonBlock not enabled, but {_key_of(next(iter(times)))} "
+            f"enabled at timestamp {next(iter(times.values()))}"
+        )
+    _check_petersburg(document, blocks)
+    return ForkSchedule(
+        blocks=blocks,
+        times=times,
+        paris_block=read_optional_number(document, "mergeNetsplitBlock", "config."),
+        terminal_difficulty=read_optional_number(
+            document, "terminalTotalDifficulty", "config.", bits=256
+        ),
+    )
+
+
+def _read_starts(document: Document, forks: tuple[tuple[str, str], ...]) -> dict[str, int]:
+    starts = ((name, read_optional_number(document, key, "config.")) for name, key in forks)
+    return {name: start for name, start in starts if start is not None}
+
+
+def _check_order(forks: tuple[tuple[str, str], ...], starts: Mapping[str, int]) -> None:
+    """Refuse a gap or a step back, in geth's words."""
+    needed = [(name, key) for name, key in forks if name in starts or name not in _OPTIONAL_FORKS]
+    unit = "timestamp" if forks is _TIME_FORKS else "block"
+    for (earlier, earlier_key), (later, later_key) in pairwise(needed):
+        if later not in starts:
+            continue
+        if earlier not in starts:
+            raise ForkOrderError(
+                f"unsupported fork ordering: {earlier_key} not enabled, but {later_key} "
+                f"enabled at {unit} {starts[later]}"
+            )
+        if starts[earlier] > starts[later]:
+            raise ForkOrderError(
+                f"unsupported fork ordering: {earlier_key} enabled at {unit} {starts[earlier]}, "
+                f"but {later_key} enabled at {unit} {starts[later]}"
+            )
+
+
+def _check_petersburg(document: Document, blocks: Mapping[str, int]) -> None:
+    """Refuse blocks between Constantinople and Petersburg: EIP-1283 lived there alone."""
+    petersburg = read_optional_number(document, "petersburgBlock", "config.")
+    if petersburg is not None and petersburg != blocks.get("constantinople"):
+        raise UnsupportedForkError(
+            "config.petersburgBlock: Constantinople without Petersburg is not supported"
+        )
+
+
+def _key_of(fork: str) -> str:
+    return dict(_BLOCK_FORKS + _TIME_FORKS)[fork]
+
+
+def _parse_blobs(document: Document, schedule: ForkSchedule) -> dict[str, BlobParameters]:
+    blobs = {}
+    for name, default in _DEFAULT_BLOBS.items():
+        if name in document:
+            entry = read_object(document, name, "config.blobSchedule.")
+            blobs[name] = _parse_blob_entry(entry, name)
+        elif name in schedule.times:
+            blobs[name] = default
+    return blobs
+
+
+def _parse_blob_entry(entry: Document, name: str) -> BlobParameters:
+    path = f"config.blobSchedule.{name}."
+    parameters = BlobParameters(
+        target=read_number(entry, "target", path),
+        maximum=read_number(entry, "max", path),
+        update_fraction=read_number(entry, "baseFeeUpdateFraction", path),
+    )
+    if parameters.target > parameters.maximum:
+        raise MalformedFieldError(f"{path}target: above max")
+    if parameters.update_fraction == 0:
+        raise MalformedFieldError(f"{path}baseFeeUpdateFraction: must be defined and non-zero")
+    return parameters

@@ -1,0 +1,17 @@
+"""The C-Chain's WebSocket, /ext/bc/C/ws: the methods of HTTP, and subscriptions."""
+
+from django.conf import settings
+
+from cchain_app.api.subscriptions import hub
+from jsonrpc.http import Endpoint
+from jsonrpc.session import SocketLimits
+from jsonrpc.websocket import JsonRpcConsumer
+from jsonrpc.workers import Workers
+
+
+class EthConsumer(JsonRpcConsumer):
+    """One socket. Made by `as_asgi(endpoint=…, workers=…)`."""
+
+    def __init__(self, *, endpoint: Endpoint, workers: Workers) -> None:
+        limits = SocketLimits(message=settings.NODE.ws_message_limit)
+        super().__init__(endpoint=endpoint, hub=hub(), workers=workers, limits=limits)

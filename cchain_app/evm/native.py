@@ -1,0 +1,164 @@
+"""The native engine: revm behind the port. The work is done in the crate `native/`.
+
+Importing this module raises ImportError where the crate was not built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cchain_native
+
+from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
+    BlockEnv,
+    CallInterrupted,
+    CallMessage,
+    CallRejected,
+    CallResult,
+    ExecutedBlock,
+    InvalidBlock,
+    Log,
+    SkippedTransaction,
+    SlotChange,
+    StateChanges,
+    StateReader,
+    TransactionResult,
+)
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address, Hash, Slot, Word
+
+
+class NativeEngine:
+    """revm, for every fork from Frontier to Osaka.
+
+    Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
+    be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
+    makes no requests; deposits (EIP-6110) are read from mainnet's deposit contract.
+    """
+
+    name = "revm"
+
+    def execute_block(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        *,
+        skip_invalid: bool,
+    ) -> ExecutedBlock:
+        """Execute transactions in order, with the fork's system calls around them.
+
+        Raises:
+            InvalidBlock: A transaction cannot be in the block, and skip_invalid is off.
+        """
+        try:
+            included, outcomes, skipped, gas_used, changes, requests_hash = (
+                cchain_native.execute_block(env, transactions, state, skip_invalid=skip_invalid)
+            )
+        except cchain_native.InvalidBlock as refusal:
+            raise InvalidBlock(str(refusal)) from None
+        return ExecutedBlock(
+            included=tuple(included),
+            results=tuple(map(_result, outcomes)),
+            skipped=tuple(SkippedTransaction(*values) for values in skipped),
+            gas_used=gas_used,
+            changes=_changes(changes),
+            requests_hash=None if requests_hash is None else Hash(requests_hash),
+        )
+
+    def call(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        *,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        with_access_list: bool = False,
+    ) -> CallResult:
+        """Run one call on the state and throw its changes away.
+
+        A call with a step limit keeps the interpreter lock; others let go of it.
+
+        Raises:
+            CallRejected: The call could not begin.
+            CallInterrupted: A limit was reached.
+        """
+        try:
+            output, gas_used, gas_peak, error, logs, access_list = cchain_native.call(
+                env,
+                message,
+                state,
+                step_limit=step_limit,
+                time_limit=time_limit,
+                with_access_list=with_access_list,
+            )
+        except cchain_native.CallRejected as refusal:
+            raise CallRejected(str(refusal)) from None
+        except cchain_native.CallInterrupted as interruption:
+            raise CallInterrupted(str(interruption)) from None
+        return CallResult(
+            output=output,
+            gas_used=gas_used,
+            gas_peak=gas_peak,
+            error=error,
+            logs=_logs(logs),
+            access_list=None if access_list is None else _access_list(access_list),
+        )
+
+
+def recover_senders(
+    signatures: Sequence[tuple[Hash, int, int, int]],
+) -> list[Address | None]:
+    """Return who signed each (digest, r, s, parity), None where nobody can have.
+
+    r and s are below 2^256. A whole batch is done in parallel, without the interpreter lock.
+    """
+    return [
+        None if sender is None else Address(sender)
+        for sender in cchain_native.recover_senders(signatures)
+    ]
+
+
+def _logs(values: list[cchain_native.LogValues]) -> tuple[Log, ...]:
+    return tuple(
+        Log(Address(address), tuple(map(Word, topics)), data) for address, topics, data in values
+    )
+
+
+def _access_list(
+    values: cchain_native.AccessListValues,
+) -> tuple[tuple[Address, tuple[Slot, ...]], ...]:
+    return tuple((Address(address), tuple(map(Slot, slots))) for address, slots in values)
+
+
+def _result(values: cchain_native.Outcome) -> TransactionResult:
+    succeeded, gas_used, logs, contract = values
+    return TransactionResult(
+        succeeded, gas_used, _logs(logs), None if contract is None else Address(contract)
+    )
+
+
+def _account(values: cchain_native.Account | None) -> AccountState | None:
+    if values is None:
+        return None
+    nonce, balance, code_hash = values
+    return AccountState(nonce, balance, Hash(code_hash))
+
+
+def _changes(values: cchain_native.Changes) -> StateChanges:
+    accounts, storage, codes, cleared = values
+    return StateChanges(
+        accounts={
+            Address(address): AccountChange(_account(before), _account(after))
+            for address, (before, after) in accounts.items()
+        },
+        storage={
+            (Address(address), Slot(slot)): SlotChange(Word(before), Word(after))
+            for (address, slot), (before, after) in storage.items()
+        },
+        codes={Hash(code_hash): code for code_hash, code in codes.items()},
+        cleared=frozenset(map(Address, cleared)),
+    )

@@ -1,0 +1,94 @@
+"""The state trie of the crate `native/`, behind the port of `trie`, with a cache of hot nodes.
+
+Importing this module raises ImportError where the crate was not built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import cchain_native
+
+from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.evm.trie import (
+    ForeignNodeError,
+    MissingAccountError,
+    MissingNodeError,
+    NodeReader,
+    StateProof,
+    TrieUpdate,
+)
+from primitives.evm import Address, Hash, Slot, Word
+
+CACHE_BYTES = 64 << 20
+"""Keys and nodes that are kept at most, by default."""
+
+
+class NativeStateTrie:
+    """A `StateTrie` in Rust: safe to use from several threads, and without the interpreter lock.
+
+    Its cache is for one root: the one that the last update began with, or the one that `commit`
+    was told. An update whose commit is not told leaves no trace; another root empties the cache.
+    """
+
+    def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
+        """Begin with an empty cache of this size; 0 for none."""
+        self._trie = cchain_native.StateTrie(cache_bytes)
+
+    def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
+        """Return root and nodes after changes to the state that has this root.
+
+        Raises:
+            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+        """
+        with _faults():
+            new_root, nodes = self._trie.update(root, changes, reader)
+        return TrieUpdate(Hash(new_root), nodes)
+
+    def prove(
+        self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
+    ) -> StateProof:
+        """Return an account and slots of it with their proofs.
+
+        Raises:
+            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+        """
+        with _faults():
+            account, storage_root, account_proof, storage = self._trie.prove(
+                root, address, slots, reader
+            )
+        return StateProof(
+            account=_account(account),
+            storage_root=Hash(storage_root),
+            account_proof=account_proof,
+            storage=[(Word(value), proof) for value, proof in storage],
+        )
+
+    def ordered_root(self, items: Sequence[bytes]) -> Hash:
+        """Return the root of the trie that has each item under the RLP of its index."""
+        return Hash(cchain_native.ordered_root(items))
+
+    def commit(self, root: Hash) -> None:
+        """Take note that the update to this root was stored: its nodes come into the cache."""
+        self._trie.commit(root)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Raise the port's exceptions for the crate's."""
+    try:
+        yield
+    except cchain_native.MissingNode as fault:
+        raise MissingNodeError(str(fault)) from None
+    except cchain_native.ForeignNode as fault:
+        raise ForeignNodeError(str(fault)) from None
+    except cchain_native.MissingAccount as fault:
+        raise MissingAccountError(str(fault)) from None
+
+
+def _account(values: cchain_native.Account | None) -> AccountState | None:
+    if values is None:
+        return None
+    nonce, balance, code_hash = values
+    return AccountState(nonce, balance, Hash(code_hash))

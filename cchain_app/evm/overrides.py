@@ -1,0 +1,201 @@
+"""State and surroundings of a call, changed by its caller: what eth_call's overrides mean. Pure.
+
+Nothing is written: a reader is wrapped, and an environment is copied.
+
+    BadOverride
+    ├── StateAndDiff            an account with both a new storage and changes to the old one
+    ├── NotAPrecompile          a precompile is to be moved from where none is
+    ├── AlreadyOverridden       a precompile is to be moved to an account that is overridden itself
+    └── PrecompileNotMovable    what the engines cannot do
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cchain_app.config import at_least
+from cchain_app.evm.engine import AccountState, BlockEnv, StateReader
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hexadecimal import checksum_address
+
+
+class BadOverride(Exception):
+    """Overrides that contradict each other or cannot be applied. The words are geth's."""
+
+
+class StateAndDiff(BadOverride):
+    """An account has both `state` and `stateDiff`."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(f"account {checksum_address(address)} has both 'state' and 'stateDiff'")
+
+
+class NotAPrecompile(BadOverride):
+    """`movePrecompileToAddress` on an account that is no precompile of this fork."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(f"account {checksum_address(address)} is not a precompile")
+
+
+class AlreadyOverridden(BadOverride):
+    """`movePrecompileToAddress` names an account that has overrides of its own."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(f"account {checksum_address(address)} is already overridden")
+
+
+class PrecompileNotMovable(BadOverride):
+    """A precompile is to be moved or replaced.
+
+    Unspecified: geth does it; the engines here have their precompiles at fixed places.
+    """
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(
+            f"account {checksum_address(address)} is a precompile: "
+            "this engine can neither move nor replace it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AccountOverride:
+    """What of an account is to be different; None leaves it as it is."""
+
+    balance: int | None = None
+    """Wei."""
+    nonce: int | None = None
+    code: bytes | None = None
+    state: Mapping[Slot, Word] | None = None
+    """The whole storage; other slots are zero."""
+    state_diff: Mapping[Slot, Word] | None = None
+    """Single slots."""
+    move_precompile_to: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOverride:
+    """What of a block's surroundings is to be different; None leaves it as it is."""
+
+    number: int | None = None
+    time: int | None = None
+    """Unix seconds."""
+    gas_limit: int | None = None
+    fee_recipient: Address | None = None
+    prev_randao: Hash | None = None
+    base_fee: int | None = None
+    """Wei for each gas."""
+    difficulty: int | None = None
+
+    def apply(self, env: BlockEnv) -> BlockEnv:
+        """Return the surroundings with these differences; the rule set stays the block's own."""
+        return replace(
+            env,
+            number=_either(self.number, env.number),
+            timestamp=_either(self.time, env.timestamp),
+            gas_limit=_either(self.gas_limit, env.gas_limit),
+            coinbase=env.coinbase if self.fee_recipient is None else self.fee_recipient,
+            prev_randao=env.prev_randao if self.prev_randao is None else self.prev_randao,
+            base_fee=env.base_fee if self.base_fee is None else self.base_fee,
+            difficulty=_either(self.difficulty, env.difficulty),
+        )
+
+
+class OverriddenState:
+    """A state with some accounts different (a `StateReader`)."""
+
+    def __init__(self, state: StateReader, accounts: Mapping[Address, AccountOverride]) -> None:
+        self._state = state
+        self._accounts = accounts
+        self._codes = {
+            keccak256(override.code): override.code
+            for override in accounts.values()
+            if override.code is not None
+        }
+
+    def account(self, address: Address) -> AccountState | None:
+        """Return the account as it is to be seen."""
+        account = self._state.account(address)
+        override = self._accounts.get(address)
+        if override is None:
+            return account
+        nonce, balance, code_hash = account or AccountState(0, 0, EMPTY_HASH)
+        return AccountState(
+            nonce=_either(override.nonce, nonce),
+            balance=_either(override.balance, balance),
+            code_hash=code_hash if override.code is None else keccak256(override.code),
+        )
+
+    def storage(self, address: Address, slot: Slot) -> Word:
+        """Return the slot as it is to be seen."""
+        override = self._accounts.get(address)
+        if override is not None:
+            if override.state is not None:
+                return override.state.get(slot, ZERO_WORD)
+            if override.state_diff is not None and slot in override.state_diff:
+                return override.state_diff[slot]
+        return self._state.storage(address, slot)
+
+    def code(self, code_hash: Hash) -> bytes:
+        """Return code by its hash, given code included."""
+        code = self._codes.get(code_hash)
+        return self._state.code(code_hash) if code is None else code
+
+    def block_hash(self, number: int) -> Hash:
+        """Return the hash of a block before this one."""
+        return self._state.block_hash(number)
+
+
+def override_state(
+    state: StateReader, accounts: Mapping[Address, AccountOverride], fork: str
+) -> StateReader:
+    """Return the state with these accounts different.
+
+    Raises:
+        StateAndDiff: An account has both a new storage and changes to the old one.
+        NotAPrecompile: A precompile is to be moved from where none is.
+        AlreadyOverridden: It is to be moved to an account with overrides.
+        PrecompileNotMovable: A precompile is to be moved or replaced.
+    """
+    if not accounts:
+        return state
+    for address, override in accounts.items():
+        if override.state is not None and override.state_diff is not None:
+            raise StateAndDiff(address)
+        _check_precompile(address, override, accounts, fork)
+    return OverriddenState(state, accounts)
+
+
+def is_precompile(address: Address, fork: str) -> bool:
+    """Return whether a precompile stands at this address under this rule set."""
+    number = int.from_bytes(address, "big")
+    if number == 0x100:
+        return at_least(fork, "osaka")
+    return 1 <= number <= _last_precompile(fork)
+
+
+def _last_precompile(fork: str) -> int:
+    for since, last in (("prague", 17), ("cancun", 10), ("istanbul", 9), ("byzantium", 8)):
+        if at_least(fork, since):
+            return last
+    return 4
+
+
+def _check_precompile(
+    address: Address,
+    override: AccountOverride,
+    accounts: Mapping[Address, AccountOverride],
+    fork: str,
+) -> None:
+    is_there = is_precompile(address, fork)
+    if override.move_precompile_to is not None:
+        if not is_there:
+            raise NotAPrecompile(address)
+        if override.move_precompile_to in accounts:
+            raise AlreadyOverridden(override.move_precompile_to)
+        raise PrecompileNotMovable(address)
+    if is_there and override.code is not None:
+        raise PrecompileNotMovable(address)
+
+
+def _either(wanted: int | None, present: int) -> int:
+    return present if wanted is None else wanted

@@ -1,0 +1,65 @@
+"""The reference engine: the executable specification of Ethereum behind the port.
+
+It is the oracle of the tests and the fallback where the native engine was not built, a thousand
+times slower. Importing this module imports none of the specification's forks; executing does.
+"""
+
+from collections.abc import Sequence
+
+from cchain_app.evm.engine import BlockEnv, CallMessage, CallResult, ExecutedBlock, StateReader
+from cchain_app.evm.reference_package import room_for_nested_calls
+from cchain_app.txs.transaction import Transaction
+
+
+class ReferenceEngine:
+    """The executable specification, for every fork from Frontier to Osaka."""
+
+    name = "ethereum-execution"
+
+    def execute_block(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        *,
+        skip_invalid: bool,
+    ) -> ExecutedBlock:
+        """Execute transactions in order, with the fork's system calls around them.
+
+        Raises:
+            InvalidBlock: A transaction cannot be in the block, and skip_invalid is off.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_block import BlockExecution
+
+        with room_for_nested_calls():
+            return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
+
+    def call(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        *,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        with_access_list: bool = False,
+    ) -> CallResult:
+        """Run one call on the state and throw its changes away.
+
+        Raises:
+            CallRejected: The call could not begin.
+            CallInterrupted: A limit was reached.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_call import run_call
+
+        with room_for_nested_calls():
+            return run_call(
+                env,
+                message,
+                state,
+                step_limit=step_limit,
+                time_limit=time_limit,
+                with_access_list=with_access_list,
+            )

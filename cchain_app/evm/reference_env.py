@@ -1,0 +1,167 @@
+"""The port's surroundings and transactions in the types of the executable specification."""
+
+from typing import Any, SupportsInt
+
+from ethereum_rlp import exceptions, rlp
+from ethereum_types.bytes import Bytes0, Bytes20, Bytes32
+from ethereum_types.numeric import U64, U256, Uint
+
+from cchain_app.evm.engine import BlockEnv, CallMessage, StateReader
+from cchain_app.evm.reference_package import Fork, load_fork
+from cchain_app.evm.reference_state import LazyState
+from cchain_app.txs.transaction import Transaction
+
+_MODULES = {
+    "petersburg": "constantinople",
+    "muir_glacier": "istanbul",
+    "arrow_glacier": "london",
+    "gray_glacier": "london",
+}
+"""Names of geth's schedule that have no rules of their own."""
+
+_TYPED = (
+    "",
+    "AccessListTransaction",
+    "FeeMarketTransaction",
+    "BlobTransaction",
+    "SetCodeTransaction",
+)
+"""The specification's class for each transaction type."""
+
+
+class MalformedTransactionError(Exception):
+    """An envelope that this fork cannot read."""
+
+
+class _BlockHashes:
+    """Hashes of the blocks before one, counted from the end: the last is the parent's."""
+
+    def __init__(self, number: int, reader: StateReader) -> None:
+        self._number = number
+        self._reader = reader
+
+    def __getitem__(self, place: SupportsInt) -> Bytes32:
+        return Bytes32(self._reader.block_hash(self._number + int(place)))
+
+
+def fork_of(env: BlockEnv) -> Fork:
+    """Return the modules of a block's fork.
+
+    Raises:
+        UnknownForkError: There is no such fork.
+    """
+    return load_fork(_MODULES.get(env.fork, env.fork))
+
+
+def block_environment(
+    env: BlockEnv, fork: Fork, state: LazyState, reader: StateReader, base_fee: int | None
+) -> Any:
+    """Return a block's surroundings as the specification has them."""
+    return fork.build(
+        "BlockEnvironment",
+        {
+            "chain_id": U64(env.chain_id),
+            "state": state,
+            "block_gas_limit": Uint(env.gas_limit),
+            "block_hashes": _BlockHashes(env.number, reader),
+            "coinbase": Bytes20(env.coinbase),
+            "number": Uint(env.number),
+            "base_fee_per_gas": Uint(base_fee or 0),
+            "time": U256(env.timestamp),
+            "difficulty": Uint(env.difficulty),
+            "prev_randao": Bytes32(env.prev_randao),
+            "excess_blob_gas": U64(env.excess_blob_gas or 0),
+            "parent_beacon_block_root": Bytes32(env.parent_beacon_block_root or bytes(32)),
+        },
+    )
+
+
+def signed_transaction(transaction: Transaction, fork: Fork) -> Any:
+    """Return a transaction as the specification reads it from its envelope.
+
+    Raises:
+        MalformedTransactionError: The fork does not know the type, or the bytes are not of it.
+    """
+    name = _TYPED[transaction.type]
+    data = transaction.raw[1:] if name else transaction.raw
+    kind = getattr(fork.transactions, name, None) if name else _legacy(fork)
+    if kind is None:
+        raise MalformedTransactionError("transaction type not supported")
+    try:
+        return rlp.decode_to(kind, data)
+    except exceptions.RLPException as error:
+        raise MalformedTransactionError(f"malformed transaction: {error}") from error
+
+
+def unsigned_transaction(message: CallMessage, fork: Fork) -> Any:
+    """Return what the specification needs of a call as if it were a transaction: cost and target.
+
+    Raises:
+        MalformedTransactionError: The fork does not know such calls, or an authorization is bad.
+    """
+    values: dict[str, Any] = {
+        "nonce": U256(0),
+        "gas_price": Uint(message.gas_price),
+        "gas": Uint(message.gas),
+        "to": Bytes0() if message.to is None else Bytes20(message.to),
+        "value": U256(message.value),
+        "data": message.data,
+        "r": U256(0),
+        "s": U256(0),
+    }
+    if not message.access_list and not message.authorizations:
+        return _legacy(fork)(v=U256(0), **values)
+    name = "SetCodeTransaction" if message.authorizations else "AccessListTransaction"
+    kind = getattr(fork.transactions, name, None)
+    if kind is None:
+        raise MalformedTransactionError("transaction type not supported")
+    values |= {"chain_id": U64(0), "y_parity": U256(0), "access_list": _access_list(message, fork)}
+    if message.authorizations:
+        del values["gas_price"]
+        fee = Uint(message.gas_price)
+        values |= {
+            "nonce": U64(0),
+            "max_fee_per_gas": fee,
+            "max_priority_fee_per_gas": fee,
+            "authorizations": _authorizations(message, fork),
+        }
+    return kind(**values)
+
+
+def _legacy(fork: Fork) -> Any:
+    """Return the class of transactions without a type, which had no other name before Berlin."""
+    return getattr(fork.transactions, "LegacyTransaction", None) or fork.transactions.Transaction
+
+
+def _access_list(message: CallMessage, fork: Fork) -> Any:
+    access = getattr(fork.transactions, "Access", None)
+    if access is None:
+        return tuple(
+            (Bytes20(address), tuple(map(Bytes32, slots))) for address, slots in message.access_list
+        )
+    return tuple(
+        access(account=Bytes20(address), slots=tuple(map(Bytes32, slots)))
+        for address, slots in message.access_list
+    )
+
+
+def _authorizations(message: CallMessage, fork: Fork) -> Any:
+    try:
+        return tuple(
+            rlp.decode_to(fork.types.Authorization, data) for data in message.authorizations
+        )
+    except exceptions.RLPException as error:
+        raise MalformedTransactionError(f"invalid authorization: {error}") from error
+
+
+def intrinsic_cost(transaction: Any, fork: Fork) -> tuple[int, int]:
+    """Return the gas that a transaction pays before it begins, and the floor of EIP-7623."""
+    cost = fork.transactions.calculate_intrinsic_cost(transaction)
+    if isinstance(cost, tuple):
+        return int(cost[0]), int(cost[1])
+    return int(cost), 0
+
+
+def initcode_limit(fork: Fork) -> int | None:
+    """Return how long init code may be, or None before Shanghai."""
+    return getattr(fork.interpreter, "MAX_INIT_CODE_SIZE", None)

@@ -1,0 +1,116 @@
+"""Loading the executable specification, one fork at a time, without its side effects.
+
+The package (and py_ecc below it) raises Python's recursion limit for the whole process when it is
+imported; here the limit is put back, and raised only while the specification executes.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from functools import cache
+from importlib import import_module
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+EXECUTION_RECURSION_LIMIT = 16_000
+"""Python frames that 1,024 nested calls of the EVM need (four each), and ample room below.
+
+Other threads see it too. Measured on 3.11: the JSON decoder and repr() still raise RecursionError
+at this limit, and at 40,000, rather than overflow the C stack of a thread.
+"""
+
+_import_lock = Lock()
+_execution_lock = Lock()
+_executions: list[int] = []
+
+
+class UnknownForkError(Exception):
+    """A fork of which the specification has no module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The modules of one fork of the specification that the engine uses."""
+
+    name: str
+    fork: ModuleType
+    vm: ModuleType
+    interpreter: ModuleType
+    transactions: ModuleType
+    trie: ModuleType
+    types: ModuleType
+    message: ModuleType
+    address: ModuleType
+    precompiles: ModuleType
+
+    def build(self, kind: str, values: dict[str, Any]) -> Any:
+        """Return a `vm` dataclass with those of the values that it has in this fork."""
+        cls = getattr(self.vm, kind)
+        names = {field.name for field in fields_of(cls)}
+        return cls(**{name: value for name, value in values.items() if name in names})
+
+    @property
+    def has_base_fee(self) -> bool:
+        """Whether blocks have a base fee (London)."""
+        return any(
+            field.name == "base_fee_per_gas" for field in fields_of(self.vm.BlockEnvironment)
+        )
+
+
+@cache
+def load_fork(name: str) -> Fork:
+    """Import one fork of the specification.
+
+    Raises:
+        UnknownForkError: There is no such fork.
+    """
+    with _import_lock, _kept_recursion_limit():
+        package = f"ethereum.forks.{name}"
+        try:
+            modules = {field: import_module(f"{package}{path}") for field, path in _MODULES.items()}
+        except ModuleNotFoundError as error:
+            if error.name is None or not package.startswith(error.name):
+                raise
+            raise UnknownForkError(f"unknown fork {name}") from error
+        return Fork(name=name, **modules)
+
+
+_MODULES = {
+    "fork": ".fork",
+    "vm": ".vm",
+    "interpreter": ".vm.interpreter",
+    "transactions": ".transactions",
+    "trie": ".trie",
+    "types": ".fork_types",
+    "message": ".utils.message",
+    "address": ".utils.address",
+    "precompiles": ".vm.precompiled_contracts.mapping",
+}
+
+
+@contextmanager
+def _kept_recursion_limit() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@contextmanager
+def room_for_nested_calls() -> Iterator[None]:
+    """Raise the recursion limit while the body runs, in however many threads at a time."""
+    with _execution_lock:
+        _executions.append(sys.getrecursionlimit())
+        sys.setrecursionlimit(max(EXECUTION_RECURSION_LIMIT, _executions[0]))
+    try:
+        yield
+    finally:
+        with _execution_lock:
+            limit = _executions[0]
+            _executions.pop()
+            if not _executions:
+                sys.setrecursionlimit(limit)

@@ -1,0 +1,250 @@
+"""The specification's `State`, filled from a `StateReader` as it is asked for, and what it changed.
+
+The specification keeps state in dicts inside its tries and copies them for every nested call. Here
+those dicts hold only what was written; what was not comes from the reader, which all copies share.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ethereum_types.bytes import Bytes20, Bytes32
+from ethereum_types.numeric import U256, Uint
+from typing_extensions import override
+
+from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
+    SlotChange,
+    StateChanges,
+    StateReader,
+)
+from cchain_app.evm.reference_package import Fork
+from primitives.evm import Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH, keccak256
+
+_ZERO = U256(0)
+
+
+class Source:
+    """What the reader says, each thing asked once, in the specification's types."""
+
+    def __init__(self, reader: StateReader, fork: Fork) -> None:
+        self.fork = fork
+        self._reader = reader
+        self._states: dict[bytes, AccountState | None] = {}
+        self._accounts: dict[bytes, Any] = {}
+        self._slots: dict[tuple[bytes, bytes], U256] = {}
+
+    def state(self, address: bytes) -> AccountState | None:
+        """Return an account as the reader has it."""
+        if address not in self._states:
+            self._states[address] = self._reader.account(Address(bytes(address)))
+        return self._states[address]
+
+    def account(self, address: bytes) -> Any:
+        """Return an account as the specification has it, or None."""
+        if address not in self._accounts:
+            state = self.state(address)
+            self._accounts[address] = None if state is None else self._with_code(state)
+        return self._accounts[address]
+
+    def slot(self, address: bytes, key: bytes) -> U256:
+        """Return the value of a storage slot."""
+        if (address, key) not in self._slots:
+            word = self._reader.storage(Address(bytes(address)), Slot(bytes(key)))
+            self._slots[address, key] = U256.from_be_bytes(word)
+        return self._slots[address, key]
+
+    def _with_code(self, state: AccountState) -> Any:
+        code = b"" if state.code_hash == EMPTY_HASH else self._reader.code(state.code_hash)
+        return self.fork.types.Account(
+            nonce=Uint(state.nonce), balance=U256(state.balance), code=code
+        )
+
+
+class _Accounts(dict[Bytes20, Any]):
+    """Accounts that were written, None for those deleted; the others are the source's."""
+
+    def __init__(self, source: Source, written: Mapping[Bytes20, Any]) -> None:
+        super().__init__(written)
+        self.source = source
+
+    def __copy__(self) -> "_Accounts":
+        return _Accounts(self.source, self)
+
+    @override
+    def get(self, key: Bytes20, default: Any = None) -> Any:
+        account = self[key] if dict.__contains__(self, key) else self.source.account(key)
+        return default if account is None else account
+
+    @override
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, bytes) and self.get(Bytes20(key)) is not None
+
+    @override
+    def __delitem__(self, key: Bytes20) -> None:
+        self[key] = None
+
+    @override
+    def items(self) -> Any:
+        """Return nothing: receipts before Byzantium ask for a root, which is not made here."""
+        return {}.items()
+
+
+class _Slots(dict[Bytes32, U256]):
+    """Slots of one account that were written; the others are the source's, unless cleared."""
+
+    def __init__(
+        self, source: Source, address: Bytes20, written: Mapping[Bytes32, U256], *, cleared: bool
+    ) -> None:
+        super().__init__(written)
+        self.source = source
+        self.address = address
+        self.cleared = cleared
+
+    def __copy__(self) -> "_Slots":
+        return _Slots(self.source, self.address, self, cleared=self.cleared)
+
+    @override
+    def get(self, key: Bytes32, default: Any = _ZERO) -> Any:
+        if dict.__contains__(self, key):
+            return self[key]
+        return default if self.cleared else self.source.slot(self.address, key)
+
+    @override
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, bytes) and self.get(Bytes32(key)) != _ZERO
+
+    @override
+    def __delitem__(self, key: Bytes32) -> None:
+        self[key] = _ZERO
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        """Never equal: the specification would take an empty dict for an empty storage."""
+        return False
+
+    __hash__ = None
+
+
+class _Storages(dict[Bytes20, Any]):
+    """Storage tries by address. Every account has one."""
+
+    def __init__(self, state: "LazyState", tries: Mapping[Bytes20, Any]) -> None:
+        super().__init__(tries)
+        self.state = state
+
+    @override
+    def get(self, key: Bytes20, default: Any = None) -> Any:
+        if not dict.__contains__(self, key):
+            self[key] = self.state.storage_trie(key, cleared=False)
+        return self[key]
+
+    @override
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is storage to be deleted, or in the way of a new contract.
+
+        Unspecified: what is known of storage is that only code can have written it. An account
+        with storage and without code (possible before Spurious Dragon only) counts as empty.
+        """
+        address = Bytes20(key)
+        if dict.__contains__(self, address):
+            slots = self[address]._data  # noqa: SLF001
+            if any(value != _ZERO for value in dict.values(slots)):
+                return True
+            if slots.cleared:
+                return False
+        account = self.state.account(address)
+        return account is not None and bool(account.code)
+
+    @override
+    def __delitem__(self, key: Bytes20) -> None:
+        self[key] = self.state.storage_trie(key, cleared=True)
+
+
+class _Snapshots(list[tuple[Any, Any]]):
+    """Snapshots whose storage is as lazy as the state's own."""
+
+    def __init__(self, state: "LazyState") -> None:
+        super().__init__()
+        self.state = state
+
+    @override
+    def append(self, snapshot: tuple[Any, Any]) -> None:
+        main, tries = snapshot
+        super().append((main, _Storages(self.state, tries)))
+
+
+class LazyState:
+    """Stands in for the `State` of any fork: same attributes, filled on demand."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._main_trie = source.fork.trie.Trie(
+            secured=True, default=None, _data=_Accounts(source, {})
+        )
+        self._storage_tries = _Storages(self, {})
+        self._snapshots = _Snapshots(self)
+        self.created_accounts: set[Bytes20] = set()
+
+    def account(self, address: bytes) -> Any:
+        """Return an account as it is now, None when it does not exist."""
+        return self._main_trie._data.get(Bytes20(address))  # noqa: SLF001
+
+    def set_account(self, address: bytes, account: Any) -> None:
+        """Write an account."""
+        self._main_trie._data[Bytes20(address)] = account  # noqa: SLF001
+
+    def storage_trie(self, address: Bytes20, *, cleared: bool) -> Any:
+        """Return an account's storage trie with nothing written to it yet."""
+        slots = _Slots(self.source, address, {}, cleared=cleared)
+        return self.source.fork.trie.Trie(secured=True, default=_ZERO, _data=slots)
+
+    def changes(self) -> StateChanges:
+        """Return the difference from what the reader says, in ascending order."""
+        accounts: dict[Address, AccountChange] = {}
+        codes: dict[Hash, bytes] = {}
+        written = self._main_trie._data  # noqa: SLF001
+        for key in sorted(written):
+            before, after = self.source.state(key), self._after(key, codes)
+            if before != after:
+                accounts[Address(bytes(key))] = AccountChange(before, after)
+        storage: dict[tuple[Address, Slot], SlotChange] = {}
+        cleared = set()
+        for key in sorted(self._storage_tries):
+            if self._was_cleared(key):
+                cleared.add(Address(bytes(key)))
+            storage |= self._slot_changes(key)
+        return StateChanges(accounts, storage, codes, frozenset(cleared))
+
+    def _after(self, address: Bytes20, codes: dict[Hash, bytes]) -> AccountState | None:
+        account = dict.__getitem__(self._main_trie._data, address)  # noqa: SLF001
+        if account is None:
+            return None
+        known = self.source.account(address)
+        if known is not None and known.code == account.code:
+            before = self.source.state(address)
+            code_hash = EMPTY_HASH if before is None else before.code_hash
+        else:
+            code_hash = keccak256(account.code)
+            if account.code:
+                codes[code_hash] = bytes(account.code)
+        return AccountState(int(account.nonce), int(account.balance), code_hash)
+
+    def _was_cleared(self, address: Bytes20) -> bool:
+        before = self.source.state(address)
+        slots = self._storage_tries[address]._data  # noqa: SLF001
+        return slots.cleared and before is not None and before.code_hash != EMPTY_HASH
+
+    def _slot_changes(self, address: Bytes20) -> dict[tuple[Address, Slot], SlotChange]:
+        """Return changed slots; of a cleared account all that are not zero now."""
+        cleared = self._was_cleared(address)
+        changes = {}
+        slots = self._storage_tries[address]._data  # noqa: SLF001
+        for key in sorted(slots):
+            before, after = self.source.slot(address, key), dict.__getitem__(slots, key)
+            if (after != _ZERO) if cleared else (before != after):
+                changes[Address(bytes(address)), Slot(bytes(key))] = SlotChange(
+                    Word(before.to_be_bytes32()), Word(after.to_be_bytes32())
+                )
+        return changes

@@ -1,0 +1,82 @@
+"""Which engine stands behind the port: the setting's choice, or what was built.
+
+The only module that names engines. Each choice is "native", "reference", or "auto": native where
+the crate was built, else the reference.
+"""
+
+from importlib.util import find_spec
+
+from cchain_app.evm.engine import Engine
+from cchain_app.evm.trie import StateTrie
+from cchain_app.txs.codec import RecoverMany
+from primitives import secp256k1
+
+CHOICES = ("auto", "native", "reference")
+
+
+class EngineSelectionError(Exception):
+    """An engine that cannot be had.
+
+    EngineSelectionError
+    ├── UnknownEngineError
+    └── NativeEngineMissingError
+    """
+
+
+class UnknownEngineError(EngineSelectionError):
+    """A name that is none of `CHOICES`."""
+
+
+class NativeEngineMissingError(EngineSelectionError):
+    """The native engine is asked for and was not built."""
+
+
+def has_native() -> bool:
+    """Tell whether the native engine was built and installed."""
+    return find_spec("cchain_native") is not None
+
+
+def select_engine(name: str) -> Engine:
+    """Return the EVM engine of this name.
+
+    Raises:
+        UnknownEngineError: There is none.
+        NativeEngineMissingError: It was not built.
+    """
+    if _resolve(name) == "native":
+        from cchain_app.evm.native import NativeEngine
+
+        return NativeEngine()
+    from cchain_app.evm.reference import ReferenceEngine
+
+    return ReferenceEngine()
+
+
+def select_trie(name: str) -> StateTrie:
+    """Return the state trie that goes with an engine. Raises as `select_engine`."""
+    if _resolve(name) == "native":
+        from cchain_app.evm.native_trie import NativeStateTrie
+
+        return NativeStateTrie()
+    from cchain_app.evm.trie_python import PythonStateTrie
+
+    return PythonStateTrie()
+
+
+def select_recovery(name: str) -> RecoverMany:
+    """Return what recovers the senders of many transactions. Raises as `select_engine`."""
+    if _resolve(name) == "native":
+        from cchain_app.evm.native import recover_senders
+
+        return recover_senders
+    return secp256k1.recover_many
+
+
+def _resolve(name: str) -> str:
+    if name not in CHOICES:
+        raise UnknownEngineError(f"no engine named {name}; there are {', '.join(CHOICES)}")
+    if name == "auto":
+        return "native" if has_native() else "reference"
+    if name == "native" and not has_native():
+        raise NativeEngineMissingError("the native engine was not built; `make native` builds it")
+    return name

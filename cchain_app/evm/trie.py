@@ -1,0 +1,127 @@
+"""The port of the state trie: what the chain asks for roots and proofs, and how nodes are stored.
+
+Nodes are stored by path, not by hash: the key of a node is `b"a"` and its path in the account trie,
+or `b"s"`, keccak(address) and its path in a storage trie, one nibble per byte; the value is the
+node's RLP. A node of less than 32 bytes stands inside its parent only; the root of a trie that is
+not empty always stands under the empty path. Pure. In Python: `trie_python`; in Rust: `native/`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from cchain_app.evm.engine import AccountState, StateChanges
+from primitives.evm import Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+
+EMPTY_ROOT = Hash(bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"))
+"""keccak256 of the empty string's RLP: the root of a trie without entries."""
+
+ACCOUNT_TRIE = b"a"
+"""What the keys of all nodes of the account trie begin with."""
+
+
+class TrieError(Exception):
+    """Stored nodes that are not the trie they should be.
+
+    TrieError
+    ├── MissingNodeError
+    ├── ForeignNodeError
+    └── MissingAccountError
+    """
+
+
+class MissingNodeError(TrieError):
+    """A node that its parent (or the root) names is not stored."""
+
+
+class ForeignNodeError(TrieError):
+    """A stored node has another hash than its parent (or the root) names."""
+
+
+class MissingAccountError(TrieError):
+    """Storage was changed of an account that is not in the trie."""
+
+
+class NodeReader(Protocol):
+    """Where stored nodes are read."""
+
+    def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the node stored under each key, None where there is none, in order."""
+
+
+class TrieUpdate(NamedTuple):
+    """What a block does to the stored nodes."""
+
+    root: Hash
+    """The state root after it."""
+    nodes: Mapping[bytes, bytes | None]
+    """By key: the node's new RLP, or None when the node is gone. Only true changes."""
+
+
+class StateProof(NamedTuple):
+    """An account and slots of it, proven (EIP-1186). Nodes from the root down."""
+
+    account: AccountState | None
+    """None when the proof is one of absence."""
+    storage_root: Hash
+    account_proof: list[bytes]
+    storage: list[tuple[Word, list[bytes]]]
+    """For each slot asked for: its value, and the nodes that prove it."""
+
+
+class StateTrie(Protocol):
+    """The state trie over stored nodes. Changes nothing itself: the update comes back as a value."""
+
+    def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
+        """Return root and nodes after changes to the state that has this root.
+
+        Raises:
+            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+        """
+
+    def prove(
+        self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
+    ) -> StateProof:
+        """Return an account and slots of it with their proofs.
+
+        Raises:
+            TrieError: By one of its subclasses, when the stored nodes are not that state's.
+        """
+
+    def ordered_root(self, items: Sequence[bytes]) -> Hash:
+        """Return the root of the trie that has each item under the RLP of its index.
+
+        Transactions, receipts and withdrawals of a block have such a root.
+        """
+
+    def commit(self, root: Hash) -> None:
+        """Take note that the update to this root was stored; an implementation may cache by it."""
+
+
+class OverlayReader:
+    """Stored nodes as they will be, or were, with an update on top."""
+
+    def __init__(self, reader: NodeReader, update: TrieUpdate) -> None:
+        self._reader = reader
+        self._updated = update.nodes
+
+    def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return updated nodes where there are, those underneath elsewhere."""
+        below = [key for key in keys if key not in self._updated]
+        found = dict(zip(below, self._reader.nodes(below), strict=True)) if below else {}
+        return [self._updated[key] if key in self._updated else found[key] for key in keys]
+
+
+def overlay(reader: NodeReader, update: TrieUpdate) -> NodeReader:
+    """Return a reader that sees an update on top of another one's nodes."""
+    return OverlayReader(reader, update)
+
+
+def storage_trie(address: Address) -> bytes:
+    """Return what the keys of all nodes of an account's storage trie begin with."""
+    return b"s" + keccak256(address)
+
+
+def nibbles(key: bytes) -> bytes:
+    """Return the path of a key: its nibbles, one in each byte."""
+    return bytes.fromhex("".join(f"0{digit}" for digit in key.hex()))

@@ -1,0 +1,142 @@
+"""Nodes of a Merkle-Patricia trie as values, and their RLP. How a trie changes is in `trie_python`.
+
+No branch here has a value of its own: all keys of a trie are prefix-free, being hashes or RLP.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from primitives.hashing import keccak256
+from primitives.rlp import RlpList, encode_bytes, encode_list, iterate, read_only_item
+
+
+@dataclass(slots=True)
+class Leaf:
+    """The end of a path, and what is stored there."""
+
+    path: bytes
+    """The rest of the key, in nibbles."""
+    value: bytes
+    reference: bytes | None = None
+    """Its hash, as long as it is as it was stored."""
+
+
+@dataclass(slots=True)
+class Extension:
+    """A stretch of path without a fork."""
+
+    path: bytes
+    """At least one nibble."""
+    child: "Node | bytes | None"
+    reference: bytes | None = None
+
+
+@dataclass(slots=True)
+class Branch:
+    """A fork of sixteen ways."""
+
+    children: "list[Node | bytes | None]"
+    reference: bytes | None = None
+
+
+Node = Leaf | Extension | Branch
+
+
+def decode_node(data: bytes) -> Node:
+    """Return the node that RLP stands for, with embedded nodes inside."""
+    return _decode(read_only_item(data))
+
+
+def _decode(payload: bytes) -> Node:
+    items = list(iterate(payload))
+    if len(items) == 17:
+        return Branch([_decode_child(item) for item in items[:16]])
+    flag = items[0][0] >> 4
+    path = bytes.fromhex("".join(f"0{digit}" for digit in items[0].hex()[2 - (flag & 1) :]))
+    if flag & 2:
+        return Leaf(path, items[1])
+    return Extension(path, _decode_child(items[1]))
+
+
+def _decode_child(item: bytes) -> Node | bytes | None:
+    if isinstance(item, RlpList):
+        return _decode(item)
+    return item or None
+
+
+def encode_node(node: Node, children: list[bytes]) -> bytes:
+    """Return a node's RLP, given how each of its children is written in it (see `refer`)."""
+    match node:
+        case Leaf():
+            return encode_list([encode_bytes(_compact(node.path, 0x20)), encode_bytes(node.value)])
+        case Extension():
+            return encode_list([encode_bytes(_compact(node.path, 0x00)), children[0]])
+        case Branch():
+            return encode_list([*children, b"\x80"])
+
+
+def refer(data: bytes) -> bytes:
+    """Return how a node's RLP is written in its parent: itself when short, else its hash."""
+    return data if len(data) < 32 else encode_bytes(keccak256(data))
+
+
+def _compact(path: bytes, kind: int) -> bytes:
+    """Return a path in hex-prefix form: flags, then two nibbles to the byte."""
+    digits = "".join(f"{nibble:x}" for nibble in path)
+    if len(path) % 2:
+        return bytes.fromhex(f"{(kind >> 4) + 1}{digits}")
+    return bytes([kind]) + bytes.fromhex(digits)
+
+
+def common_length(one: bytes, other: bytes) -> int:
+    """Return how many nibbles two paths have in common at their beginning."""
+    length = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        length += 1
+    return length
+
+
+def fork(node: Leaf | Extension, shared: int, rest: bytes, value: bytes) -> Node:
+    """Return a branch where a new leaf leaves a node's path, behind what they share."""
+    branch = Branch([None] * 16)
+    nibble, below = node.path[shared], node.path[shared + 1 :]
+    if isinstance(node, Leaf):
+        branch.children[nibble] = Leaf(below, node.value)
+    else:
+        branch.children[nibble] = Extension(below, node.child) if below else node.child
+    branch.children[rest[0]] = Leaf(rest[1:], value)
+    return Extension(node.path[:shared], branch) if shared else branch
+
+
+def only_child(node: Branch) -> int | None:
+    """Return the nibble of a branch's child when it has but one."""
+    children = [nibble for nibble, child in enumerate(node.children) if child is not None]
+    return children[0] if len(children) == 1 else None
+
+
+def lonely(node: Node | bytes | None, path: bytes) -> Iterator[bytes]:
+    """Yield the paths of unloaded nodes that are left alone in a changed branch."""
+    if node is None or isinstance(node, bytes | Leaf) or node.reference is not None:
+        return
+    if isinstance(node, Extension):
+        yield from lonely(node.child, path + node.path)
+        return
+    only = only_child(node)
+    if only is not None and isinstance(node.children[only], bytes):
+        yield path + bytes([only])
+    for nibble, child in enumerate(node.children):
+        yield from lonely(child, path + bytes([nibble]))
+
+
+def unloaded(node: Node | bytes | None, path: bytes) -> Iterator[bytes]:
+    """Yield the paths of all unloaded nodes below."""
+    match node:
+        case bytes():
+            yield path
+        case Extension():
+            yield from unloaded(node.child, path + node.path)
+        case Branch():
+            for nibble, child in enumerate(node.children):
+                yield from unloaded(child, path + bytes([nibble]))

@@ -1,0 +1,206 @@
+"""The state trie in pure Python: account trie and storage tries together.
+
+The port is in `trie`, one trie at a time in `trie_editor`. The native engine has the same in Rust.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
+from cchain_app.evm.trie import (
+    ACCOUNT_TRIE,
+    EMPTY_ROOT,
+    MissingAccountError,
+    NodeReader,
+    StateProof,
+    TrieUpdate,
+    nibbles,
+    storage_trie,
+)
+from cchain_app.evm.trie_editor import TrieEditor
+from cchain_app.evm.trie_loading import load, load_everything, load_siblings
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+from primitives.rlp import (
+    encode_bytes,
+    encode_list,
+    encode_uint,
+    read_fixed,
+    read_only_item,
+    read_uint64,
+    read_uint256,
+    split,
+)
+
+
+class PythonStateTrie:
+    """A `StateTrie` that keeps nothing between calls: safe to use from several threads."""
+
+    def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
+        """Return root and nodes after changes to the state that has this root."""
+        accounts = TrieEditor(ACCOUNT_TRIE, root)
+        touched = _touched(changes)
+        paths = {address: nibbles(keccak256(address)) for address in touched}
+        load(
+            {accounts: paths.values()}
+            | {one.trie: one.slots.keys() for one in touched.values() if one.trie is not None},
+            reader,
+        )
+        _clear(touched, accounts, paths, reader)
+        nodes = _update_storage(touched, reader)
+        for address, one in touched.items():
+            after = _state_after(address, changes, accounts.get(paths[address]))
+            if after is None:
+                accounts.delete(paths[address])
+            else:
+                accounts.put(paths[address], _encode_account(after, one.root))
+        load_siblings([accounts], reader)
+        accounts.tidy()
+        new_root, account_nodes = accounts.finish()
+        return TrieUpdate(new_root, nodes | dict(account_nodes))
+
+    def prove(
+        self, root: Hash, address: Address, slots: Sequence[Slot], reader: NodeReader
+    ) -> StateProof:
+        """Return an account and slots of it with their proofs."""
+        accounts, path = TrieEditor(ACCOUNT_TRIE, root), nibbles(keccak256(address))
+        storage = TrieEditor(storage_trie(address), None)
+        slot_paths = [nibbles(keccak256(slot)) for slot in slots]
+        load({accounts: [path], storage: slot_paths}, reader)
+        leaf = accounts.get(path)
+        account = None if leaf is None else _decode_account(leaf)
+        storage_root = EMPTY_ROOT if account is None else account.storage_root
+        if slots:
+            storage.check_root(storage_root)
+        return StateProof(
+            account=None if account is None else account.state,
+            storage_root=storage_root,
+            account_proof=accounts.proof(path),
+            storage=[(_value(storage, way), storage.proof(way)) for way in slot_paths],
+        )
+
+    def ordered_root(self, items: Sequence[bytes]) -> Hash:
+        """Return the root of the trie that has each item under the RLP of its index."""
+        trie = TrieEditor(b"")
+        for index, item in enumerate(items):
+            trie.put(nibbles(encode_uint(index)), item)
+        return trie.finish()[0]
+
+    def commit(self, root: Hash) -> None:
+        """Do nothing: there is no cache here."""
+
+
+class _Leaf(NamedTuple):
+    """The value of the account trie."""
+
+    state: AccountState
+    storage_root: Hash
+
+
+class _Touched:
+    """An account that a block changed, with the changes of its storage."""
+
+    __slots__ = ("gone", "root", "slots", "trie")
+
+    def __init__(self) -> None:
+        self.slots: dict[bytes, Word] = {}
+        """By path: what the slot is afterwards."""
+        self.gone = False
+        """The storage that was there is deleted first."""
+        self.trie: TrieEditor | None = None
+        """None when the storage is as it was."""
+        self.root: Hash = EMPTY_ROOT
+
+
+def _touched(changes: StateChanges) -> dict[Address, _Touched]:
+    touched: defaultdict[Address, _Touched] = defaultdict(_Touched)
+    for address, change in changes.accounts.items():
+        touched[address].gone = change.after is None
+    for address in changes.cleared:
+        touched[address].gone = True
+    for (address, slot), of_slot in _slots(changes):
+        touched[address].slots[nibbles(keccak256(slot))] = of_slot.after
+    for address, one in touched.items():
+        if one.gone or one.slots:
+            one.trie = TrieEditor(storage_trie(address), None)
+    return dict(sorted(touched.items()))
+
+
+def _slots(changes: StateChanges) -> list[tuple[tuple[Address, Slot], SlotChange]]:
+    """Return changed slots, but not those of accounts that are gone."""
+    gone = {address for address, change in changes.accounts.items() if change.after is None}
+    return [item for item in changes.storage.items() if item[0][0] not in gone]
+
+
+def _clear(
+    touched: dict[Address, _Touched],
+    accounts: TrieEditor,
+    paths: dict[Address, bytes],
+    reader: NodeReader,
+) -> None:
+    """Empty the storage tries that are deleted, and check the others' roots."""
+    gone = []
+    for address, one in touched.items():
+        leaf = accounts.get(paths[address])
+        one.root = EMPTY_ROOT if leaf is None else _decode_account(leaf).storage_root
+        if one.trie is None:
+            continue
+        one.trie.check_root(one.root)
+        if one.gone and one.root != EMPTY_ROOT:
+            gone.append(one.trie)
+    load_everything(gone, reader)
+    for trie in gone:
+        trie.clear()
+
+
+def _update_storage(
+    touched: dict[Address, _Touched], reader: NodeReader
+) -> dict[bytes, bytes | None]:
+    tries = [(one, one.trie) for one in touched.values() if one.trie is not None]
+    for one, trie in tries:
+        for path, word in one.slots.items():
+            if word == ZERO_WORD:
+                trie.delete(path)
+            else:
+                trie.put(path, encode_bytes(word.lstrip(b"\0")))
+    load_siblings([trie for _, trie in tries], reader)
+    nodes: dict[bytes, bytes | None] = {}
+    for one, trie in tries:
+        trie.tidy()
+        one.root, changed = trie.finish()
+        nodes |= changed
+    return nodes
+
+
+def _state_after(
+    address: Address, changes: StateChanges, leaf: bytes | None
+) -> AccountState | None:
+    """Return what an account is afterwards, None when it is gone; only its storage may differ."""
+    if address in changes.accounts:
+        return changes.accounts[address].after
+    if leaf is None:
+        raise MissingAccountError(f"storage of an account that is not there: 0x{address.hex()}")
+    return _decode_account(leaf).state
+
+
+def _value(storage: TrieEditor, path: bytes) -> Word:
+    value = storage.get(path)
+    return ZERO_WORD if value is None else Word(read_only_item(value).rjust(32, b"\0"))
+
+
+def _encode_account(state: AccountState, storage_root: Hash) -> bytes:
+    return encode_list(
+        [
+            encode_uint(state.nonce),
+            encode_uint(state.balance),
+            encode_bytes(storage_root),
+            encode_bytes(state.code_hash),
+        ]
+    )
+
+
+def _decode_account(leaf: bytes) -> _Leaf:
+    nonce, balance, storage_root, code_hash = split(read_only_item(leaf), 4)
+    state = AccountState(read_uint64(nonce), read_uint256(balance), Hash(read_fixed(code_hash, 32)))
+    return _Leaf(state, Hash(read_fixed(storage_root, 32)))

@@ -1,0 +1,216 @@
+"""Fees: the base fee and gas limit of the next block, the suggested tip, the fee history.
+
+Arithmetic alone: blocks come in as values. EIP-1559 is the rule, with a floor from settings.
+
+InvalidPercentiles
+├── TooManyPercentiles      more than 100
+├── PercentileOutOfRange    below 0 or above 100
+└── PercentilesNotAscending one is not above the one before
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from primitives.evm import Address
+
+INITIAL_BASE_FEE = 1_000_000_000
+"""Wei: the base fee of the first block with EIP-1559."""
+
+ELASTICITY = 2
+"""How many times its target of gas a block can hold."""
+
+BASE_FEE_CHANGE_DENOMINATOR = 8
+"""The base fee moves by at most this fraction from block to block."""
+
+GAS_LIMIT_BOUND_DIVISOR = 1_024
+"""The gas limit moves by less than this fraction of the parent's from block to block."""
+
+MINIMUM_GAS_LIMIT = 5_000
+"""No block's gas limit is below it."""
+
+SAMPLED_BLOCKS = 20
+"""How many of the latest blocks the suggested tip looks at."""
+
+MAXIMUM_SUGGESTED_TIP = 500 * 10**9
+"""Wei: no suggestion is above it."""
+
+MAXIMUM_PERCENTILES = 100
+"""How many percentiles one fee history may ask for."""
+
+_SAMPLES_PER_BLOCK = 3
+_TIP_PERCENTILE = 60
+_IGNORED_BELOW = 2
+
+
+class InvalidPercentiles(Exception):
+    """Percentiles that a fee history cannot be asked for."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"invalid reward percentile: {reason}")
+
+
+class TooManyPercentiles(InvalidPercentiles):
+    """More of them than one call may ask for."""
+
+    def __init__(self) -> None:
+        super().__init__(f"over the query limit {MAXIMUM_PERCENTILES}")
+
+
+class PercentileOutOfRange(InvalidPercentiles):
+    """One that is below 0, above 100 or no number."""
+
+    def __init__(self, percentile: float) -> None:
+        super().__init__(f"{percentile:f}")
+
+
+class PercentilesNotAscending(InvalidPercentiles):
+    """One that is not above the one before it."""
+
+    def __init__(self, index: int, before: float, percentile: float) -> None:
+        super().__init__(f"#{index - 1}:{before:f} >= #{index}:{percentile:f}")
+
+
+class PaidGas(NamedTuple):
+    """What one transaction of a block paid its coinbase, and for how much gas."""
+
+    sender: Address
+    tip: int
+    """Effective priority fee for each gas, in wei."""
+    gas_used: int
+
+
+class BlockFees(NamedTuple):
+    """What the fee market needs to know of a block."""
+
+    number: int
+    coinbase: Address
+    base_fee: int | None
+    """Wei; None before London."""
+    gas_used: int
+    gas_limit: int
+    paid: tuple[PaidGas, ...]
+    """One for each transaction, in block order."""
+
+
+class FeeHistory(NamedTuple):
+    """What eth_feeHistory says of consecutive blocks."""
+
+    oldest_block: int
+    base_fees: tuple[int, ...]
+    """Wei; one more than there are blocks: the last is the next block's."""
+    gas_used_ratios: tuple[float, ...]
+    rewards: tuple[tuple[int, ...], ...] | None
+    """Wei: for each block one tip at each percentile; None when none were asked for."""
+
+
+def next_base_fee(base_fee: int | None, gas_used: int, gas_limit: int, floor: int = 0) -> int:
+    """Return the base fee of the block after one with these values, never below floor, in wei.
+
+    Unspecified: Ethereum's formula, as go-ethereum computes it; a parent from before London (None)
+    gives the initial base fee. The floor is this node's own.
+    """
+    if base_fee is None:
+        return max(INITIAL_BASE_FEE, floor)
+    target = gas_limit // ELASTICITY
+    if gas_used > target:
+        delta = base_fee * (gas_used - target) // target // BASE_FEE_CHANGE_DENOMINATOR
+        base_fee += max(1, delta)
+    elif gas_used < target:
+        base_fee -= base_fee * (target - gas_used) // target // BASE_FEE_CHANGE_DENOMINATOR
+    return max(base_fee, floor)
+
+
+def next_gas_limit(gas_limit: int, desired: int, *, first_london: bool = False) -> int:
+    """Return the gas limit of the next block: the parent's, moved towards what is desired.
+
+    Unspecified: go-ethereum's rule, a step of one less than 1/1024 of the parent's. In the first
+    London block the parent's limit counts twice, as it becomes the target.
+    """
+    if first_london:
+        gas_limit *= ELASTICITY
+    desired = max(desired, MINIMUM_GAS_LIMIT)
+    step = gas_limit // GAS_LIMIT_BOUND_DIVISOR - 1
+    if gas_limit < desired:
+        return min(gas_limit + step, desired)
+    return max(gas_limit - step, desired)
+
+
+def suggest_tip(
+    blocks: Sequence[BlockFees], floor: int = 0, ceiling: int = MAXIMUM_SUGGESTED_TIP
+) -> int:
+    """Return the tip that should get a transaction in soon, in wei, from floor to ceiling.
+
+    Unspecified: go-ethereum's oracle: of each of the latest 20 blocks the three lowest tips of at
+    least 2 wei that the coinbase did not pay itself, of all these the 60th percentile. A block
+    without such tips counts with the floor, where go-ethereum takes its own last suggestion.
+    """
+    tips = sorted(tip for block in blocks[-SAMPLED_BLOCKS:] for tip in _low_tips(block) or [floor])
+    if not tips:
+        return min(floor, ceiling)
+    return min(max(tips[(len(tips) - 1) * _TIP_PERCENTILE // 100], floor), ceiling)
+
+
+def _low_tips(block: BlockFees) -> list[int]:
+    tips = sorted(
+        paid.tip
+        for paid in block.paid
+        if paid.tip >= _IGNORED_BELOW and paid.sender != block.coinbase
+    )
+    return tips[:_SAMPLES_PER_BLOCK]
+
+
+def check_percentiles(percentiles: Sequence[float]) -> None:
+    """Check the percentiles of a fee history.
+
+    Raises:
+        TooManyPercentiles: There are more than 100.
+        PercentileOutOfRange: One is not from 0 to 100.
+        PercentilesNotAscending: One is not above the one before.
+    """
+    if len(percentiles) > MAXIMUM_PERCENTILES:
+        raise TooManyPercentiles
+    for index, percentile in enumerate(percentiles):
+        if not 0 <= percentile <= 100:
+            raise PercentileOutOfRange(percentile)
+        if index and percentile <= percentiles[index - 1]:
+            raise PercentilesNotAscending(index, percentiles[index - 1], percentile)
+
+
+def fee_history(
+    blocks: Sequence[BlockFees], percentiles: Sequence[float] | None = None, floor: int = 0
+) -> FeeHistory:
+    """Return the fee history of at least one block; they are consecutive, oldest first.
+
+    Unspecified: a block from before London has base fee 0, as in go-ethereum.
+
+    Raises:
+        InvalidPercentiles: As `check_percentiles` does.
+    """
+    check_percentiles(percentiles or ())
+    newest = blocks[-1]
+    following = next_base_fee(newest.base_fee, newest.gas_used, newest.gas_limit, floor)
+    return FeeHistory(
+        oldest_block=blocks[0].number,
+        base_fees=(*(block.base_fee or 0 for block in blocks), following),
+        gas_used_ratios=tuple(block.gas_used / max(block.gas_limit, 1) for block in blocks),
+        rewards=tuple(rewards_at(block, percentiles) for block in blocks) if percentiles else None,
+    )
+
+
+def rewards_at(block: BlockFees, percentiles: Sequence[float]) -> tuple[int, ...]:
+    """Return the tips at percentiles of a block's gas, lowest tips first; zeros when it is empty.
+
+    Percentiles are ascending. Unspecified: thresholds are cut to whole gas, as in go-ethereum.
+    """
+    if not block.paid:
+        return (0,) * len(percentiles)
+    by_tip = sorted(block.paid, key=lambda paid: paid.tip)
+    rewards = []
+    index, gas = 0, by_tip[0].gas_used
+    for percentile in percentiles:
+        threshold = int(block.gas_used * percentile / 100)
+        while gas < threshold and index < len(by_tip) - 1:
+            index += 1
+            gas += by_tip[index].gas_used
+        rewards.append(by_tip[index].tip)
+    return tuple(rewards)

@@ -1,0 +1,206 @@
+"""The genesis file as a value: chain parameters, fields of block 0, and the first state.
+
+Files that come with the node are in `genesis_files`; how rules are scheduled is in `config`. Pure.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import NamedTuple
+
+from cchain_app.config import BLACKHOLE, ChainConfig, at_least, parse_config
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.genesis_fields import (
+    Document,
+    MalformedFieldError,
+    MissingFieldError,
+    parse_address,
+    parse_word,
+    read_bytes,
+    read_number,
+    read_object,
+    read_optional_number,
+)
+from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+
+INITIAL_BASE_FEE = 1_000_000_000
+"""Wei; the base fee of block 0 when the file names none (EIP-1559)."""
+
+BUILT_IN = ("local", "mainnet", "testnet")
+"""Names of the files that come with the node."""
+
+
+class GenesisAccount(NamedTuple):
+    """One entry of `alloc`."""
+
+    balance: int
+    """Wei."""
+    nonce: int
+    code: bytes
+    storage: Mapping[Slot, Word]
+    """Without slots that are zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Genesis:
+    """What a chain begins with. Header fields that follow from the state are not here."""
+
+    config: ChainConfig
+    alloc: Mapping[Address, GenesisAccount]
+    timestamp: int
+    """Unix seconds."""
+    gas_limit: int
+    difficulty: int
+    extra_data: bytes
+    """At most 32 bytes."""
+    mix_hash: Hash
+    nonce: bytes
+    """8 bytes."""
+    coinbase: Address
+    base_fee: int | None
+    """Wei; None before London."""
+    number: int = 0
+    gas_used: int = 0
+    parent_hash: Hash = ZERO_HASH
+    excess_blob_gas: int | None = None
+    """None before Cancun."""
+    blob_gas_used: int | None = None
+    """None before Cancun."""
+    parent_beacon_block_root: Hash | None = None
+    """Zero since Cancun, None before."""
+
+    @property
+    def fork(self) -> str:
+        """The rule set of block 0."""
+        return self.config.fork_at(self.number, self.timestamp, self.difficulty)
+
+    def with_timestamp(self, timestamp: int) -> "Genesis":
+        """Return the same chain beginning at another time: a local network begins when it starts."""
+        return replace(self, timestamp=timestamp)
+
+    def state_changes(self) -> StateChanges:
+        """Return the allocations as the change that block 0 makes to the empty state.
+
+        Unspecified: an allocation of nothing makes an empty account, as in geth.
+        """
+        accounts, storage, codes = {}, {}, {}
+        for address, account in self.alloc.items():
+            code_hash = keccak256(account.code)
+            accounts[address] = AccountChange(
+                None, AccountState(account.nonce, account.balance, code_hash)
+            )
+            if account.code:
+                codes[code_hash] = account.code
+            for slot, word in account.storage.items():
+                storage[address, slot] = SlotChange(ZERO_WORD, word)
+        return StateChanges(accounts=accounts, storage=storage, codes=codes)
+
+
+def load_genesis(
+    text: str | bytes, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
+) -> Genesis:
+    """Return the chain that a genesis file in geth's JSON format describes.
+
+    Args:
+        text: The file's content.
+        min_base_fee: Floor of the base fee in wei, from settings.
+        coinbase: Who is credited with tips, from settings.
+
+    Raises:
+        GenesisFileError: By one of its subclasses, when the file cannot be used.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedFieldError(f"not a JSON document: {error}") from error
+    if not isinstance(document, Mapping):
+        raise MalformedFieldError("not a JSON object")
+    return parse_genesis(document, min_base_fee=min_base_fee, coinbase=coinbase)
+
+
+def load_built_in(name: str, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE) -> Genesis:
+    """Return one of the chains that come with the node; `name` is one of `BUILT_IN`.
+
+    Unspecified: mainnet and testnet begin with Cancun's rules and a base fee of 25 gwei, and their
+    one allocation is the whole supply of two trillion coins.
+
+    Raises:
+        MissingFieldError: There is no such file.
+    """
+    if name not in BUILT_IN:
+        raise MissingFieldError(f"no built-in genesis named {name}")
+    text = files("cchain_app").joinpath("genesis_files", f"{name}.json").read_bytes()
+    return load_genesis(text, min_base_fee=min_base_fee, coinbase=coinbase)
+
+
+def parse_genesis(
+    document: Document, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
+) -> Genesis:
+    """Return the chain that a decoded genesis file describes; errors as `load_genesis`."""
+    for name in ("config", "gasLimit", "alloc"):
+        if document.get(name) is None:
+            raise MissingFieldError(f"{name}: missing")
+    config = parse_config(
+        read_object(document, "config"), min_base_fee=min_base_fee, coinbase=coinbase
+    )
+    extra_data = read_bytes(document, "extraData")
+    if len(extra_data) > 32:
+        raise MalformedFieldError(f"extraData: {len(extra_data)} bytes, want at most 32")
+    genesis = Genesis(
+        config=config,
+        alloc=_parse_alloc(read_object(document, "alloc")),
+        timestamp=read_number(document, "timestamp", default=0),
+        gas_limit=read_number(document, "gasLimit"),
+        difficulty=read_number(document, "difficulty", default=0, bits=256),
+        extra_data=extra_data,
+        mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
+        nonce=read_number(document, "nonce", default=0).to_bytes(8),
+        coinbase=Address(read_bytes(document, "coinbase", length=20)),
+        base_fee=read_optional_number(document, "baseFeePerGas", bits=256),
+        number=read_number(document, "number", default=0),
+        gas_used=read_number(document, "gasUsed", default=0),
+        parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
+    )
+    return _with_fields_of_fork(genesis, document)
+
+
+def _with_fields_of_fork(genesis: Genesis, document: Document) -> Genesis:
+    """Fill in what the fork of block 0 demands, and drop what it does not know."""
+    base_fee: int | None = None
+    if at_least(genesis.fork, "london"):
+        base_fee = INITIAL_BASE_FEE if genesis.base_fee is None else genesis.base_fee
+    genesis = replace(genesis, base_fee=base_fee)
+    if not at_least(genesis.fork, "cancun"):
+        return genesis
+    return replace(
+        genesis,
+        excess_blob_gas=read_number(document, "excessBlobGas", default=0),
+        blob_gas_used=read_number(document, "blobGasUsed", default=0),
+        parent_beacon_block_root=Hash(read_bytes(document, "parentBeaconBlockRoot", length=32)),
+    )
+
+
+def _parse_alloc(document: Document) -> dict[Address, GenesisAccount]:
+    alloc: dict[Address, GenesisAccount] = {}
+    for key in document:
+        path = f"alloc.{key}"
+        address = parse_address(key, path)
+        if address in alloc:
+            raise MalformedFieldError(f"{path}: allocated twice")
+        alloc[address] = _parse_account(read_object(document, key, "alloc."), f"{path}.")
+    return alloc
+
+
+def _parse_account(entry: Document, path: str) -> GenesisAccount:
+    storage = {
+        Slot(parse_word(slot, f"{path}storage")): Word(parse_word(word, f"{path}storage.{slot}"))
+        for slot, word in read_object(entry, "storage", path).items()
+    }
+    return GenesisAccount(
+        balance=read_number(entry, "balance", path, default=0, bits=256),
+        nonce=read_number(entry, "nonce", path, default=0),
+        code=read_bytes(entry, "code", path),
+        storage={slot: word for slot, word in storage.items() if word != ZERO_WORD},
+    )

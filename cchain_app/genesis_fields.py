@@ -1,0 +1,165 @@
+"""Reading single fields of a genesis file: numbers, bytes, addresses; and its tree of errors.
+
+What the fields mean is in `config` (the rules) and `genesis` (the first block and its state). Pure.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from primitives.evm import Address
+
+Document = Mapping[str, Any]
+"""A decoded JSON object."""
+
+
+class GenesisFileError(Exception):
+    """A genesis file that cannot be used; the message names the field.
+
+    GenesisFileError
+    ├── MissingFieldError
+    ├── MalformedFieldError
+    ├── ForkOrderError
+    └── UnsupportedForkError
+    """
+
+
+class MissingFieldError(GenesisFileError):
+    """A field without which there is no chain."""
+
+
+class MalformedFieldError(GenesisFileError):
+    """A field that is not what it should be: no number, too long, no object."""
+
+
+class ForkOrderError(GenesisFileError):
+    """A later fork begins before an earlier one, or without it."""
+
+
+class UnsupportedForkError(GenesisFileError):
+    """A rule set that no engine here can execute."""
+
+
+def read_object(document: Document, name: str, path: str = "") -> Document:
+    """Return the JSON object under a name; an absent one is empty.
+
+    Raises:
+        MalformedFieldError: It is something else than an object.
+    """
+    value = document.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise MalformedFieldError(f"{path}{name}: not an object")
+    return value
+
+
+def read_number(
+    document: Document, name: str, path: str = "", *, default: int | None = None, bits: int = 64
+) -> int:
+    """Return a whole number written as JSON number, decimal or 0x-hexadecimal text.
+
+    Raises:
+        MissingFieldError: It is absent and has no default.
+        MalformedFieldError: It is no number, negative, or wider than `bits`.
+    """
+    number = read_optional_number(document, name, path, bits=bits)
+    if number is not None:
+        return number
+    if default is None:
+        raise MissingFieldError(f"{path}{name}: missing")
+    return default
+
+
+def read_optional_number(
+    document: Document, name: str, path: str = "", *, bits: int = 64
+) -> int | None:
+    """Return a whole number as `read_number` does, or None when it is absent or null."""
+    value = document.get(name)
+    if value is None:
+        return None
+    number = parse_number(value, f"{path}{name}")
+    if number >> bits:
+        raise MalformedFieldError(f"{path}{name}: wider than {bits} bits")
+    return number
+
+
+def parse_number(value: object, path: str) -> int:
+    """Return the whole number that a JSON value stands for.
+
+    Raises:
+        MalformedFieldError: It is no number, or a negative one.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if isinstance(value, str) and value.isascii():
+        if value[:2] in ("0x", "0X") and _is_hexadecimal(value[2:] or "0"):
+            return int(value[2:] or "0", 16)
+        if value.isdigit() and len(value) <= 78:
+            return int(value)
+    raise MalformedFieldError(f"{path}: not a whole number: {_shown(value)}")
+
+
+def read_bytes(
+    document: Document, name: str, path: str = "", *, length: int | None = None
+) -> bytes:
+    """Return bytes written as hexadecimal text; absent ones are empty, or zeros of the length.
+
+    Raises:
+        MalformedFieldError: It is no hexadecimal text, or has another length.
+    """
+    value = document.get(name)
+    if value is None:
+        return bytes(length or 0)
+    data = parse_bytes(value, f"{path}{name}")
+    if length is not None and len(data) != length:
+        raise MalformedFieldError(f"{path}{name}: {len(data)} bytes, want {length}")
+    return data
+
+
+def parse_bytes(value: object, path: str) -> bytes:
+    """Return the bytes that hexadecimal text stands for; the 0x is optional.
+
+    Raises:
+        MalformedFieldError: It is no text, has an odd length or other digits.
+    """
+    if isinstance(value, str):
+        digits = value[2:] if value[:2] in ("0x", "0X") else value
+        if len(digits) % 2 == 0 and _is_hexadecimal(digits):
+            return bytes.fromhex(digits)
+    raise MalformedFieldError(f"{path}: not hexadecimal: {_shown(value)}")
+
+
+def parse_word(value: object, path: str) -> bytes:
+    """Return 32 bytes from hexadecimal text of at most that length, padded on the left.
+
+    Raises:
+        MalformedFieldError: It is no hexadecimal text, or longer.
+    """
+    digits = value[2:] if isinstance(value, str) and value[:2] in ("0x", "0X") else value
+    if not isinstance(digits, str) or len(digits) > 64 or not _is_hexadecimal(digits):
+        raise MalformedFieldError(f"{path}: not a 32-byte word: {_shown(value)}")
+    return bytes.fromhex(digits.rjust(64, "0"))
+
+
+def parse_address(value: object, path: str) -> Address:
+    """Return a 20-byte address; the 0x is optional, any letter case will do.
+
+    Raises:
+        MalformedFieldError: It is no address.
+    """
+    try:
+        data = parse_bytes(value, path)
+    except MalformedFieldError:
+        data = b""
+    if len(data) != 20:
+        raise MalformedFieldError(f"{path}: not an address: {_shown(value)}")
+    return Address(data)
+
+
+def _is_hexadecimal(digits: str) -> bool:
+    return all(digit in "0123456789abcdefABCDEF" for digit in digits)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,33 @@
+"""Rows of the C-Chain. The store writes them; selectors and admin read them.
+
+Rows that a block makes have primary keys made of the block's number and a place in the block
+(`row_id`), so that a range of blocks is a range of keys and inserts go to the end of the index.
+"""
+
+from cchain_app.models.chain import Block, Log, Receipt, Transaction
+from cchain_app.models.pool import PoolTransaction
+from cchain_app.models.rowid import block_of, row_id
+from cchain_app.models.state import (
+    Account,
+    AccountChange,
+    Code,
+    StorageChange,
+    StorageSlot,
+    TrieNode,
+)
+
+__all__ = [
+    "Account",
+    "AccountChange",
+    "Block",
+    "Code",
+    "Log",
+    "PoolTransaction",
+    "Receipt",
+    "StorageChange",
+    "StorageSlot",
+    "Transaction",
+    "TrieNode",
+    "block_of",
+    "row_id",
+]

@@ -1,0 +1,121 @@
+"""What blocks brought: blocks, transactions, receipts and logs."""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+
+
+class Block(models.Model):
+    """One row is an accepted block; the row with the highest number is the head."""
+
+    number = models.BigIntegerField(primary_key=True)
+    hash = HashField(unique=True)
+    parent_hash = HashField()
+    timestamp = models.BigIntegerField(db_index=True, help_text="Unix seconds")
+    state_root = HashField()
+    miner = AddressField()
+    gas_limit = models.BigIntegerField()
+    gas_used = models.BigIntegerField()
+    base_fee = UInt256Field(null=True, help_text="Wei for each gas; null before London")
+    size = models.IntegerField(help_text="Bytes of the block as RLP")
+    transaction_count = models.IntegerField()
+    log_count = models.IntegerField()
+    header = BytesField(help_text="The header as RLP: its Keccak-256 is the hash")
+
+    class Meta:
+        ordering = ["-number"]
+
+    @override
+    def __str__(self) -> str:
+        return f"#{self.number}"
+
+
+class Transaction(models.Model):
+    """One row is a transaction of an accepted block."""
+
+    id = models.BigIntegerField(primary_key=True)
+    hash = HashField(unique=True)
+    block = models.ForeignKey(
+        Block, models.PROTECT, related_name="transactions", db_index=False, db_constraint=False
+    )
+    index = models.IntegerField(help_text="Place in the block")
+    type = models.SmallIntegerField()
+    sender = AddressField()
+    to = AddressField(null=True, help_text="Null for a contract creation")
+    nonce = UInt64Field()
+    value = UInt256Field(help_text="Wei")
+    gas = models.BigIntegerField(help_text="Gas limit")
+    max_fee_per_gas = UInt256Field(help_text="Wei; of types 0 and 1 the gas price")
+    max_priority_fee_per_gas = UInt256Field(help_text="Wei; of types 0 and 1 the gas price")
+    raw = BytesField(help_text="The signed envelope: its Keccak-256 is the hash")
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["sender", "id"], name="cchain_tx_by_sender"),
+            models.Index(fields=["to", "id"], name="cchain_tx_by_recipient"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.hash)
+
+
+class Receipt(models.Model):
+    """One row is what became of a transaction."""
+
+    transaction = models.OneToOneField(
+        Transaction, models.PROTECT, primary_key=True, related_name="receipt", db_constraint=False
+    )
+    succeeded = models.BooleanField()
+    gas_used = models.BigIntegerField()
+    cumulative_gas_used = models.BigIntegerField(help_text="Of the block up to here")
+    effective_gas_price = UInt256Field(help_text="Wei")
+    contract_address = AddressField(null=True, help_text="Of a creation, even a failed one")
+    first_log_index = models.IntegerField(help_text="Within the block")
+    log_count = models.IntegerField()
+
+    class Meta:
+        ordering = ["-transaction_id"]
+        indexes = [
+            models.Index(
+                fields=["contract_address"],
+                name="cchain_created_contract",
+                condition=models.Q(contract_address__isnull=False),
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"receipt {self.transaction_id}"
+
+
+class Log(models.Model):
+    """One row is a log; its key is the block's number and the log's index in the block."""
+
+    id = models.BigIntegerField(primary_key=True)
+    block = models.ForeignKey(
+        Block, models.PROTECT, related_name="logs", db_index=False, db_constraint=False
+    )
+    transaction = models.ForeignKey(
+        Transaction, models.PROTECT, related_name="logs", db_index=False, db_constraint=False
+    )
+    index = models.IntegerField(help_text="Within the block")
+    address = AddressField()
+    topic0 = WordField(null=True)
+    topic1 = WordField(null=True)
+    topic2 = WordField(null=True)
+    topic3 = WordField(null=True)
+    data = BytesField()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["address", "topic0", "id"], name="cchain_log_by_address"),
+            models.Index(fields=["topic0", "id"], name="cchain_log_by_topic0"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"log {self.index} of #{self.block_id}"

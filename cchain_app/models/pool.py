@@ -1,0 +1,32 @@
+"""Transactions that wait for a block."""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field
+
+
+class PoolTransaction(models.Model):
+    """One row is an acknowledged transaction that is in no block yet; keys grow by arrival."""
+
+    id = models.BigAutoField(primary_key=True)
+    hash = HashField(unique=True)
+    sender = AddressField()
+    nonce = UInt64Field()
+    gas = models.BigIntegerField()
+    max_fee_per_gas = UInt256Field()
+    max_priority_fee_per_gas = UInt256Field()
+    value = UInt256Field()
+    size = models.IntegerField(help_text="Bytes of the envelope")
+    received_at = models.BigIntegerField(help_text="Unix seconds")
+    raw = BytesField(help_text="The signed envelope")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "nonce"], name="cchain_pool_nonce_once"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.hash)

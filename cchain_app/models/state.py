@@ -1,0 +1,111 @@
+"""State: flat and current, with what it was before each block, and the nodes of its trie.
+
+State at height N is the oldest change after N, else the current row.
+"""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+
+
+class Account(models.Model):
+    """One row is an account as it is at the head."""
+
+    address = AddressField(primary_key=True)
+    nonce = UInt64Field()
+    balance = UInt256Field(help_text="Wei")
+    code_hash = HashField(help_text="Keccak-256 of the code; of nothing for an account without")
+
+    class Meta:
+        ordering = ["address"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+class AccountChange(models.Model):
+    """One row is what an account was before a block that changed it; nulls: it did not exist."""
+
+    id = models.BigIntegerField(primary_key=True)
+    address = AddressField()
+    number = models.BigIntegerField(help_text="The block that changed it")
+    nonce = UInt64Field(null=True)
+    balance = UInt256Field(null=True)
+    code_hash = HashField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["address", "number"], name="cchain_account_changes_once_a_block"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.address} before #{self.number}"
+
+
+class StorageSlot(models.Model):
+    """One row is a storage slot that is not zero at the head."""
+
+    key = BytesField(primary_key=True, help_text="Address (20 bytes) and slot (32 bytes)")
+    value = WordField()
+
+    class Meta:
+        ordering = ["key"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class StorageChange(models.Model):
+    """One row is what a slot was before a block that changed it."""
+
+    id = models.BigIntegerField(primary_key=True)
+    key = BytesField(help_text="Address (20 bytes) and slot (32 bytes)")
+    number = models.BigIntegerField(help_text="The block that changed it")
+    value = WordField(help_text="Zero when it was not set")
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "number"], name="cchain_slot_changes_once_a_block"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.key} before #{self.number}"
+
+
+class Code(models.Model):
+    """One row is a contract's code; accounts with equal code share it."""
+
+    hash = HashField(primary_key=True)
+    code = BytesField()
+
+    class Meta:
+        ordering = ["hash"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.hash)
+
+
+class TrieNode(models.Model):
+    """One row is a node of the state trie or of a storage trie at the head, by its path."""
+
+    key = BytesField(primary_key=True, help_text="Trie and path, as `evm.trie` writes them")
+    rlp = BytesField()
+
+    class Meta:
+        ordering = ["key"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.key)

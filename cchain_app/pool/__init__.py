@@ -1,0 +1,4 @@
+"""The rules of the transaction pool: who gets in, who must leave, and what goes next. Pure.
+
+Begin with `entry` and `limits`, then `ordering` (what is executable), `admission`, `eviction`.
+"""

@@ -1,0 +1,248 @@
+"""May this transaction wait in the pool? First what needs no state, then against the account.
+
+The checks and their order are go-ethereum's (`eth_sendRawTransaction`); the signature's is in
+`txs.codec`, and making room in a full pool is in `eviction`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cchain_app.config import at_least
+from cchain_app.pool import errors
+from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.eviction import make_room, slots_of
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.ordering import Lane, split
+from cchain_app.txs.codec import DecodedTransaction
+from cchain_app.txs.gas import floor_gas, intrinsic_gas
+from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
+
+MAXIMUM_INITCODE_SIZE = 49_152
+"""Bytes of init code (EIP-3860, since Shanghai)."""
+
+MAXIMUM_TRANSACTION_GAS = 2**24
+"""Gas limit of one transaction (EIP-7825, since Osaka)."""
+
+MAXIMUM_NONCE = 2**64 - 1
+"""No transaction may have it (EIP-2681)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRules:
+    """What a transaction must comply with before its sender's account is looked at."""
+
+    fork: str
+    """Rule set of the next block."""
+    block_gas_limit: int
+    """Of the head."""
+    limits: PoolLimits = field(default_factory=PoolLimits)
+
+
+class PoolCounts(NamedTuple):
+    """How much of its room the pool has given away, in slots."""
+
+    executable: int
+    queued: int
+
+
+class Admission(NamedTuple):
+    """What happens when a transaction is admitted."""
+
+    executable: bool
+    """Whether it can run now; else it is queued."""
+    replaces: PoolEntry | None
+    """The one with the same nonce that must leave."""
+    promoted: tuple[PoolEntry, ...]
+    """Waiting ones of the sender that it makes executable."""
+    evicted: tuple[PoolEntry, ...]
+    """Others that must leave to make room; never one that `promoted` names."""
+
+
+def check_stateless(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
+    """Check what can be said of a transaction without looking at its sender's account.
+
+    It may be asked before the sender is recovered: that is the order of go-ethereum but for
+    signature errors, which then come last.
+
+    Raises:
+        PoolRejection: One of its classes for each check.
+    """
+    check_endpoint(transaction, rules.limits)
+    check_size(len(transaction.raw), rules.limits)
+    _check_type(transaction, rules.fork)
+    _check_gas_limits(transaction, rules)
+    if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
+        raise errors.TipAboveFeeCap
+    if transaction.nonce >= MAXIMUM_NONCE:
+        raise errors.NonceAtMaximum
+    _check_gas_needed(transaction, rules.fork)
+    tip, minimum_tip = transaction.max_priority_fee_per_gas, rules.limits.minimum_tip
+    if tip < minimum_tip:
+        raise errors.TipBelowMinimum(tip, minimum_tip)
+    if transaction.type == SET_CODE and not transaction.authorizations:
+        raise errors.NoAuthorizations
+
+
+def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLimits) -> None:
+    """Check what only a transaction that comes over RPC must comply with.
+
+    Raises:
+        FeeAboveCap: Its gas may cost more than the cap.
+        NotReplayProtected: It is legacy and names no chain.
+    """
+    fee = transaction.gas * transaction.max_fee_per_gas
+    if limits.fee_cap is not None and fee > limits.fee_cap:
+        raise errors.FeeAboveCap(fee, limits.fee_cap)
+    if (
+        transaction.type == LEGACY
+        and transaction.chain_id is None
+        and not limits.unprotected_allowed
+    ):
+        raise errors.NotReplayProtected
+
+
+def check_size(size: int, limits: PoolLimits) -> None:
+    """Check the size of an envelope in bytes; worth doing before it is decoded.
+
+    Raises:
+        OversizedTransaction: It is too large.
+    """
+    if size > limits.transaction_bytes:
+        raise errors.OversizedTransaction(size, limits.transaction_bytes)
+
+
+def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> None:
+    if transaction.type != LEGACY and not at_least(fork, "berlin"):
+        raise errors.TypeNotActive(transaction.type, "berlin")
+    if transaction.type == DYNAMIC_FEE and not at_least(fork, "london"):
+        raise errors.TypeNotActive(transaction.type, "london")
+    if transaction.type == SET_CODE and not at_least(fork, "prague"):
+        raise errors.TypeNotActive(transaction.type, "prague")
+
+
+def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
+    size = len(transaction.data)
+    if transaction.to is None and size > MAXIMUM_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
+        raise errors.InitCodeTooLarge(size, MAXIMUM_INITCODE_SIZE)
+    if transaction.gas > MAXIMUM_TRANSACTION_GAS and at_least(rules.fork, "osaka"):
+        raise errors.GasAboveTransactionCap(transaction.gas, MAXIMUM_TRANSACTION_GAS)
+    if transaction.gas > rules.block_gas_limit:
+        raise errors.GasAboveBlockLimit
+
+
+def _check_gas_needed(transaction: Transaction | DecodedTransaction, fork: str) -> None:
+    minimum = intrinsic_gas(transaction, fork)
+    if transaction.gas < minimum:
+        raise errors.IntrinsicGasTooLow(transaction.gas, minimum)
+    minimum = floor_gas(transaction.data, fork)
+    if transaction.gas < minimum:
+        raise errors.FloorGasTooLow(transaction.gas, minimum)
+
+
+def check_against(
+    entry: PoolEntry,
+    *,
+    nonce: int,
+    balance: int,
+    waiting: Sequence[PoolEntry],
+    counts: PoolCounts,
+    others: Callable[[], Iterable[Lane]],
+    limits: PoolLimits,
+    base_fee: int,
+) -> Admission:
+    """Check a transaction against its sender's account and the pool, and say what it changes.
+
+    Args:
+        entry: The transaction, after `check_stateless`.
+        nonce: The account's next nonce, by the head.
+        balance: The account's balance in wei, by the head.
+        waiting: What of the sender is in the pool.
+        counts: How full the pool is, with what is waiting.
+        others: Gives all other senders' lanes; only called when the pool is full.
+        limits: The pool's.
+        base_fee: Of the next block, in wei.
+
+    Raises:
+        AlreadyKnown: It is waiting.
+        FeeCapBelowMinimum: It can pay less than the pool wants.
+        NonceTooLow: The account has used its nonce.
+        FundsBelowCost: It costs more than the balance.
+        FundsBelowQueuedCost: So it does together with the executable ones.
+        FundsBelowReplacementCost: The same, in place of another.
+        ReplacementUnderpriced: It does not pay enough more than what it would replace.
+        AccountLimitExceeded: The sender has as many queued as it may.
+        Underpriced: The pool is full of better ones.
+        PoolFull: The pool is full, and nobody else's could leave.
+        FutureReplacesPending: The pool is full, and only executable ones could leave.
+    """
+    if any(entry.hash == other.hash for other in waiting):
+        raise errors.AlreadyKnown
+    if entry.max_fee_per_gas < limits.minimum_fee:
+        raise errors.FeeCapBelowMinimum(entry.sender, entry.max_fee_per_gas, limits.minimum_fee)
+    if entry.nonce < nonce:
+        raise errors.NonceTooLow(nonce, entry.nonce)
+    before = split(waiting, nonce, balance)
+    _check_funds(entry, balance, before)
+    replaces = next((other for other in waiting if other.nonce == entry.nonce), None)
+    if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
+        raise errors.ReplacementUnderpriced
+    remaining = [other for other in waiting if other is not replaces]
+    after, evicted = _cap_queue(split([*remaining, entry], nonce, balance), entry, limits)
+    if _is_too_full(counts, before, after, limits):
+        evicted += make_room(entry, after, others(), limits, base_fee)
+    return Admission(
+        executable=entry in after.executable,
+        replaces=replaces,
+        promoted=tuple(
+            other
+            for other in after.executable
+            if other not in before.executable and other != entry and other not in evicted
+        ),
+        evicted=evicted,
+    )
+
+
+def _check_funds(entry: PoolEntry, balance: int, lane: Lane) -> None:
+    if entry.cost > balance:
+        raise errors.FundsBelowCost(balance, entry.cost)
+    spent = sum(other.cost for other in lane.executable)
+    previous = next((other for other in lane.executable if other.nonce == entry.nonce), None)
+    if previous is None:
+        if spent + entry.cost > balance:
+            raise errors.FundsBelowQueuedCost(balance, spent, entry.cost)
+    elif spent - previous.cost + entry.cost > balance:
+        raise errors.FundsBelowReplacementCost(balance, spent, entry.cost - previous.cost)
+
+
+def _outbids(entry: PoolEntry, previous: PoolEntry, price_bump: int) -> bool:
+    """Say whether both fees are higher, and by the given percentage (in whole wei, cut)."""
+    return _is_bumped(entry.max_fee_per_gas, previous.max_fee_per_gas, price_bump) and _is_bumped(
+        entry.max_priority_fee_per_gas, previous.max_priority_fee_per_gas, price_bump
+    )
+
+
+def _is_bumped(price: int, previous: int, price_bump: int) -> bool:
+    return price > previous and price >= previous * (100 + price_bump) // 100
+
+
+def _cap_queue(
+    lane: Lane, entry: PoolEntry, limits: PoolLimits
+) -> tuple[Lane, tuple[PoolEntry, ...]]:
+    """Take the highest nonces off a queue that became too long through the entry."""
+    surplus = lane.queued[limits.account_queued :]
+    if not surplus or entry not in lane.queued:
+        return lane, ()
+    if entry in surplus:
+        raise errors.AccountLimitExceeded(len(lane.queued) - 1)
+    return lane._replace(queued=lane.queued[: limits.account_queued]), surplus
+
+
+def _is_too_full(counts: PoolCounts, before: Lane, after: Lane, limits: PoolLimits) -> bool:
+    executable = counts.executable + slots_of(after.executable) - slots_of(before.executable)
+    queued = counts.queued + slots_of(after.queued) - slots_of(before.queued)
+    return (
+        executable > limits.executable_slots
+        or queued > limits.queued_slots
+        or executable + queued > limits.slots
+    )

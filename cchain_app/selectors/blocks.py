@@ -1,0 +1,121 @@
+"""Accepted blocks and their transactions, by number and by hash.
+
+Blocks that are not in memory come from the rows. Whoever finds a row above the remembered head has
+missed a pointer, and catches up before answering: an answer never shows a block that
+`eth_blockNumber` does not count yet.
+"""
+
+from functools import cache
+
+from django.conf import settings
+
+from cchain_app import models
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors.memory import Memory
+from cchain_app.store import chain as rows
+from cchain_app.store import evm_state
+from primitives.evm import Hash
+
+FEW = 64
+"""So many missed blocks are read one by one; after more, the memory begins anew."""
+
+
+class NoGenesis(Exception):
+    """The database holds no chain yet: `init_node` makes its genesis."""
+
+
+@cache
+def memory() -> Memory:
+    """Return what this process remembers of the chain."""
+    node = settings.NODE
+    return Memory(
+        accounts=node.cache_accounts, slots=node.cache_slots, blocks=max(node.cache_blocks, FEW)
+    )
+
+
+def head() -> AcceptedBlock:
+    """Return the head as this process sees it.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    return memory().blocks.head or catch_up()
+
+
+def catch_up() -> AcceptedBlock:
+    """Move the memory to the head of the database and return it.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    remembered = memory()
+    with remembered.moving:
+        old = remembered.blocks.head
+        number = rows.head_number()
+        if number is None:
+            raise NoGenesis
+        if old is not None and number == old.number:
+            return old
+        if old is None or not 0 < number - old.number <= FEW or not _follows(old):
+            new = rows.load_block(number)
+            remembered.state.reset(number)
+            remembered.blocks.reset(new)
+            return new
+        missed = [rows.load_block(between) for between in range(old.number + 1, number + 1)]
+        for new in missed:
+            remembered.blocks.remember(new)
+        remembered.state.move(number, *evm_state.changed_since(old.number))
+        remembered.blocks.head = missed[-1]
+        return missed[-1]
+
+
+def by_number(number: int) -> AcceptedBlock | None:
+    """Return the block at a height, or None above the head."""
+    if number > head().number:
+        return None
+    remembered = memory().blocks
+    return remembered.by_number(number) or _kept(rows.load_block(number))
+
+
+def by_hash(block_hash: Hash) -> AcceptedBlock | None:
+    """Return the block with this hash, or None when there is none."""
+    found = memory().blocks.by_hash(block_hash)
+    if found is None:
+        number = (
+            models.Block.objects.filter(hash=block_hash).values_list("number", flat=True).first()
+        )
+        return None if number is None else _at(number)
+    return found if found.number <= head().number else None
+
+
+def find_transaction(transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
+    """Return the block that holds a transaction and its index there, or None."""
+    place = memory().blocks.place_of(transaction_hash)
+    if place is not None and place[0].number <= head().number:
+        return place
+    key = (
+        models.Transaction.objects.filter(hash=transaction_hash)
+        .values_list("id", flat=True)
+        .first()
+    )
+    if key is None:
+        return None
+    block = _at(models.block_of(key))
+    return None if block is None else (block, key - models.row_id(block.number))
+
+
+def _at(number: int) -> AcceptedBlock | None:
+    """Return the block at a height that the rows are known to have."""
+    if number > head().number:
+        catch_up()
+    return by_number(number)
+
+
+def _kept(block: AcceptedBlock) -> AcceptedBlock:
+    memory().blocks.remember(block)
+    return block
+
+
+def _follows(old: AcceptedBlock) -> bool:
+    """Return whether the rows still have the block that the memory is at."""
+    return models.Block.objects.filter(number=old.number, hash=old.hash).exists()

@@ -1,0 +1,231 @@
+"""What a process remembers of the chain: the head, recent blocks, accounts, slots and code.
+
+All of it is bounded. State is remembered as of the head only. Whoever moves the head first unsets
+`state_number`; a reader checks it before and after it takes a value, so that no reader ever mixes
+two heights, and needs no lock. The writer of a block advances the memory of its own process with
+what it knows (`advance`); other processes are told by a pointer and forget what changed
+(`selectors.blocks.catch_up`).
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address, Hash, Slot, Word
+
+CODE_BYTES = 64 * 1024 * 1024
+"""Code kept in memory, in bytes; code of a hash never changes."""
+
+
+POOL_TRANSACTIONS = 8192
+"""Decoded transactions kept in memory: a full pool of the default size, and some more."""
+
+
+class Missing:
+    """Type of `MISSING`: not remembered, as distinct from remembered to be absent."""
+
+
+MISSING = Missing()
+
+
+class StateMemory:
+    """Accounts and slots as of one height, and code."""
+
+    def __init__(self, *, accounts: int, slots: int) -> None:
+        self.number: int | None = None
+        """The height that the values belong to; None while they are being changed."""
+        self._lock = threading.Lock()
+        self._accounts: dict[Address, AccountState | None] = {}
+        self._slots: dict[tuple[Address, Slot], Word] = {}
+        self._codes: OrderedDict[Hash, bytes] = OrderedDict()
+        self._code_bytes = 0
+        self._most_accounts = accounts
+        self._most_slots = slots
+
+    def account(self, address: Address, number: int) -> AccountState | Missing | None:
+        """Return what is remembered of an account at this height."""
+        if self.number != number:
+            return MISSING
+        found = self._accounts.get(address, MISSING)
+        return found if self.number == number else MISSING
+
+    def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
+        """Return what is remembered of a slot at this height."""
+        if self.number != number:
+            return MISSING
+        found = self._slots.get((address, slot), MISSING)
+        return found if self.number == number else MISSING
+
+    def code(self, code_hash: Hash) -> bytes | None:
+        """Return code that is remembered, else None."""
+        return self._codes.get(code_hash)
+
+    def remember_accounts(
+        self, values: Iterable[tuple[Address, AccountState | None]], number: int
+    ) -> None:
+        """Keep accounts read at this height, unless the head has moved since."""
+        with self._lock:
+            if self.number == number:
+                for address, value in values:
+                    self._accounts[address] = value
+                _shrink(self._accounts, self._most_accounts)
+
+    def remember_slot(self, address: Address, slot: Slot, value: Word, number: int) -> None:
+        """Keep a slot read at this height, unless the head has moved since."""
+        with self._lock:
+            if self.number == number:
+                self._slots[address, slot] = value
+                _shrink(self._slots, self._most_slots)
+
+    def remember_code(self, code_hash: Hash, code: bytes) -> None:
+        """Keep code, and forget the oldest when there is too much."""
+        with self._lock:
+            if code_hash in self._codes:
+                return
+            self._codes[code_hash] = code
+            self._code_bytes += len(code)
+            while self._code_bytes > CODE_BYTES:
+                _, oldest = self._codes.popitem(last=False)
+                self._code_bytes -= len(oldest)
+
+    def advance(self, number: int, changes: StateChanges) -> None:
+        """Move to the next height by what its block changed."""
+        with self._lock:
+            self.number = None
+            for address in changes.cleared:
+                self._forget_slots(address)
+            for address, account in changes.accounts.items():
+                self._accounts[address] = account.after
+            for key, slot in changes.storage.items():
+                self._slots[key] = slot.after
+            _shrink(self._accounts, self._most_accounts)
+            _shrink(self._slots, self._most_slots)
+            self.number = number
+        for code_hash, code in changes.codes.items():
+            self.remember_code(code_hash, code)
+
+    def move(
+        self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
+    ) -> None:
+        """Move to another height and forget what changed on the way."""
+        with self._lock:
+            self.number = None
+            for address in accounts:
+                self._accounts.pop(address, None)
+            for key in slots:
+                self._slots.pop(key, None)
+            self.number = number
+
+    def reset(self, number: int) -> None:
+        """Move to a height of which nothing is known."""
+        with self._lock:
+            self.number = None
+            self._accounts.clear()
+            self._slots.clear()
+            self.number = number
+
+    def _forget_slots(self, address: Address) -> None:
+        for key in [key for key in self._slots if key[0] == address]:
+            del self._slots[key]
+
+
+class BlockMemory:
+    """Recent accepted blocks, by number, by hash and by their transactions."""
+
+    def __init__(self, *, blocks: int) -> None:
+        self._lock = threading.Lock()
+        self._most = blocks
+        self._by_number: dict[int, AcceptedBlock] = {}
+        self._by_hash: dict[Hash, AcceptedBlock] = {}
+        self._places: dict[Hash, tuple[AcceptedBlock, int]] = {}
+        self.head: AcceptedBlock | None = None
+        """The head as this process sees it; None before the first question."""
+
+    def by_number(self, number: int) -> AcceptedBlock | None:
+        """Return a remembered block."""
+        return self._by_number.get(number)
+
+    def by_hash(self, block_hash: Hash) -> AcceptedBlock | None:
+        """Return a remembered block."""
+        return self._by_hash.get(block_hash)
+
+    def place_of(self, transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
+        """Return the remembered block that holds a transaction, and its index there."""
+        return self._places.get(transaction_hash)
+
+    def remember(self, block: AcceptedBlock) -> None:
+        """Keep a block, and forget the one that was kept first when there are too many."""
+        with self._lock:
+            if block.hash in self._by_hash:
+                return
+            self._by_number[block.number] = block
+            self._by_hash[block.hash] = block
+            for index, transaction in enumerate(block.transactions):
+                self._places[transaction.hash] = (block, index)
+            while len(self._by_number) > self._most:
+                self._forget(next(iter(self._by_number)))
+
+    def reset(self, head: AcceptedBlock) -> None:
+        """Forget all blocks and begin again at a head."""
+        with self._lock:
+            self._by_number.clear()
+            self._by_hash.clear()
+            self._places.clear()
+        self.remember(head)
+        self.head = head
+
+    def _forget(self, number: int) -> None:
+        block = self._by_number.pop(number)
+        del self._by_hash[block.hash]
+        for transaction in block.transactions:
+            self._places.pop(transaction.hash, None)
+
+
+class TransactionMemory:
+    """Transactions that came in through this process, decoded and with their senders."""
+
+    def __init__(self, *, transactions: int) -> None:
+        self._lock = threading.Lock()
+        self._most = transactions
+        self._by_hash: dict[Hash, Transaction] = {}
+
+    def get(self, transaction_hash: Hash) -> Transaction | None:
+        """Return a remembered transaction."""
+        return self._by_hash.get(transaction_hash)
+
+    def remember(self, transactions: Iterable[Transaction]) -> None:
+        """Keep transactions, and forget those that were kept first when there are too many."""
+        with self._lock:
+            self._by_hash.update((transaction.hash, transaction) for transaction in transactions)
+            _shrink(self._by_hash, self._most)
+
+
+class Memory:
+    """All that a process remembers; one for each process (`selectors.blocks.memory`)."""
+
+    def __init__(self, *, accounts: int, slots: int, blocks: int) -> None:
+        self.state = StateMemory(accounts=accounts, slots=slots)
+        self.blocks = BlockMemory(blocks=blocks)
+        self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
+        self.moving = threading.Lock()
+        """Held by whoever moves the head."""
+
+    def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
+        """Take a block that this process has just committed on the head that it remembers."""
+        with self.moving:
+            head = self.blocks.head
+            if head is None or block.header.parent_hash != head.hash:
+                return  # another process was faster: `catch_up` finds this block too
+            self.blocks.remember(block)
+            self.state.advance(block.number, changes)
+            self.blocks.head = block
+
+
+def _shrink(values: dict[Any, Any], most: int) -> None:
+    """Forget what was kept first."""
+    while len(values) > most:
+        del values[next(iter(values))]

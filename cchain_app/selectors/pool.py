@@ -1,0 +1,99 @@
+"""The pool as clients see it: what waits, what can run now, which nonce comes next."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cchain_app import models
+from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.ordering import Lane, split
+from cchain_app.pool.ordering import next_nonce as next_free_nonce
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
+from cchain_app.store import pool as rows
+from cchain_app.txs.codec import decode_unsigned, with_sender
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address, Hash
+
+
+class PoolContent(NamedTuple):
+    """All waiting transactions by sender, in ascending order of nonces."""
+
+    pending: dict[Address, list[Transaction]]
+    queued: dict[Address, list[Transaction]]
+
+
+def transaction(transaction_hash: Hash) -> Transaction | None:
+    """Return a waiting transaction, or None when it is not in the pool."""
+    return transactions([transaction_hash]).get(transaction_hash)
+
+
+def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
+    """Return those of the transactions that are in the pool, by hash."""
+    memory = blocks.memory().transactions
+    wanted = list(hashes)
+    found: dict[Hash, Transaction] = {}
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        waiting = models.PoolTransaction.objects.filter(hash__in=part)
+        for row in waiting.values_list("hash", "sender", "raw"):
+            tx_hash, sender, raw = map(bytes, row)
+            known = memory.get(Hash(tx_hash))
+            found[Hash(tx_hash)] = known or with_sender(decode_unsigned(raw), Address(sender))
+    return {tx_hash: found[tx_hash] for tx_hash in wanted if tx_hash in found}
+
+
+def next_nonce(address: Address) -> int:
+    """Return the nonce after the account's executable transactions: the pending nonce."""
+    head = blocks.head()
+    account = state_at(head.number).account(address)
+    nonce = account.nonce if account else 0
+    lane = _split(rows.entries_of([address]), state_at(head.number), address)
+    return next_free_nonce(nonce, lane.executable)
+
+
+def lanes(entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
+    """Split waiting transactions by sender, and each sender's by what can run on the head."""
+    by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
+    for entry in entries:
+        by_sender[entry.sender].append(entry)
+    number = blocks.head().number
+    prefetch_accounts(list(by_sender), number)
+    state = state_at(number)
+    return {sender: _split(waiting, state, sender) for sender, waiting in by_sender.items()}
+
+
+def content(addresses: Iterable[Address] | None = None) -> PoolContent:
+    """Return what waits, of these senders or of all."""
+    entries = rows.entries() if addresses is None else rows.entries_of(addresses)
+    split_up = lanes(entries)
+    found = transactions(entry.hash for entry in entries)
+
+    def listed(part: Iterable[PoolEntry]) -> list[Transaction]:
+        return [found[entry.hash] for entry in part if entry.hash in found]
+
+    pending = {sender: listed(lane.executable) for sender, lane in split_up.items()}
+    queued = {sender: listed(lane.queued) for sender, lane in split_up.items()}
+    return PoolContent(
+        {sender: waiting for sender, waiting in pending.items() if waiting},
+        {sender: waiting for sender, waiting in queued.items() if waiting},
+    )
+
+
+def counts() -> tuple[int, int]:
+    """Return how many transactions can run now and how many are queued."""
+    split_up = lanes(rows.entries()).values()
+    return sum(len(lane.executable) for lane in split_up), sum(
+        len(lane.queued) for lane in split_up
+    )
+
+
+def executable_hashes() -> list[Hash]:
+    """Return the hashes of what can run now, in order of arrival."""
+    executable = [entry for lane in lanes(rows.entries()).values() for entry in lane.executable]
+    return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
+
+
+def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> Lane:
+    account = state.account(sender)
+    return split(waiting, account.nonce if account else 0, account.balance if account else 0)

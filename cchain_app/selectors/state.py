@@ -1,0 +1,75 @@
+"""State at a height, from memory at the head and from rows elsewhere."""
+
+from collections.abc import Sequence
+
+from cchain_app.evm.engine import AccountState, StateReader
+from cchain_app.selectors import blocks
+from cchain_app.selectors.memory import Memory, Missing
+from cchain_app.store import chain, evm_state
+from primitives.evm import Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
+
+
+class StateAt:
+    """State after one block, as an engine asks for it (a `StateReader`)."""
+
+    __slots__ = ("_blocks", "_number", "_state")
+
+    def __init__(self, number: int, memory: Memory) -> None:
+        self._number = number
+        self._state = memory.state
+        self._blocks = memory.blocks
+
+    def account(self, address: Address) -> AccountState | None:
+        """Return the account, or None when it does not exist."""
+        found = self._state.account(address, self._number)
+        if isinstance(found, Missing):
+            found = evm_state.account_at(address, self._number)
+            self._state.remember_accounts([(address, found)], self._number)
+        return found
+
+    def storage(self, address: Address, slot: Slot) -> Word:
+        """Return the value of a slot."""
+        found = self._state.slot(address, slot, self._number)
+        if isinstance(found, Missing):
+            found = evm_state.slot_at(address, slot, self._number)
+            self._state.remember_slot(address, slot, found, self._number)
+        return found
+
+    def code(self, code_hash: Hash) -> bytes:
+        """Return the code with this hash."""
+        if code_hash == EMPTY_HASH:
+            return b""
+        found = self._state.code(code_hash)
+        if found is None:
+            found = evm_state.code(code_hash)
+            self._state.remember_code(code_hash, found)
+        return found
+
+    def block_hash(self, number: int) -> Hash:
+        """Return the hash of a block before this one."""
+        found = self._blocks.by_number(number)
+        return evm_state.block_hash(number) if found is None else found.hash
+
+
+def state_at(number: int) -> StateAt:
+    """Return state after block `number`, which must not be above the head."""
+    return StateAt(number, blocks.memory())
+
+
+def code_at(state: StateReader, address: Address) -> bytes:
+    """Return the code of an account, empty when it has none."""
+    account = state.account(address)
+    return b"" if account is None else state.code(account.code_hash)
+
+
+def prefetch_accounts(addresses: Sequence[Address], number: int) -> None:
+    """Bring accounts into memory in one statement, when `number` is the head."""
+    state = blocks.memory().state
+    wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
+    if not wanted or blocks.head().number != number:
+        return
+    found = evm_state.accounts_now(wanted)
+    # The rows are as of the database's head; if that has moved on, so must the memory first.
+    if chain.head_number() == number:
+        state.remember_accounts([(address, found.get(address)) for address in wanted], number)

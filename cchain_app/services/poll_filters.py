@@ -1,0 +1,238 @@
+"""Filters that clients poll: eth_newFilter and its family.
+
+A filter's state lives in Django's cache `filters`, which all web processes share in production, so
+that each of them answers alike; what changed is read from the chain when it is polled. A filter
+that nobody polls expires. How answers look is said in `api`.
+
+    FilterError
+    ├── FilterNotFound      unknown, expired, or of another kind
+    └── TooManyFilters      more were made in one lifetime than are allowed
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from django.conf import settings
+from django.core.cache import BaseCache, caches
+
+from cchain_app.filters import LogFilter
+from cchain_app.selectors import blocks, logs, pool
+from cchain_app.selectors.logs import FoundLog
+from primitives.evm import Hash
+
+CACHE = "filters"
+"""The alias of the cache."""
+
+ID_BITS = 128
+
+_COUNTER = "made"
+
+
+class FilterError(Exception):
+    """A filter that cannot be made or polled."""
+
+
+class FilterNotFound(FilterError):
+    """There is no such filter, not any more, or not of the kind that was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("filter not found")
+
+
+class TooManyFilters(FilterError):
+    """As many filters as may be were made within one lifetime."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"too many filters: at most {most} in {settings.NODE.filter_lifetime} s")
+        self.most = most
+
+
+class Kind(Enum):
+    """What a filter reports."""
+
+    LOGS = auto()
+    BLOCKS = auto()
+    PENDING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class PollFilter:
+    """A filter, and how far its owner has been told."""
+
+    kind: Kind
+    next_number: int
+    """Height of the first block that was not reported."""
+    log_filter: LogFilter | None = None
+    first: int | str | None = None
+    """Range as it was given, for the logs of the whole range: heights, tags, or None for the head."""
+    last: int | str | None = None
+    full: bool = False
+    """Whether pending transactions are reported whole."""
+    reported: frozenset[Hash] = frozenset()
+    """Transactions of the pool that were reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened since the last poll; one of the two lists, by the filter's kind."""
+
+    kind: Kind
+    full: bool
+    hashes: Sequence[Hash] = ()
+    """Of blocks or of transactions."""
+    logs: Sequence[FoundLog] = ()
+
+
+def new_log_filter(log_filter: LogFilter, first: int | str | None, last: int | str | None) -> int:
+    """Make a filter that reports logs of blocks from now on, and return its ID.
+
+    Raises:
+        TooManyFilters: Too many were made.
+    """
+    following = blocks.head().number + 1
+    return _add(PollFilter(Kind.LOGS, following, log_filter=log_filter, first=first, last=last))
+
+
+def new_block_filter() -> int:
+    """Make a filter that reports the hashes of blocks from now on, and return its ID.
+
+    Raises:
+        TooManyFilters: Too many were made.
+    """
+    return _add(PollFilter(Kind.BLOCKS, blocks.head().number + 1))
+
+
+def new_pending_filter(*, full: bool) -> int:
+    """Make a filter that reports transactions that become executable, and return its ID.
+
+    Raises:
+        TooManyFilters: Too many were made.
+    """
+    following = blocks.head().number + 1
+    waiting = frozenset(pool.executable_hashes())
+    return _add(PollFilter(Kind.PENDING, following, full=full, reported=waiting))
+
+
+def changes(filter_id: int) -> Changes:
+    """Return what a filter has to report since the last poll, which keeps it alive.
+
+    Raises:
+        FilterNotFound: There is no such filter.
+    """
+    found = get(filter_id)
+    if found.kind is Kind.LOGS:
+        advanced, result = _log_changes(found)
+    elif found.kind is Kind.BLOCKS:
+        advanced, result = _block_changes(found)
+    else:
+        advanced, result = _pending_changes(found)
+    _store(filter_id, advanced)
+    return result
+
+
+def get(filter_id: int) -> PollFilter:
+    """Return a filter as it is.
+
+    Raises:
+        FilterNotFound: There is no such filter.
+    """
+    found = _cache().get(_key(filter_id))
+    if not isinstance(found, PollFilter):
+        raise FilterNotFound
+    return found
+
+
+def keep(filter_id: int) -> None:
+    """Begin a filter's lifetime anew."""
+    _cache().touch(_key(filter_id), settings.NODE.filter_lifetime)
+
+
+def remove(filter_id: int) -> bool:
+    """Forget a filter, and return whether it was there."""
+    return bool(_cache().delete(_key(filter_id)))
+
+
+def _log_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
+    assert found.log_filter is not None
+    head = blocks.head().number
+    first = found.next_number
+    if isinstance(found.first, int):
+        first = max(first, found.first)
+    last = min(head, found.last) if isinstance(found.last, int) else head
+    matching: list[FoundLog] = []
+    following = head + 1
+    if first <= last:
+        matching, searched = _find_some(found.log_filter, first, last)
+        if searched < last:
+            following = searched + 1
+    advanced = replace(found, next_number=max(found.next_number, following))
+    return advanced, Changes(Kind.LOGS, full=False, logs=matching)
+
+
+def _find_some(log_filter: LogFilter, first: int, last: int) -> tuple[list[FoundLog], int]:
+    """Return matching logs and the last block that was searched.
+
+    A range with more logs than one answer may hold is cut: the next poll goes on after it.
+    """
+    while True:
+        limit = settings.NODE.logs_results if last > first else 0
+        try:
+            return logs.find_logs(log_filter, first, last, limit), last
+        except logs.TooManyLogs:
+            last = (first + last) // 2
+
+
+def _block_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
+    head = blocks.head().number
+    hashes = [
+        block.hash
+        for number in range(found.next_number, head + 1)
+        if (block := blocks.by_number(number)) is not None
+    ]
+    following = max(found.next_number, head + 1)
+    return replace(found, next_number=following), Changes(Kind.BLOCKS, full=False, hashes=hashes)
+
+
+def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
+    """Report what became executable; also what was and is in a block already."""
+    waiting = pool.executable_hashes()
+    head = blocks.head().number
+    mined = [
+        transaction.hash
+        for number in range(found.next_number, head + 1)
+        if (block := blocks.by_number(number)) is not None
+        for transaction in block.transactions
+    ]
+    # A transaction can be in both lists when its block was accepted in between.
+    hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one not in found.reported]
+    advanced = replace(
+        found,
+        next_number=max(found.next_number, head + 1),
+        reported=frozenset(waiting),
+    )
+    return advanced, Changes(Kind.PENDING, full=found.full, hashes=hashes)
+
+
+def _add(made: PollFilter) -> int:
+    node = settings.NODE
+    cache = _cache()
+    cache.add(_COUNTER, 0, node.filter_lifetime)
+    if cache.incr(_COUNTER) > node.filters:
+        raise TooManyFilters(node.filters)
+    filter_id = secrets.randbits(ID_BITS)
+    _store(filter_id, made)
+    return filter_id
+
+
+def _store(filter_id: int, value: PollFilter) -> None:
+    _cache().set(_key(filter_id), value, settings.NODE.filter_lifetime)
+
+
+def _cache() -> BaseCache:
+    return caches[CACHE]
+
+
+def _key(filter_id: int) -> str:
+    return f"{filter_id:032x}"

@@ -1,0 +1,42 @@
+"""What happens to the pool by the clock."""
+
+from collections import defaultdict
+
+from django.db import transaction
+
+from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.ordering import settle
+from cchain_app.selectors import blocks, state
+from cchain_app.services.limits import pool_limits
+from cchain_app.store import pool as rows
+from chaindb.locks import Lock, acquire
+from primitives.evm import Address
+
+
+@transaction.atomic(durable=True)
+def expire(*, now: int) -> int:
+    """Drop what has waited too long or can never be mined; return how many.
+
+    Args:
+        now: Unix seconds.
+    """
+    acquire(Lock.CCHAIN_POOL)
+    head = blocks.catch_up()
+    at_head = state.state_at(head.number)
+    dropped: list[PoolEntry] = []
+    by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
+    for entry in rows.entries():
+        by_sender[entry.sender].append(entry)
+    for sender, waiting in by_sender.items():
+        account = at_head.account(sender)
+        settled = settle(
+            waiting,
+            account.nonce if account else 0,
+            account.balance if account else 0,
+            block_gas_limit=head.header.gas_limit,
+            now=now,
+            limits=pool_limits(),
+        )
+        dropped.extend(settled.dropped)
+    rows.remove(entry.hash for entry in dropped)
+    return len(dropped)

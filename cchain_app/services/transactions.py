@@ -1,0 +1,262 @@
+"""Taking in signed transactions: `eth_sendRawTransaction`, and batches of it.
+
+Submissions that arrive while another is being written wait and are then written together, in one
+transaction of the database: under load the cost of a commit is shared by all that waited for it.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction as database
+
+from cchain_app import notifications, runtime
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.pool.admission import (
+    Admission,
+    AdmissionRules,
+    PoolCounts,
+    check_against,
+    check_size,
+    check_stateless,
+)
+from cchain_app.pool.entry import SLOT_BYTES, PoolEntry, make_entry
+from cchain_app.pool.errors import PoolRejection
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.ordering import Lane
+from cchain_app.selectors import blocks, pool, state
+from cchain_app.selectors.next_block import base_fee_after, fork_after
+from cchain_app.services import scheduling
+from cchain_app.services.limits import pool_limits
+from cchain_app.store import pool as rows
+from cchain_app.txs.codec import decode_transactions
+from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import Transaction
+from chaindb.locks import Lock, acquire
+from primitives.evm import Address, Hash
+
+Outcome = Hash | PoolRejection | InvalidTransaction
+"""The hash of a transaction that is in the pool now, or why it is not."""
+
+_UNCOUNTED = PoolCounts(0, 0)
+"""Stands for a pool that is far from every limit."""
+
+_NOT_YET_STORED = 1 << 62
+"""Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
+
+
+def submit(raws: Sequence[bytes]) -> list[Outcome]:
+    """Take signed envelopes into the pool, in order, and return what became of each.
+
+    A hash is returned after the transaction that stores it is committed: it survives a crash.
+    """
+    outcomes = _read(raws)
+    job = _Job([one for one in outcomes if isinstance(one, Transaction)])
+    if job.transactions:
+        _QUEUE.work(job)
+    admitted = iter(job.outcomes)
+    return [next(admitted) if isinstance(one, Transaction) else one for one in outcomes]
+
+
+def _read(raws: Sequence[bytes]) -> list[Transaction | PoolRejection | InvalidTransaction]:
+    """Decode envelopes, recover their senders together, and check what needs no state."""
+    limits = pool_limits()
+    head = blocks.head()
+    rules = AdmissionRules(
+        fork=fork_after(head, int(time.time())),
+        block_gas_limit=head.header.gas_limit,
+        limits=limits,
+    )
+    fitting = [raw for raw in raws if _size_error(raw, limits) is None]
+    decoded = iter(
+        decode_transactions(fitting, runtime.config().chain_id, runtime.recover_senders())
+    )
+    return [_size_error(raw, limits) or _checked(next(decoded), rules) for raw in raws]
+
+
+def _size_error(raw: bytes, limits: PoolLimits) -> PoolRejection | None:
+    try:
+        check_size(len(raw), limits)
+    except PoolRejection as rejection:
+        return rejection
+    return None
+
+
+def _checked(
+    outcome: Transaction | InvalidTransaction, rules: AdmissionRules
+) -> Transaction | PoolRejection | InvalidTransaction:
+    if isinstance(outcome, InvalidTransaction):
+        return outcome
+    try:
+        check_stateless(outcome, rules)
+    except PoolRejection as rejection:
+        return rejection
+    return outcome
+
+
+@dataclass(slots=True)
+class _Job:
+    """The transactions of one submission, and in the end their outcomes."""
+
+    transactions: list[Transaction]
+    outcomes: list[Outcome] = field(default_factory=list)
+    error: BaseException | None = None
+    done: bool = False
+
+
+class _AdmissionQueue:
+    """Whoever comes first writes for all who have come by then; the others wait for it."""
+
+    def __init__(self) -> None:
+        self._writing = threading.Lock()
+        self._waiting: list[_Job] = []
+
+    def work(self, job: _Job) -> None:
+        """Return when the job is done.
+
+        Raises:
+            Exception: What the database raised; then nothing of the job was stored.
+        """
+        self._waiting.append(job)
+        with self._writing:
+            if not job.done:
+                jobs, self._waiting = self._waiting, []
+                self._write(jobs)
+        if job.error is not None:
+            raise job.error
+
+    def _write(self, jobs: list[_Job]) -> None:
+        try:
+            admitted = iter(_admit([one for job in jobs for one in job.transactions]))
+            for job in jobs:
+                job.outcomes = [next(admitted) for _ in job.transactions]
+        except BaseException as error:  # each waiting thread raises it itself
+            for job in jobs:
+                job.error = error
+        for job in jobs:
+            job.done = True
+
+
+_QUEUE = _AdmissionQueue()
+
+
+def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
+    """Store what the pool takes, in one commit; then tell about it and ask for a block."""
+    now = int(time.time())
+    with database.atomic(durable=True):
+        acquire(Lock.CCHAIN_POOL)
+        admissions = _Admissions(blocks.catch_up(), transactions, now)
+        outcomes = [admissions.admit(one) for one in transactions]
+        rows.remove(admissions.removed)
+        rows.add(admissions.added.values(), now)
+    blocks.memory().transactions.remember(admissions.added.values())
+    if admissions.executable:
+        notifications.pending_transactions(admissions.executable)
+        scheduling.request_block()
+    return outcomes
+
+
+class _Admissions:
+    """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
+
+    def __init__(self, head: AcceptedBlock, batch: Sequence[Transaction], now: int) -> None:
+        self._limits = pool_limits()
+        self._base_fee = base_fee_after(head) or 0
+        senders = {transaction.sender for transaction in batch}
+        state.prefetch_accounts(list(senders), head.number)
+        self._state = state.state_at(head.number)
+        self._waiting: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
+        for entry in rows.entries_of(senders):
+            self._waiting[entry.sender].append(entry)
+        self._counted = self._may_fill(batch)
+        self._counts = _counts_of(self._lanes().values()) if self._counted else _UNCOUNTED
+        self._now = now
+        self._arrivals = 0
+        self.added: dict[Hash, Transaction] = {}
+        self.removed: list[Hash] = []
+        self.executable: list[Hash] = []
+
+    def admit(self, transaction: Transaction) -> Outcome:
+        """Take a transaction in or say why not."""
+        self._arrivals += 1
+        entry = make_entry(
+            transaction, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
+        )
+        account = self._state.account(transaction.sender)
+        try:
+            admission = check_against(
+                entry,
+                nonce=account.nonce if account else 0,
+                balance=account.balance if account else 0,
+                waiting=self._waiting[transaction.sender],
+                counts=self._counts,
+                others=lambda: self._other_lanes(transaction.sender),
+                limits=self._limits,
+                base_fee=self._base_fee,
+            )
+        except PoolRejection as rejection:
+            return rejection
+        self._apply(transaction, entry, admission)
+        return transaction.hash
+
+    def _apply(self, transaction: Transaction, entry: PoolEntry, admission: Admission) -> None:
+        before = self._own_counts(entry.sender)
+        self._waiting[entry.sender].append(entry)
+        self.added[transaction.hash] = transaction
+        leaving = admission.evicted
+        for gone in leaving if admission.replaces is None else (*leaving, admission.replaces):
+            self._remove(gone)
+        self._recount(entry.sender, before, others_left=bool(leaving))
+        if admission.executable:
+            self.executable.append(transaction.hash)
+        self.executable.extend(promoted.hash for promoted in admission.promoted)
+
+    def _remove(self, entry: PoolEntry) -> None:
+        self._waiting[entry.sender] = [
+            one for one in self._waiting[entry.sender] if one.hash != entry.hash
+        ]
+        if self.added.pop(entry.hash, None) is None:
+            self.removed.append(entry.hash)
+
+    def _recount(self, sender: Address, before: PoolCounts, *, others_left: bool) -> None:
+        """Bring the counts up to date after a transaction was admitted."""
+        if not self._counted:
+            return
+        if others_left:
+            self._counts = _counts_of(self._lanes().values())
+            return
+        after = self._own_counts(sender)
+        self._counts = PoolCounts(
+            self._counts.executable + after.executable - before.executable,
+            self._counts.queued + after.queued - before.queued,
+        )
+
+    def _own_counts(self, sender: Address) -> PoolCounts:
+        if not self._counted:
+            return _UNCOUNTED
+        return _counts_of(pool.lanes(self._waiting[sender]).values())
+
+    def _may_fill(self, batch: Sequence[Transaction]) -> bool:
+        """Return whether the pool can reach a limit with this batch; only then it is counted."""
+        room = min(self._limits.queued_slots, self._limits.executable_slots)
+        return rows.slots() + sum(-(-len(one.raw) // SLOT_BYTES) for one in batch) > room
+
+    def _lanes(self) -> dict[Address, Lane]:
+        """Return all lanes as they are in the middle of the batch."""
+        stored = [entry for entry in rows.entries() if entry.sender not in self._waiting]
+        changed = [entry for waiting in self._waiting.values() for entry in waiting]
+        return pool.lanes([*stored, *changed])
+
+    def _other_lanes(self, sender: Address) -> Iterable[Lane]:
+        return [lane for owner, lane in self._lanes().items() if owner != sender]
+
+
+def _counts_of(lanes: Iterable[Lane]) -> PoolCounts:
+    """Return the slots that lanes take."""
+    executable = queued = 0
+    for lane in lanes:
+        executable += sum(entry.slots for entry in lane.executable)
+        queued += sum(entry.slots for entry in lane.queued)
+    return PoolCounts(executable, queued)

@@ -1,0 +1,176 @@
+"""Blocks with their transactions, receipts and logs: written whole, read whole."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Max
+
+from cchain_app import models
+from cchain_app.blocks import bloom
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import decode_header, encode_header
+from cchain_app.blocks.receipt import Receipt
+from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
+from cchain_app.evm.trie import TrieUpdate
+from cchain_app.store import state
+from cchain_app.txs.codec import decode_unsigned, with_sender
+from cchain_app.txs.transaction import Transaction
+from chaindb import bulk
+from primitives.evm import Address, Hash, Word
+
+_TRANSACTION = (
+    "id", "hash", "block", "index", "type", "sender", "to", "nonce", "value", "gas",
+    "max_fee_per_gas", "max_priority_fee_per_gas", "raw",
+)  # fmt: skip
+_RECEIPT = (
+    "transaction", "succeeded", "gas_used", "cumulative_gas_used", "effective_gas_price",
+    "contract_address", "first_log_index", "log_count",
+)  # fmt: skip
+_LOG = (
+    "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
+)  # fmt: skip
+
+
+def head_number() -> int | None:
+    """Return the height of the chain, or None when there is no genesis block."""
+    number: int | None = models.Block.objects.aggregate(Max("number"))["number__max"]
+    return number
+
+
+def hash_at(number: int) -> Hash | None:
+    """Return the hash of the block at a height, or None when there is none."""
+    found = models.Block.objects.filter(number=number).values_list("hash", flat=True).first()
+    return None if found is None else Hash(bytes(found))
+
+
+def commit(block: AcceptedBlock, executed: ExecutedBlock, trie: TrieUpdate) -> None:
+    """Write a block and all that it changed. The caller holds the lock and the transaction."""
+    add_block(block)
+    bulk.insert(models.Transaction, _TRANSACTION, _transaction_rows(block))
+    bulk.insert(models.Receipt, _RECEIPT, _receipt_rows(block, executed))
+    bulk.insert(models.Log, _LOG, _log_rows(block))
+    commit_state(block.number, executed.changes, trie)
+
+
+def commit_state(number: int, changes: StateChanges, trie: TrieUpdate) -> None:
+    """Write what block `number` changed: state as it is now, as it was, and the trie's nodes."""
+    state.write_changes(number, changes)
+    state.write_nodes(trie)
+
+
+def add_block(block: AcceptedBlock) -> None:
+    """Write the row of a block alone (of the genesis block, which has nothing in it)."""
+    header = block.header
+    models.Block.objects.create(
+        number=header.number,
+        hash=block.hash,
+        parent_hash=header.parent_hash,
+        timestamp=header.timestamp,
+        state_root=header.state_root,
+        miner=header.coinbase,
+        gas_limit=header.gas_limit,
+        gas_used=header.gas_used,
+        base_fee=header.base_fee,
+        size=block.size,
+        transaction_count=len(block.transactions),
+        log_count=sum(len(receipt.logs) for receipt in block.receipts),
+        header=encode_header(header),
+    )
+
+
+def load_block(number: int) -> AcceptedBlock:
+    """Return an accepted block, which must exist, with all that is in it."""
+    row = models.Block.objects.get(number=number)
+    found = list(
+        models.Transaction.objects.filter(**_in_block(number))
+        .order_by("id")
+        .select_related("receipt")
+    )
+    transactions = tuple(
+        with_sender(decode_unsigned(bytes(tx.raw)), Address(bytes(tx.sender))) for tx in found
+    )
+    return AcceptedBlock(
+        header=decode_header(bytes(row.header)),
+        hash=Hash(bytes(row.hash)),
+        size=row.size,
+        transactions=transactions,
+        receipts=tuple(_receipts(found, _logs(number) if row.log_count else {})),
+    )
+
+
+def _in_block(number: int) -> dict[str, int]:
+    """Return the filter by key for rows of one block."""
+    return {"id__gte": models.row_id(number), "id__lt": models.row_id(number + 1)}
+
+
+def _receipts(
+    transactions: list[models.Transaction], logs: dict[int, tuple[Log, ...]]
+) -> Iterator[Receipt]:
+    for transaction in transactions:
+        own = logs.get(transaction.id, ())
+        yield Receipt(
+            type=transaction.type,
+            succeeded=transaction.receipt.succeeded,
+            cumulative_gas_used=transaction.receipt.cumulative_gas_used,
+            bloom=bloom.bloom_of(own),
+            logs=own,
+        )
+
+
+def _logs(number: int) -> dict[int, tuple[Log, ...]]:
+    """Return the logs of a block by the keys of their transactions."""
+    rows = models.Log.objects.filter(**_in_block(number)).order_by("id")
+    values = rows.values_list(
+        "transaction_id", "address", "topic0", "topic1", "topic2", "topic3", "data"
+    )
+    return {
+        key: tuple(_log(row) for row in group) for key, group in groupby(values, lambda row: row[0])
+    }
+
+
+def _log(row: tuple[Any, ...]) -> Log:
+    _, address, *topics, data = row
+    return Log(
+        Address(bytes(address)),
+        tuple(Word(bytes(topic)) for topic in topics if topic is not None),
+        bytes(data),
+    )
+
+
+def _transaction_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:
+    for index, tx in enumerate(block.transactions):
+        yield (
+            models.row_id(block.number, index), tx.hash, block.number, index, tx.type, tx.sender,
+            tx.to, tx.nonce, tx.value, tx.gas, tx.max_fee_per_gas, tx.max_priority_fee_per_gas,
+            tx.raw,
+        )  # fmt: skip
+
+
+def _receipt_rows(block: AcceptedBlock, executed: ExecutedBlock) -> Iterator[bulk.Row]:
+    first_log = 0
+    for index, (tx, receipt, result) in enumerate(
+        zip(block.transactions, block.receipts, executed.results, strict=True)
+    ):
+        yield (
+            models.row_id(block.number, index), receipt.succeeded, result.gas_used,
+            receipt.cumulative_gas_used, _price(tx, block), result.contract_address,
+            first_log, len(receipt.logs),
+        )  # fmt: skip
+        first_log += len(receipt.logs)
+
+
+def _price(transaction: Transaction, block: AcceptedBlock) -> int:
+    return transaction.effective_gas_price(block.header.base_fee or 0)
+
+
+def _log_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:
+    place = 0
+    for index, receipt in enumerate(block.receipts):
+        for log in receipt.logs:
+            topics = (*log.topics, None, None, None, None)[:4]
+            yield (
+                models.row_id(block.number, place), block.number,
+                models.row_id(block.number, index), place, log.address, *topics, log.data,
+            )  # fmt: skip
+            place += 1

@@ -1,0 +1,127 @@
+"""State at a height, as the EVM engines read it from the rows.
+
+State at height N is the oldest change after N, else the current row. Each question is one SQL
+statement, so that an answer is right while a writer commits the next block.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from cchain_app import models
+from cchain_app.evm.engine import AccountState
+from chaindb.fields import HexBytes
+from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
+
+_ACCOUNT = """
+SELECT nonce, balance, code_hash, 0 AS rank FROM (
+  SELECT nonce, balance, code_hash FROM cchain_app_accountchange
+  WHERE address = %s AND number > %s ORDER BY number LIMIT 1) AS past
+UNION ALL
+SELECT nonce, balance, code_hash, 1 FROM cchain_app_account WHERE address = %s
+ORDER BY rank LIMIT 1
+"""
+
+_SLOT = """
+SELECT value, 0 AS rank FROM (
+  SELECT value FROM cchain_app_storagechange
+  WHERE key = %s AND number > %s ORDER BY number LIMIT 1) AS past
+UNION ALL
+SELECT value, 1 FROM cchain_app_storageslot WHERE key = %s
+ORDER BY rank LIMIT 1
+"""
+
+
+def account_at(address: Address, number: int) -> AccountState | None:
+    """Return an account as it was after block `number`, or None when it did not exist."""
+    row = _one(_ACCOUNT, (address, number, address))
+    return None if row is None else account_of(row[0], row[1], row[2])
+
+
+def slot_at(address: Address, slot: Slot, number: int) -> Word:
+    """Return a storage slot as it was after block `number`; zero when it was not set."""
+    key = address + slot
+    row = _one(_SLOT, (key, number, key))
+    return ZERO_WORD if row is None else Word(bytes(row[0]))
+
+
+def code(code_hash: Hash) -> bytes:
+    """Return code by its hash; empty when there is none (the hash of nothing)."""
+    row = _one("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
+    return b"" if row is None else bytes(row[0])
+
+
+def block_hash(number: int) -> Hash:
+    """Return the hash of an accepted block, zero when there is none."""
+    row = _one("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
+    return ZERO_HASH if row is None else Hash(bytes(row[0]))
+
+
+def accounts_now(addresses: Iterable[Address]) -> dict[Address, AccountState]:
+    """Return those of the accounts that exist at the head, hundreds in one statement."""
+    wanted = list(addresses)
+    found: dict[Address, AccountState] = {}
+    for start in range(0, len(wanted), 500):
+        rows = models.Account.objects.filter(pk__in=wanted[start : start + 500])
+        for address, nonce, balance, code_hash in rows.values_list():
+            state = AccountState(nonce, balance, Hash(bytes(code_hash)))
+            found[Address(bytes(address))] = state
+    return found
+
+
+def slots_now(keys: Iterable[bytes]) -> dict[bytes, Word]:
+    """Return the values at the head of slots by key (address and slot); zero where not set."""
+    wanted = list(keys)
+    values = dict.fromkeys(wanted, ZERO_WORD)
+    for start in range(0, len(wanted), 500):
+        rows = models.StorageSlot.objects.filter(pk__in=wanted[start : start + 500])
+        values.update((bytes(key), Word(bytes(value))) for key, value in rows.values_list())
+    return values
+
+
+def changed_since(number: int) -> tuple[set[Address], set[tuple[Address, Slot]]]:
+    """Return the accounts and slots that any block above `number` changed (for caches)."""
+    first = models.row_id(number + 1)
+    accounts = models.AccountChange.objects.filter(id__gte=first).values_list("address", flat=True)
+    keys = models.StorageChange.objects.filter(id__gte=first).values_list("key", flat=True)
+    return (
+        {Address(bytes(address)) for address in accounts},
+        {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for key in keys},
+    )
+
+
+def slots_of(address: Address) -> dict[Slot, Word]:
+    """Return all slots of an account that are set at the head."""
+    top = HexBytes(int.to_bytes(int.from_bytes(address, "big") + 1, 21, "big")[1:])
+    rows = models.StorageSlot.objects.filter(key__gte=HexBytes(address))
+    if any(top):  # the last address of all has no upper bound
+        rows = rows.filter(key__lt=top)
+    return {Slot(bytes(key[20:])): Word(bytes(value)) for key, value in rows.values_list()}
+
+
+class NodeRows:
+    """Reads trie nodes at the head, many in one statement (a `NodeReader`)."""
+
+    def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the nodes with these keys in their order, None for those that do not exist."""
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):
+            part = list(keys[start : start + 500])
+            rows = models.TrieNode.objects.filter(pk__in=part).values_list("key", "rlp")
+            found.update((bytes(key), bytes(rlp)) for key, rlp in rows)
+        return [found.get(key) for key in keys]
+
+
+def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
+    """Return a row as an account; nulls mean that it did not exist."""
+    if nonce is None:
+        return None
+    return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+
+
+def _one(sql: str, params: Sequence[Any]) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row

@@ -1,0 +1,39 @@
+"""Celery's door to the C-Chain: each task calls a service and says what it did."""
+
+import time
+
+from celery import shared_task
+from django.conf import settings
+
+from cchain_app.services import chain, pool, scheduling
+
+
+@shared_task(name="cchain_app.produce_blocks")
+def produce_blocks() -> dict[str, int]:
+    """Make blocks until nothing in the pool can be mined."""
+    scheduling.answer_request()
+    made = 0
+    while chain.produce_block(now=int(time.time())) is not None:
+        made += 1
+    return {"blocks": made}
+
+
+@shared_task(name="cchain_app.tick")
+def tick() -> dict[str, int]:
+    """What the clock brings: a block in interval mode; in auto mode one whose request was lost.
+
+    Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
+    """
+    if settings.NODE.mining == "auto":
+        made: dict[str, int] = produce_blocks()
+        return made
+    if settings.NODE.mining == "interval":
+        chain.produce_block(now=int(time.time()), allow_empty=True)
+        return {"blocks": 1}
+    return {"blocks": 0}
+
+
+@shared_task(name="cchain_app.expire_pool")
+def expire_pool() -> dict[str, int]:
+    """Drop transactions that have waited too long."""
+    return {"expired": pool.expire(now=int(time.time()))}

@@ -1,0 +1,232 @@
+"""The fields of each transaction type, in their order, and how each is read from RLP.
+
+Nesting follows the layouts, never the input, so its depth is bounded by them. Names and type names are go-ethereum's, since its messages name them ("rlp: input string too long
+for common.Address, decoding into (types.LegacyTx).To"). What the values mean is in `codec`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Authorization
+from primitives import rlp
+from primitives.evm import Address, Slot
+
+Element = TypeVar("Element")
+
+
+class Field(NamedTuple):
+    """One field: its name, the type that messages give it, and its reader."""
+
+    name: str
+    type_name: str
+    read: Callable[[bytes], Any]
+
+
+class Layout(NamedTuple):
+    """A list of fixed length: what messages call it, and its fields."""
+
+    type_name: str
+    fields: tuple[Field, ...]
+
+
+class FieldError(Exception):
+    """A field that cannot be read: the `RlpError` is the cause, the message says where."""
+
+    def __init__(self, cause: rlp.RlpError, type_name: str, path: str) -> None:
+        super().__init__(cause.reason)
+        self.cause = cause
+        self.type_name = type_name
+        """Of the value that could not be read."""
+        self.path = path
+        """From the transaction to the value: ".AccessList[0].Address"; empty for the whole."""
+
+
+def read_fields(payload: bytes, layout: Layout) -> list[Any]:
+    """Read the fields of a layout from a list's payload.
+
+    Raises:
+        FieldError: A field is missing, superfluous or malformed.
+    """
+    fields = layout.fields
+    values: list[Any] = []
+    try:
+        for field, item in zip(fields, rlp.split(payload, len(fields)), strict=True):
+            values.append(field.read(item))
+    except rlp.RlpError as error:
+        raise _locate(error, layout, len(values)) from error
+    except FieldError as error:
+        error.path = f".{fields[len(values)].name}{error.path}"
+        raise
+    return values
+
+
+def _locate(error: rlp.RlpError, layout: Layout, read: int) -> FieldError:
+    if isinstance(error, rlp.TooFewElements | rlp.TooManyElements):
+        return FieldError(error, layout.type_name, "")
+    field = layout.fields[read if error.index is None else error.index]
+    return FieldError(error, field.type_name, f".{field.name}")
+
+
+def read_struct(item: bytes, layout: Layout) -> list[Any]:
+    """Read a list with the fields of a layout. Raises as `read_fields`."""
+    if type(item) is not rlp.RlpList:
+        raise FieldError(rlp.ExpectedList(), layout.type_name, "")
+    return read_fields(item, layout)
+
+
+def read_list(
+    item: bytes, read: Callable[[bytes], Element], types: tuple[str, str]
+) -> tuple[Element, ...]:
+    """Read a list of any length; types are the names of the list and of its elements.
+
+    Raises:
+        FieldError: It is no list, or one of its elements is malformed.
+    """
+    if type(item) is not rlp.RlpList:
+        raise FieldError(rlp.ExpectedList(), types[0], "")
+    values: list[Element] = []
+    try:
+        # what was read before an error stays in values and tells the index
+        values.extend(map(read, rlp.iterate(item)))
+    except rlp.RlpError as error:
+        raise FieldError(error, types[1], f"[{len(values)}]") from error
+    except FieldError as error:
+        error.path = f"[{len(values)}]{error.path}"
+        raise
+    return tuple(values)
+
+
+def _read_address(item: bytes) -> Address:
+    return Address(rlp.read_fixed(item, 20))
+
+
+def _read_recipient(item: bytes) -> Address | None:
+    return Address(rlp.read_fixed(item, 20)) if item or type(item) is rlp.RlpList else None
+
+
+def _read_slot(item: bytes) -> Slot:
+    return Slot(rlp.read_fixed(item, 32))
+
+
+def _read_slots(item: bytes) -> tuple[Slot, ...]:
+    return read_list(item, _read_slot, ("[]common.Hash", "common.Hash"))
+
+
+def _read_access(item: bytes) -> tuple[Address, tuple[Slot, ...]]:
+    address, slots = read_struct(item, _ACCESS_TUPLE)
+    return address, slots
+
+
+def _read_access_list(item: bytes) -> tuple[tuple[Address, tuple[Slot, ...]], ...]:
+    if item == b"" and type(item) is rlp.RlpList:
+        return ()
+    return read_list(item, _read_access, ("types.AccessList", "types.AccessTuple"))
+
+
+def _read_authorization(item: bytes) -> Authorization:
+    return Authorization(*read_struct(item, _AUTHORIZATION))
+
+
+def _read_authorizations(item: bytes) -> tuple[Authorization, ...]:
+    names = ("[]types.SetCodeAuthorization", "types.SetCodeAuthorization")
+    return read_list(item, _read_authorization, names)
+
+
+def _uint64(name: str) -> Field:
+    return Field(name, "uint64", rlp.read_uint64)
+
+
+def _integer(name: str) -> Field:
+    return Field(name, "*big.Int", rlp.read_uint256)
+
+
+def _uint256(name: str) -> Field:
+    return Field(name, "*uint256.Int", rlp.read_uint256)
+
+
+_TO = Field("To", "common.Address", _read_recipient)
+_DATA = Field("Data", "[]uint8", rlp.read_bytes)
+_ACCESS_LIST = Field("AccessList", "types.AccessList", _read_access_list)
+_SIGNATURE = (_integer("V"), _integer("R"), _integer("S"))
+
+_ACCESS_TUPLE = Layout(
+    "types.AccessTuple",
+    (
+        Field("Address", "common.Address", _read_address),
+        Field("StorageKeys", "[]common.Hash", _read_slots),
+    ),
+)
+_AUTHORIZATION = Layout(
+    "types.SetCodeAuthorization",
+    (
+        Field("ChainID", "uint256.Int", rlp.read_uint256),
+        Field("Address", "common.Address", _read_address),
+        _uint64("Nonce"),
+        Field("V", "uint8", rlp.read_uint8),
+        Field("R", "uint256.Int", rlp.read_uint256),
+        Field("S", "uint256.Int", rlp.read_uint256),
+    ),
+)
+
+LAYOUTS = {
+    LEGACY: Layout(
+        "types.LegacyTx",
+        (
+            _uint64("Nonce"),
+            _integer("GasPrice"),
+            _uint64("Gas"),
+            _TO,
+            _integer("Value"),
+            _DATA,
+            *_SIGNATURE,
+        ),
+    ),
+    ACCESS_LIST: Layout(
+        "types.AccessListTx",
+        (
+            _integer("ChainID"),
+            _uint64("Nonce"),
+            _integer("GasPrice"),
+            _uint64("Gas"),
+            _TO,
+            _integer("Value"),
+            _DATA,
+            _ACCESS_LIST,
+            *_SIGNATURE,
+        ),
+    ),
+    DYNAMIC_FEE: Layout(
+        "types.DynamicFeeTx",
+        (
+            _integer("ChainID"),
+            _uint64("Nonce"),
+            _integer("GasTipCap"),
+            _integer("GasFeeCap"),
+            _uint64("Gas"),
+            _TO,
+            _integer("Value"),
+            _DATA,
+            _ACCESS_LIST,
+            *_SIGNATURE,
+        ),
+    ),
+    SET_CODE: Layout(
+        "types.SetCodeTx",
+        (
+            _uint256("ChainID"),
+            _uint64("Nonce"),
+            _uint256("GasTipCap"),
+            _uint256("GasFeeCap"),
+            _uint64("Gas"),
+            Field("To", "common.Address", _read_address),
+            _uint256("Value"),
+            _DATA,
+            _ACCESS_LIST,
+            Field("AuthList", "[]types.SetCodeAuthorization", _read_authorizations),
+            _uint256("V"),
+            _uint256("R"),
+            _uint256("S"),
+        ),
+    ),
+}
+"""By transaction type."""

@@ -1,0 +1,73 @@
+"""A signed transaction as a value. How it is read from and written to bytes: `codec`."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from primitives.evm import Address, Hash, Slot
+
+LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
+"""The transaction types of EIP-2718 by their numbers."""
+
+AccessList = tuple[tuple[Address, tuple[Slot, ...]], ...]
+
+
+class Authorization(NamedTuple):
+    """One entry of an EIP-7702 authorization list."""
+
+    chain_id: int
+    address: Address
+    nonce: int
+    y_parity: int
+    r: int
+    s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A decoded transaction whose signature was checked: `sender` is proven."""
+
+    type: int
+    hash: Hash
+    raw: bytes
+    """The envelope as it travels: type byte and RLP, or RLP alone for a legacy transaction."""
+    sender: Address
+    chain_id: int | None
+    """None for a legacy transaction without replay protection (before EIP-155)."""
+    nonce: int
+    gas: int
+    """Gas limit."""
+    to: Address | None
+    """None for a contract creation."""
+    value: int
+    """Wei."""
+    data: bytes
+    max_fee_per_gas: int
+    """Wei; of types 0 and 1 the gas price."""
+    max_priority_fee_per_gas: int
+    """Wei; of types 0 and 1 the gas price."""
+    access_list: AccessList
+    authorizations: tuple[Authorization, ...]
+    v: int
+    """27 or 28, or 35 + 2·chain ID + parity, for type 0; the parity for the others."""
+    r: int
+    s: int
+
+    @property
+    def y_parity(self) -> int:
+        """0 or 1: which of two points the signature means."""
+        if self.type != LEGACY:
+            return self.v
+        return (self.v - 27) if self.chain_id is None else (self.v - 35) % 2
+
+    def effective_gas_price(self, base_fee: int) -> int:
+        """Return what a gas costs in a block with this base fee, in wei (EIP-1559)."""
+        return min(self.max_fee_per_gas, base_fee + self.max_priority_fee_per_gas)
+
+    def effective_tip(self, base_fee: int) -> int:
+        """Return what of it goes to the coinbase; negative when the fee cap is too low."""
+        return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
+
+    @property
+    def cost(self) -> int:
+        """The most that it can take from its sender: gas · fee cap + value, in wei."""
+        return self.gas * self.max_fee_per_gas + self.value

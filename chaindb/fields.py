@@ -1,0 +1,148 @@
+"""Model fields for the values of the chains, exact on PostgreSQL and on SQLite.
+
+Bytes are binary in the database and come back as `HexBytes`: bytes that read as 0x text. Integers
+beyond 63 bits are numeric on PostgreSQL and zero-padded decimal text on SQLite (whose numbers are
+64-bit or floating), so that they compare and sort rightly on both.
+"""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from typing_extensions import override
+
+
+class HexBytes(bytes):
+    """Bytes whose text form is 0x-prefixed hex."""
+
+    @override
+    def __str__(self) -> str:
+        return "0x" + self.hex()
+
+    @override
+    def __repr__(self) -> str:
+        return f"HexBytes('{self}')"
+
+
+class BytesField(models.BinaryField):  # type: ignore[type-arg]  # generic only in the stubs
+    """Bytes of any length; text given to it is read as hex."""
+
+    def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> HexBytes | None:
+        """Return the column's value as bytes that read as hex."""
+        return None if value is None else HexBytes(value)
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                return HexBytes.fromhex(value.removeprefix("0x"))
+            except ValueError:
+                raise ValidationError(
+                    "%(value)s is not hexadecimal", params={"value": value}
+                ) from None
+        return value
+
+    @override
+    def get_prep_value(self, value: Any) -> Any:
+        return super().get_prep_value(self.to_python(value))
+
+    @override
+    def value_to_string(self, obj: models.Model) -> str:
+        return str(HexBytes(self.value_from_object(obj)))
+
+
+class FixedBytesField(BytesField):
+    """Exactly `length` bytes."""
+
+    length = 32
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        value = super().to_python(value)
+        if value is not None and len(value) != self.length:
+            raise ValidationError(
+                "%(length)d bytes are needed, not %(got)d",
+                params={"length": self.length, "got": len(value)},
+            )
+        return value
+
+
+class AddressField(FixedBytesField):
+    """20 bytes: an EVM address."""
+
+    length = 20
+
+
+class HashField(FixedBytesField):
+    """32 bytes: a hash."""
+
+
+class WordField(FixedBytesField):
+    """32 bytes: an EVM word (topic, storage slot or value)."""
+
+
+class UnsignedField(models.Field):  # type: ignore[type-arg]  # generic only in the stubs
+    """An unsigned integer of more than 63 bits."""
+
+    digits = 0
+    largest = 0
+
+    @override
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        if connection.vendor == "postgresql":
+            return f"numeric({self.digits}, 0)"
+        return f"varchar({self.digits})"
+
+    @override
+    def get_internal_type(self) -> str:
+        return type(self).__name__
+
+    def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> int | None:
+        """Return the column's value as an int."""
+        return None if value is None else int(value)
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            raise ValidationError("%(value)s is not an integer", params={"value": value}) from None
+        if not 0 <= number <= self.largest:
+            raise ValidationError(
+                "%(value)s is not between 0 and %(largest)d",
+                params={"value": value, "largest": self.largest},
+            )
+        return number
+
+    @override
+    def get_prep_value(self, value: Any) -> Any:
+        return self.to_python(super().get_prep_value(value))
+
+    @override
+    def get_db_prep_value(
+        self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> Any:
+        number = value if prepared else self.get_prep_value(value)
+        return number if number is None else for_database(number, self.digits, connection.vendor)
+
+
+class UInt64Field(UnsignedField):
+    """0 to 2^64 - 1."""
+
+    digits = 20
+    largest = 2**64 - 1
+
+
+class UInt256Field(UnsignedField):
+    """0 to 2^256 - 1."""
+
+    digits = 78
+    largest = 2**256 - 1
+
+
+def for_database(number: int, digits: int, vendor: str) -> int | str:
+    """Return a big integer as the column of this database takes it (for `bulk`)."""
+    return number if vendor == "postgresql" else f"{number:0{digits}d}"

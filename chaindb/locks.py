@@ -1,0 +1,37 @@
+"""The table of locks: who may write what. On PostgreSQL an advisory lock, on SQLite the write lock.
+
+A lock is held by the transaction that took it and goes with it. On SQLite every transaction that
+writes begins IMMEDIATE (`settings/databases.py`), so being in one is holding the lock.
+"""
+
+from enum import IntEnum
+
+from django.db import connection
+
+
+class Lock(IntEnum):
+    """Every lock of the node; the numbers are the keys of PostgreSQL's advisory locks."""
+
+    CCHAIN = 0x6E6F6465_01
+    """Writing blocks and state of the C-Chain."""
+    CCHAIN_POOL = 0x6E6F6465_02
+    """Admission to the C-Chain's pool."""
+    INIT = 0x6E6F6465_03
+    """Making genesis rows and the first admin user."""
+
+
+class NotInTransaction(Exception):
+    """A lock was asked for outside a transaction, where nothing would hold it."""
+
+
+def acquire(lock: Lock) -> None:
+    """Wait for a lock and hold it until the current transaction ends.
+
+    Raises:
+        NotInTransaction: There is no transaction to hold it.
+    """
+    if not connection.in_atomic_block:
+        raise NotInTransaction(lock.name)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int(lock)])

@@ -1,0 +1,37 @@
+"""What a person types into a search box of the admin: an address, a hash or a number."""
+
+from typing import NamedTuple
+
+from chaindb.fields import HexBytes
+
+_DIGITS = frozenset("0123456789abcdef")
+_NUMBER_BITS = 63
+
+
+class Term(NamedTuple):
+    """A search text, read; all three are None for a text that is none of them."""
+
+    address: HexBytes | None = None
+    hash: HexBytes | None = None
+    number: int | None = None
+
+
+def parse_term(text: str) -> Term:
+    """Read a text by its length: 40 hex digits, 64 hex digits, or a number below 2^63.
+
+    Letter case does not matter, nor does 0x in front of an address or hash; it makes a number
+    hexadecimal. Blocks write themselves as `#7`, so that is taken too.
+    """
+    digits = text.strip().removeprefix("#").lower()
+    prefixed = digits.startswith("0x")
+    digits = digits.removeprefix("0x")
+    if not digits or not _DIGITS.issuperset(digits):
+        return Term()
+    if len(digits) == 40:
+        return Term(address=HexBytes.fromhex(digits))
+    if len(digits) == 64:
+        return Term(hash=HexBytes.fromhex(digits))
+    if len(digits) > 40 or not (prefixed or digits.isdecimal()):
+        return Term()
+    number = int(digits, 16 if prefixed else 10)
+    return Term() if number >> _NUMBER_BITS else Term(number=number)

@@ -1,0 +1,174 @@
+"""The raw door: POST on the RPC paths straight from ASGI to the dispatcher, no framework between.
+
+Every other path, and everything that is not HTTP, goes on to the application behind it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from typing import Any, Final
+
+from jsonrpc import eager
+from jsonrpc.dispatch import MISS
+from jsonrpc.errors import Overloaded, handler_crashed
+from jsonrpc.gate import Gate, Head, Reply
+from jsonrpc.http import Endpoint
+from jsonrpc.workers import Workers
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Coroutine[Any, Any, Message]]
+Send = Callable[[Message], Coroutine[Any, Any, None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_log: Final = logging.getLogger("jsonrpc")
+
+_CLOSE: Final = ((b"connection", b"close"),)
+
+GRACE_SECONDS: Final = 1.0
+"""How much longer the door waits than the dispatcher's own limit, for answers that are ready."""
+
+
+class _Disconnected(Exception):
+    """The client went away before its request was complete."""
+
+
+class _BodyTooLarge(Exception):
+    """More came than a body may have."""
+
+
+class RawDoor:
+    """An ASGI application in front of another one.
+
+    Args:
+        endpoints: by exact path (see `http.by_path`).
+        fallback: the application for all that is not here.
+        workers: the threads for calls that may wait.
+        gate: answers CORS preflights on all other paths, if given.
+        body_seconds: how long a client may take to send its body.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        fallback: Application,
+        workers: Workers,
+        *,
+        gate: Gate | None = None,
+        body_seconds: float = 30.0,
+    ) -> None:
+        self._endpoints = dict(endpoints)
+        self._fallback = fallback
+        self._workers = workers
+        self._gate = gate
+        self._body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's request."""
+        if scope["type"] != "http":
+            return await self._fallback(scope, receive, send)
+        endpoint = self._endpoints.get(scope["path"])
+        if endpoint is None:
+            return await self._elsewhere(scope, receive, send)
+        head = read_head(scope)
+        reply = endpoint.gate.screen(head)
+        if reply is None:
+            try:
+                body = await self._read(receive, endpoint.gate.config.max_body)
+            except _Disconnected:
+                return None
+            except _BodyTooLarge:
+                reply = _closing(endpoint.gate.too_large(head))
+            except TimeoutError:
+                reply = _closing(endpoint.gate.too_slow(head))
+            else:
+                reply = await self._answer(endpoint, head, body)
+        await _send(send, reply, with_body=head.method != "HEAD")
+        return None
+
+    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Browsers ask before they call any path; the answer is the same for all of them."""
+        if self._gate is not None and scope["method"] == "OPTIONS":
+            head = read_head(scope)
+            if b"access-control-request-method" in head.headers:
+                return await _send(send, self._gate.preflight(head))
+        return await self._fallback(scope, receive, send)
+
+    async def _read(self, receive: Receive, most: int) -> bytes:
+        """The whole body; it is mostly there already, and then no timer is set."""
+        first = eager.start(receive())
+        if not isinstance(first, eager.Paused) and not first.get("more_body"):
+            return _part(first, most)
+        parts: list[bytes] = []
+        size = 0
+        async with asyncio.timeout(self._body_seconds):
+            message = await first if isinstance(first, eager.Paused) else first
+            while True:
+                parts.append(_part(message, most - size))
+                size += len(parts[-1])
+                if not message.get("more_body"):
+                    return b"".join(parts)
+                message = await receive()
+
+    async def _answer(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
+        dispatcher = endpoint.dispatcher
+        try:
+            if endpoint.throttle is not None:
+                wait = await endpoint.charge(head, body)
+                if wait:
+                    return endpoint.limited(head, body, wait)
+            answer = dispatcher.answer_hot(body)
+            if answer is not MISS:
+                return endpoint.reply(head, answer)
+            return await self._answer_in_thread(endpoint, head, body)
+        except Overloaded:
+            return endpoint.busy(head, body)
+        except TimeoutError:
+            return endpoint.reply(head, dispatcher.give_up(body))
+        except Exception:
+            _log.exception("the door itself failed")
+            return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
+
+    async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
+        """Answer, and compress, away from the event loop."""
+
+        def job() -> Reply:
+            return endpoint.reply(head, endpoint.dispatcher.answer(body))
+
+        return await self._workers.run(endpoint.dispatcher.limits.seconds + GRACE_SECONDS, job)
+
+
+def read_head(scope: Scope) -> Head:
+    """The head of a request; several `X-Forwarded-For` lines count as one."""
+    headers = dict(scope["headers"])
+    if b"x-forwarded-for" in headers:
+        lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        headers[b"x-forwarded-for"] = b",".join(lines)
+    client = scope.get("client")
+    return Head(
+        scope.get("method", "GET"),
+        headers,
+        bool(scope["query_string"]),
+        client[0] if client else "",
+    )
+
+
+def _part(message: Message, most: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise _Disconnected
+    part: bytes = message.get("body", b"")
+    if len(part) > most:
+        raise _BodyTooLarge
+    return part
+
+
+def _closing(reply: Reply) -> Reply:
+    """The rest of the body is not read, so nothing can follow on this connection."""
+    return reply._replace(headers=reply.headers + _CLOSE)
+
+
+async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:
+    length = (b"content-length", b"%d" % len(reply.body))
+    headers = [*reply.headers, length] if reply.status != 204 else [*reply.headers]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})

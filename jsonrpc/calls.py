@@ -1,0 +1,184 @@
+"""Executes calls: looks the method up, binds, runs the handler, renders the answer.
+
+One call, or several calls of a vectorized method at once. What a body is, and what a batch may
+cost, is in `dispatch` and `batch`.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from jsonrpc import errors
+from jsonrpc.dialects import Dialect
+from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call, valid_id
+from jsonrpc.errors import JsonRpcError
+from jsonrpc.inflight import Inflight
+from jsonrpc.registry import Method, MethodRegistry
+
+Observer = Callable[[str, float, int], None]
+"""Told of each executed call: method, seconds, code of the error (0 for a result)."""
+
+UNKNOWN: Final = "unknown"
+"""What the observer gets as the name of a method that does not exist."""
+
+_log: Final = logging.getLogger("jsonrpc")
+# A panic in a native extension is no `Exception`, but a crashed handler all the same.
+_STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Executor:
+    """Executes calls of one interface. It has no state of its own and may run in any thread."""
+
+    def __init__(
+        self,
+        registry: MethodRegistry,
+        dialect: Dialect,
+        *,
+        clock: Callable[[], float],
+        observer: Observer | None,
+        inflight: Inflight | None,
+    ) -> None:
+        self.dialect = dialect
+        self._methods = registry.methods
+        self._map_error = registry.errors
+        self._clock = clock
+        self._observer = observer
+        self._inflight = inflight
+
+    def find(self, call: Call) -> Method:
+        """The method that is called.
+
+        Raises:
+            JsonRpcError: it is no call (-32600), or there is no such method.
+        """
+        name = call.method
+        if call.jsonrpc != "2.0" or not name:
+            raise errors.invalid_request()
+        method = self._methods.get(name)
+        if method is None:
+            if len(name) > MAX_METHOD_LENGTH:
+                text = f"method name too long: {len(name)}>{MAX_METHOD_LENGTH}"
+                raise errors.invalid_request(text)
+            raise self.dialect.unknown_method(name)
+        return method
+
+    def reject(self, call: Call, error: JsonRpcError) -> bytes | None:
+        """The answer to a call that is not executed; None for a notification."""
+        identifier = valid_id(call)
+        if identifier is None:
+            error = errors.invalid_request()
+        elif not identifier and call.jsonrpc == "2.0" and call.method:
+            return None
+        if self._observer is not None:
+            self._observer(UNKNOWN, 0.0, error.code)
+        return self.dialect.failure(identifier or NULL, error)
+
+    def run_hot(
+        self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]
+    ) -> bytes | None:
+        """Execute on the event loop; exceptions in `passing` travel on to the caller."""
+        observer = self._observer
+        started = self._clock() if observer is not None else 0.0
+        identifier = valid_id(call)
+        if identifier is None:
+            return self.dialect.failure(NULL, errors.invalid_request())
+        code = 0
+        try:
+            arguments = self.dialect.bind(method.params, call.params)
+            result = _encode(self._invoke(method, arguments, connection))
+            answer = self.dialect.success(identifier, result)
+        except passing:
+            raise
+        except _STOP:
+            raise
+        except BaseException as error:
+            failure = self.explain(error, method.name)
+            code = failure.code
+            answer = self.failure(identifier, failure)
+        if observer is not None:
+            observer(method.name, self._clock() - started, code)
+        return answer if identifier else None
+
+    def run(self, method: Method, call: Call, connection: object) -> bytes | None:
+        """Execute in a worker thread: the call is entered as running."""
+        inflight = self._inflight
+        if inflight is None:
+            return self.run_hot(method, call, connection, ())
+        ticket = inflight.begin(method.name)
+        try:
+            return self.run_hot(method, call, connection, ())
+        finally:
+            inflight.end(ticket)
+
+    def run_vector(
+        self, method: Method, arguments: list[tuple[Any, ...]], passing: tuple[type[Exception], ...]
+    ) -> list[bytes | JsonRpcError]:
+        """Execute calls of a vectorized method as one: an encoded result or error for each."""
+        assert method.vectorized is not None
+        ticket = self._inflight.begin(method.name) if self._inflight and not passing else None
+        started = self._clock()
+        outcomes: Sequence[object]
+        try:
+            outcomes = method.vectorized(arguments)
+            assert len(outcomes) == len(arguments), "one outcome for each call"
+        except passing:
+            raise
+        except _STOP:
+            raise
+        except BaseException as error:
+            outcomes = [self.explain(error, method.name)] * len(arguments)
+        finally:
+            if ticket is not None and self._inflight is not None:
+                self._inflight.end(ticket)
+        blocked = next((outcome for outcome in outcomes if isinstance(outcome, passing)), None)
+        if blocked is not None:
+            raise blocked
+        answers = [self._encoded(outcome, method.name) for outcome in outcomes]
+        if self._observer is not None:
+            share = (self._clock() - started) / len(answers)
+            for answer in answers:
+                code = answer.code if isinstance(answer, JsonRpcError) else 0
+                self._observer(method.name, share, code)
+        return answers
+
+    def explain(self, error: BaseException, method: str) -> JsonRpcError:
+        """The error object of an exception; one that nobody expected goes to the log, once."""
+        if isinstance(error, JsonRpcError):
+            return error
+        mapped = self._map_error(error) if isinstance(error, Exception) else None
+        if mapped is None:
+            _log.error("method %s crashed", method, exc_info=error)
+            return errors.handler_crashed()
+        return mapped
+
+    def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
+        if method.connection:
+            if connection is None:
+                raise errors.notifications_not_supported()
+            arguments = (connection, *arguments)
+        if method.handler is not None:
+            return method.handler(*arguments)
+        assert method.vectorized is not None
+        (outcome,) = method.vectorized([tuple(arguments)])
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _encoded(self, outcome: object, method: str) -> bytes | JsonRpcError:
+        if isinstance(outcome, Exception):
+            return self.explain(outcome, method)
+        try:
+            return _encode(outcome)
+        except Exception as error:
+            return self.explain(error, method)
+
+    def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
+        """Render an error whose message or data may not be fit for JSON."""
+        try:
+            return self.dialect.failure(identifier, error)
+        except (TypeError, ValueError, RecursionError):
+            _log.exception("an error object could not be encoded")
+            return self.dialect.failure(identifier, errors.handler_crashed())

@@ -1,0 +1,81 @@
+"""Whose request is this? The key under which a rate limit counts a client.
+
+Addresses from headers are believed only as far as the operator's own proxies wrote them.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from functools import lru_cache
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_CLIENT_PREFIX_V6 = 64
+"""A customer gets at least this much of IPv6, so all of it is one client."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedProxies:
+    """The proxies in front of the node.
+
+    Either `networks` (addresses or CIDR blocks of proxies), or `hops`: the number of proxies that
+    every request passes. With neither, the peer is the client.
+    """
+
+    networks: tuple[Network, ...] = ()
+    hops: int = 0
+
+    @classmethod
+    def of(cls, *addresses: str, hops: int = 0) -> "TrustedProxies":
+        """From text, as settings have it: `10.0.0.0/8`, `192.0.2.7`."""
+        return cls(tuple(ipaddress.ip_network(text, strict=False) for text in addresses), hops)
+
+
+NO_PROXIES = TrustedProxies()
+
+
+@lru_cache(maxsize=4096)
+def client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
+    """The client's address, or its /64 network where it is IPv6.
+
+    Args:
+        peer: the address at the other end of the socket; may be empty (Unix socket).
+        forwarded_for: the `X-Forwarded-For` header, empty if there is none.
+        proxies: whose word is taken.
+    """
+    line = [part.strip() for part in forwarded_for.decode("latin-1").split(",") if part.strip()]
+    hops = [*line, peer]
+    if proxies.hops:
+        return _group(hops[max(0, len(hops) - 1 - proxies.hops)])
+    position = len(hops) - 1
+    while position > 0 and _trusted(hops[position], proxies.networks):
+        position -= 1
+    return _group(hops[position])
+
+
+def _trusted(text: str, networks: tuple[Network, ...]) -> bool:
+    address = _parse(text)
+    return address is not None and any(address in network for network in networks)
+
+
+def _parse(text: str) -> Address | None:
+    """An address, with or without a port; IPv4 inside IPv6 counts as IPv4."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _group(text: str) -> str:
+    """Unspecified: text that is no address is its own group, so it cannot escape the limit."""
+    address = _parse(text)
+    if address is None:
+        return text[:64]
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, _CLIENT_PREFIX_V6), strict=False))
+    return str(address)

@@ -1,0 +1,143 @@
+"""The outbound side of one WebSocket: written at once when the peer keeps up, else queued.
+
+The queue is bounded; a peer that is too slow is closed with a reason and holds up nobody else.
+All of it belongs to the event loop's thread.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jsonrpc import eager
+
+Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
+
+TRY_AGAIN_LATER: Final = 1013
+"""The close code for a reader that is too slow: clients connect again and resubscribe."""
+
+_TOO_SLOW: Final = "too slow: messages wait for too long"
+
+_log: Final = logging.getLogger("jsonrpc")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundLimits:
+    """What may wait for one peer: messages, characters, and the seconds that one write may take."""
+
+    messages: int = 10_000
+    characters: int = 16_000_000
+    seconds: float = 10.0
+
+
+class Connection:
+    """Writes to one socket.
+
+    `send` is the server's; `abandon` is called when the socket cannot even be closed politely.
+    """
+
+    def __init__(self, send: Send, limits: OutboundLimits, abandon: Callable[[], object]) -> None:
+        self._send = send
+        self._limits = limits
+        self._abandon = abandon
+        self._queue: deque[str] = deque()
+        self._queued = 0
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will be sent."""
+        return self._closed
+
+    @property
+    def backlog(self) -> int:
+        """Messages that wait."""
+        return len(self._queue)
+
+    def push(self, text: str) -> None:
+        """Send a text message: at once if the peer keeps up, else after those that wait."""
+        if self._closed:
+            return
+        if self._writer is not None:
+            self._enqueue(text)
+            return
+        try:
+            rest = eager.start(self._send({"type": "websocket.send", "text": text}))
+        except Exception:
+            # The server says so itself: its disconnect message is on the way.
+            self._drop()
+        else:
+            if isinstance(rest, eager.Paused):
+                self._writer = asyncio.get_running_loop().create_task(self._write(rest))
+
+    async def drained(self) -> None:
+        """Return when nothing waits any more, or nothing will be sent."""
+        writer = self._writer
+        if writer is not None and not self._closed:
+            await asyncio.wait((writer,))
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close after what was sent already; what waits is dropped."""
+        if self._closed:
+            return
+        self._drop()
+        writer = self._writer
+        if writer is not None:
+            writer.cancel()
+            await asyncio.wait((writer,))
+        await self._say_goodbye(code, reason)
+
+    def lose(self) -> None:
+        """The peer is gone: whatever waits is dropped."""
+        self._drop()
+        if self._writer is not None:
+            self._writer.cancel()
+
+    def _enqueue(self, text: str) -> None:
+        limits = self._limits
+        full = len(self._queue) >= limits.messages
+        if full or (self._queue and self._queued + len(text) > limits.characters):
+            _log.info("websocket closed: %d messages wait for a slow reader", len(self._queue))
+            self._drop()
+            return
+        self._queue.append(text)
+        self._queued += len(text)
+
+    async def _write(self, rest: eager.Paused[None]) -> None:
+        """Finish a paused write and those that came after it; close the peer if it is too slow."""
+        try:
+            await self._within_limit(rest)
+            while self._queue:
+                text = self._queue.popleft()
+                self._queued -= len(text)
+                await self._within_limit(self._send({"type": "websocket.send", "text": text}))
+            if self._closed:
+                await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+        except TimeoutError:
+            self._drop()
+            await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+        except Exception:
+            self._drop()
+        finally:
+            self._writer = None
+
+    async def _within_limit(self, write: Awaitable[None]) -> None:
+        async with asyncio.timeout(self._limits.seconds):
+            await write
+
+    async def _say_goodbye(self, code: int, reason: str) -> None:
+        message = {"type": "websocket.close", "code": code, "reason": reason}
+        try:
+            await self._within_limit(self._send(message))
+        except TimeoutError:
+            self._abandon()
+        except Exception:
+            _log.debug("a websocket was gone before it could be closed")
+
+    def _drop(self) -> None:
+        self._closed = True
+        self._queue.clear()
+        self._queued = 0

@@ -1,0 +1,214 @@
+"""From a body to its answer: a plain function from bytes to bytes, for every door.
+
+`answer_hot` tries on the event loop what costs no waiting, `answer` runs in a worker thread.
+Limits of a body and of a batch are here; HTTP and WebSocket are not.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Literal
+
+from jsonrpc import errors
+from jsonrpc.batch import Batch
+from jsonrpc.calls import Executor, Observer
+from jsonrpc.dialects import GETH, Dialect
+from jsonrpc.envelope import NULL, Call, read, valid_id
+from jsonrpc.errors import JsonRpcError
+from jsonrpc.inflight import Inflight
+from jsonrpc.registry import MethodRegistry
+
+
+class Miss(Enum):
+    """The type of `MISS`: the answer cannot be given without waiting."""
+
+    MISS = "miss"
+
+
+MISS: Final = Miss.MISS
+
+HotAnswer = bytes | None | Literal[Miss.MISS]
+"""An answer, nothing to answer, or `MISS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one body may cost.
+
+    `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
+    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself.
+    """
+
+    batch: int = 1000
+    response: int = 25_000_000
+    seconds: float = 30.0
+    hot_body: int = 65_536
+    hot_batch: int = 128
+
+
+class Dispatcher:
+    """Answers the bodies of one interface. It has no state of its own and may run in any thread."""
+
+    def __init__(
+        self,
+        registry: MethodRegistry,
+        dialect: Dialect = GETH,
+        limits: Limits = Limits(),
+        *,
+        would_block: tuple[type[Exception], ...] = (),
+        observer: Observer | None = None,
+        inflight: Inflight | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Put an interface together.
+
+        Args:
+            registry: its methods.
+            dialect: its words.
+            limits: what one body may cost.
+            would_block: exceptions by which a hot handler says that it would have to wait.
+            observer: told of every executed call.
+            inflight: where calls in worker threads are entered while they run.
+            clock: seconds, rising.
+        """
+        self.registry = registry
+        self.dialect = dialect
+        self.limits = limits
+        self._would_block = would_block
+        self._clock = clock
+        self._executor = Executor(
+            registry, dialect, clock=clock, observer=observer, inflight=inflight
+        )
+
+    def answer_hot(self, body: bytes, connection: object = None) -> HotAnswer:
+        """Answer on the event loop, or return `MISS`.
+
+        Nothing is executed unless every method in the body is hot. A batch in which a later call
+        would block has executed the earlier ones: hot methods must be free to run twice.
+        """
+        if len(body) > self.limits.hot_body:
+            return MISS
+        try:
+            request = read(body)
+        except JsonRpcError as error:
+            return self.dialect.failure(NULL, error)
+        if isinstance(request, list):
+            return self._hot_batch(request, connection)
+        return self._hot_call(request, connection)
+
+    def answer(self, body: bytes, connection: object = None) -> bytes | None:
+        """Answer in a worker thread; None if there is nothing to answer. Never raises."""
+        started = self._clock()
+        try:
+            request = read(body)
+        except JsonRpcError as error:
+            return self.dialect.failure(NULL, error)
+        if isinstance(request, list):
+            return self._batch(request, connection, started)
+        try:
+            method = self._executor.find(request)
+        except JsonRpcError as error:
+            return self._executor.reject(request, error)
+        answer = self._executor.run(method, request, connection)
+        if answer is not None and self._expired(started):
+            return self._executor.reject(request, errors.request_timed_out())
+        return answer
+
+    def count(self, body: bytes) -> int:
+        """The number of calls that a body counts for: what a rate limit charges.
+
+        A batch that will be refused for its length, and a body that is none, count as one.
+        """
+        if not body.lstrip().startswith(b"["):
+            return 1
+        try:
+            request = read(body)
+        except JsonRpcError:
+            return 1
+        if not isinstance(request, list) or len(request) > self.limits.batch:
+            return 1
+        return max(1, len(request))
+
+    def refuse(self, body: bytes, error: JsonRpcError) -> bytes:
+        """One error object for a whole body that is not executed, with its id if there is one."""
+        try:
+            request = read(body)
+        except JsonRpcError:
+            return self.dialect.failure(NULL, error)
+        if isinstance(request, list):
+            return self.dialect.failure(NULL, error)
+        return self.dialect.failure(valid_id(request) or NULL, error)
+
+    def give_up(self, body: bytes) -> bytes | None:
+        """The answer to a body whose work has not come back in time: each call timed out."""
+        try:
+            request = read(body)
+        except JsonRpcError as error:
+            return self.dialect.failure(NULL, error)
+        if isinstance(request, list):
+            return self._batch(request, None, self._clock() - self.limits.seconds - 1)
+        return self._executor.reject(request, errors.request_timed_out())
+
+    def _hot_call(self, call: Call, connection: object) -> HotAnswer:
+        try:
+            method = self._executor.find(call)
+        except JsonRpcError as error:
+            return self._executor.reject(call, error)
+        if not method.hot:
+            return MISS
+        try:
+            return self._executor.run_hot(method, call, connection, self._would_block)
+        except self._would_block:
+            return MISS
+
+    def _hot_batch(self, calls: list[Call], connection: object) -> HotAnswer:
+        refused = self._unfit(calls)
+        if refused is not None:
+            return refused
+        if len(calls) > self.limits.hot_batch:
+            return MISS
+        methods = self.registry.methods
+        for name in {call.method for call in calls}:
+            method = methods.get(name)
+            if method is not None and not method.hot:
+                return MISS
+        try:
+            return self._run(calls, connection, self._clock(), self._would_block)
+        except self._would_block:
+            return MISS
+
+    def _batch(self, calls: list[Call], connection: object, started: float) -> bytes | None:
+        refused = self._unfit(calls)
+        return refused if refused is not None else self._run(calls, connection, started, ())
+
+    def _run(
+        self,
+        calls: list[Call],
+        connection: object,
+        started: float,
+        passing: tuple[type[Exception], ...],
+    ) -> bytes | None:
+        batch = Batch(
+            self._executor,
+            calls,
+            connection,
+            room=self.limits.response,
+            expired=lambda: self._expired(started),
+            passing=passing,
+        )
+        return batch.run()
+
+    def _unfit(self, calls: list[Call]) -> bytes | None:
+        """The answer to a batch that is too short or too long."""
+        if not calls:
+            return self.dialect.failure(NULL, errors.invalid_request("empty batch"))
+        if len(calls) <= self.limits.batch:
+            return None
+        of_calls = (valid_id(call) for call in calls if call.jsonrpc == "2.0" and call.method)
+        identifier = next(filter(None, of_calls), NULL)
+        error = errors.invalid_request("batch too large")
+        return b"[%b]" % self.dialect.failure(identifier, error)
+
+    def _expired(self, started: float) -> bool:
+        return self._clock() - started > self.limits.seconds

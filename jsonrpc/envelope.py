@@ -1,0 +1,157 @@
+"""What a JSON-RPC body is: read into calls, and the pieces of an answer spliced together.
+
+Ids and params stay raw JSON text here, so that an id is echoed digit for digit. Methods, arguments
+and error codes of methods are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
+"""
+
+import re
+from array import array
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from jsonrpc import errors
+
+__all__ = ["MAX_DEPTH", "NULL", "Call", "Raw", "nesting", "notification", "read", "valid_id"]
+
+MAX_DEPTH: Final = 64
+"""Levels of arrays and objects that a body may have."""
+
+MAX_METHOD_LENGTH: Final = 2048
+"""Characters of the longest method name that is looked up at all."""
+
+NULL: Final = b"null"
+"""The id of an answer to something that had no readable id."""
+
+_ABSENT: Final = Raw()
+_SPACE: Final = b" \t\r\n"
+
+# The decoder needs 32 bytes of C stack for each level that it skips, so this many brackets are
+# harmless in any order and the exact count can wait until the calls are known.
+_HARMLESS_BRACKETS: Final = 10_000
+
+# Possessive, and the closing quote is optional: linear on every input. Pieces are cut between
+# strings, so that other threads get a turn while a long text is counted.
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_PIECE: Final = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+"?){1,10000}+', re.DOTALL)
+_SIGNS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+
+class Call(msgspec.Struct, gc=False):
+    """A request object: an empty `id` means a notification, an empty `method` no call at all."""
+
+    jsonrpc: str = ""
+    method: str = ""
+    id: Raw = _ABSENT
+    params: Raw = _ABSENT
+
+
+class _AnyMembers(msgspec.Struct, gc=False):
+    """A request object whose members have any type: read when `Call` does not fit."""
+
+    id: Raw = _ABSENT
+
+
+_call: Final = msgspec.json.Decoder(Call)
+_any_members: Final = msgspec.json.Decoder(_AnyMembers)
+_calls: Final = msgspec.json.Decoder(list[Call])
+_elements: Final = msgspec.json.Decoder(list[Raw])
+_anything: Final = msgspec.json.Decoder(Raw)
+
+
+def nesting(text: bytes | Raw) -> int:
+    """The number of levels of arrays and objects in a JSON text, brackets in strings left out."""
+    deepest = level = 0
+    for piece in _PIECE.finditer(bytes(text)):
+        signs = array("b", _STRING.sub(b"", piece[0]).translate(_SIGNS, _NOT_BRACKETS))
+        deepest = max(deepest, level + max(accumulate(signs), default=0))
+        level += sum(signs)
+    return deepest
+
+
+def read(body: bytes) -> Call | list[Call]:
+    """Read a body: one call, or the calls of a batch.
+
+    A JSON value that is no request comes back as a `Call` without a method. Of two members with
+    one name the last one counts.
+
+    Raises:
+        JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`.
+    """
+    try:
+        if not body.isascii():
+            body.decode()
+        brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0
+        if not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"["):
+            return _read_batch(body, brackets)
+        if brackets > MAX_DEPTH:
+            _check_depth(body)
+        return _read_object(body)
+    except UnicodeDecodeError as error:
+        raise errors.parse_error("text is not UTF-8") from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    except msgspec.DecodeError as error:
+        raise errors.parse_error() from error
+
+
+def _read_batch(body: bytes, brackets: int) -> list[Call]:
+    """Read the elements of an array; the exact depth is counted only if the calls need it."""
+    if brackets > _HARMLESS_BRACKETS:
+        _check_depth(body)
+        brackets = 0
+    try:
+        calls = _calls.decode(body)
+    except msgspec.ValidationError:
+        if brackets > MAX_DEPTH:
+            _check_depth(body)
+        return [_read_object(raw) for raw in _elements.decode(body)]
+    if brackets > MAX_DEPTH:
+        # Each call opens an object, and a container if it has params; only the others can nest.
+        containers = sum(bytes(call.params).startswith((b"[", b"{")) for call in calls)
+        if brackets - len(calls) - containers > MAX_DEPTH - 2:
+            _check_depth(body)
+    return calls
+
+
+def _read_object(text: bytes | Raw) -> Call:
+    """Read one request object; what is no object, or has members of wrong types, has no method."""
+    try:
+        return _call.decode(text)
+    except msgspec.ValidationError:
+        pass
+    try:
+        return Call(id=_any_members.decode(text).id)
+    except msgspec.ValidationError:
+        _anything.decode(text)
+        return Call()
+
+
+def _check_depth(body: bytes) -> None:
+    if nesting(body) > MAX_DEPTH:
+        raise _too_deep()
+
+
+def _too_deep() -> errors.JsonRpcError:
+    return errors.parse_error(f"nested deeper than {MAX_DEPTH}")
+
+
+def valid_id(call: Call) -> bytes | None:
+    """The id to echo as JSON text: a number, a string or a literal; None if it is a container.
+
+    It is empty where there was no `id` member.
+    """
+    identifier = bytes(call.id)
+    return None if identifier.startswith((b"{", b"[")) else identifier
+
+
+def notification(method: str, subscription: str, result: bytes) -> bytes:
+    """A message from the server that answers no call: one event of a subscription."""
+    return b'{"jsonrpc":"2.0","method":"%b","params":{"subscription":"%b","result":%b}}' % (
+        method.encode(),
+        subscription.encode(),
+        result,
+    )

@@ -1,0 +1,116 @@
+"""The code table of JSON-RPC, and the one exception that becomes an error object.
+
+Which code a domain error gets is decided by the chain that raises it (`registry.MethodRegistry`).
+
+    JsonRpcError            an error object on its way to the client
+    InvalidParam            one argument could not be read (named by its place later)
+    RegistrationError       a method was registered in a way that cannot work
+    Overloaded              too many calls wait for a worker
+    TooManyConnections      the process holds as many sockets as it may
+"""
+
+from typing import Final
+
+from typing_extensions import override
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+SERVER_ERROR: Final = -32000
+NOT_FOUND: Final = -32001
+TIMED_OUT: Final = -32002
+TOO_LARGE: Final = -32003
+LIMIT_EXCEEDED: Final = -32005
+REVERTED: Final = 3
+
+
+class _NoData:
+    """The type of `NO_DATA`: an error object without a `data` member, which is not `null`."""
+
+    @override
+    def __repr__(self) -> str:
+        return "NO_DATA"
+
+
+NO_DATA: Final = _NoData()
+
+
+class JsonRpcError(Exception):
+    """An error object: `code`, `message` and, unless it is `NO_DATA`, `data` (any JSON value)."""
+
+    def __init__(self, code: int, message: str, data: object = NO_DATA) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class InvalidParam(Exception):
+    """One argument could not be read; `text` says why, the dialect adds which one."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class RegistrationError(Exception):
+    """A method was registered twice, or with options that exclude each other."""
+
+
+class Overloaded(Exception):
+    """Every worker is busy and as many calls as allowed are waiting already."""
+
+
+class TooManyConnections(Exception):
+    """This process holds as many sockets as it may."""
+
+
+def parse_error(reason: str = "") -> JsonRpcError:
+    """The body is no JSON text; `reason` is added where it is more than bad syntax."""
+    return JsonRpcError(PARSE_ERROR, f"parse error: {reason}" if reason else "parse error")
+
+
+def invalid_request(text: str = "invalid request") -> JsonRpcError:
+    """The body is JSON but no request."""
+    return JsonRpcError(INVALID_REQUEST, text)
+
+
+def invalid_params(text: str) -> JsonRpcError:
+    """The arguments do not fit the method."""
+    return JsonRpcError(INVALID_PARAMS, text)
+
+
+def handler_crashed() -> JsonRpcError:
+    """Something unexpected happened inside a method; its insides stay in the log."""
+    return JsonRpcError(INTERNAL_ERROR, "method handler crashed")
+
+
+def notifications_not_supported() -> JsonRpcError:
+    """A subscription was asked for over a door that cannot send anything later."""
+    return JsonRpcError(METHOD_NOT_FOUND, "notifications not supported")
+
+
+def request_timed_out() -> JsonRpcError:
+    """The call was not done within the time limit."""
+    return JsonRpcError(TIMED_OUT, "request timed out")
+
+
+def response_too_large() -> JsonRpcError:
+    """The answers before this one filled the room that a batch has."""
+    return JsonRpcError(TOO_LARGE, "response too large")
+
+
+def rate_limit_exceeded() -> JsonRpcError:
+    """The client asked more often than it may."""
+    return JsonRpcError(LIMIT_EXCEEDED, "rate limit exceeded")
+
+
+def server_busy() -> JsonRpcError:
+    """Too many calls wait already.
+
+    Unspecified: geth has no such limit. The code is the one of the rate limit, since clients
+    that know it wait and try again.
+    """
+    return JsonRpcError(LIMIT_EXCEEDED, "server is busy")

@@ -1,0 +1,186 @@
+"""Who may knock: hosts, methods, sizes, content types and origins, for every door.
+
+Values in, decisions out; no framework and no settings. Whether a client asks too often is in
+`throttle`, which address is the client's in `client_address`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
+from jsonrpc.dialects import Dialect
+
+Header = tuple[bytes, bytes]
+"""Name in lower case, value."""
+
+_JSON_TYPES = frozenset({b"application/json", b"application/json-rpc", b"application/jsonrequest"})
+_ALLOWED_METHODS = b"POST, GET, OPTIONS"
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_JSON = (b"content-type", b"application/json")
+
+
+class Head(NamedTuple):
+    """A request before its body: header names in lower case, `peer` the socket's other end."""
+
+    method: str
+    headers: Mapping[bytes, bytes]
+    has_query: bool
+    peer: str
+
+
+class Reply(NamedTuple):
+    """What goes back: `content-length` is left to the door."""
+
+    status: int
+    headers: tuple[Header, ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GateConfig:
+    """The operator's choices.
+
+    `allowed_hosts`: names in the Host header, `*` for any; IP addresses are always served.
+    `cors_origins`: origins of web pages, `*` for any, or with one `*` inside.
+    `max_body` in bytes. `node_id` is sent in a header of its own.
+    """
+
+    allowed_hosts: tuple[str, ...] = ("localhost",)
+    cors_origins: tuple[str, ...] = ("*",)
+    cors_credentials: bool = True
+    cors_max_age: int = 600
+    websocket_origins: tuple[str, ...] = ("*",)
+    max_body: int = 5 * 1024 * 1024
+    proxies: TrustedProxies = field(default=NO_PROXIES)
+    node_id: str = ""
+
+
+class Gate:
+    """The decisions of one configuration, in one dialect's words."""
+
+    def __init__(self, config: GateConfig, dialect: Dialect) -> None:
+        self.config = config
+        self._dialect = dialect
+        self._extra: tuple[Header, ...] = (
+            ((b"node-id", config.node_id.encode()),) if config.node_id else ()
+        )
+        # The same few values come again and again; a bounded memory of them saves the parsing.
+        self.host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
+        self.answer_headers = lru_cache(maxsize=1024)(self._answer_headers)
+        self._is_json = lru_cache(maxsize=1024)(_is_json)
+
+    def screen(self, head: Head) -> Reply | None:
+        """The reply to a request that is decided by its head; None if its body is to be read."""
+        headers = head.headers
+        if not self.host_allowed(headers.get(b"host", b"")):
+            return self.refuse(HTTPStatus.FORBIDDEN, "invalid host specified", head)
+        if head.method != "POST":
+            return self._without_body(head)
+        length = headers.get(b"content-length", b"")
+        if length and not self._fits(length):
+            return self.too_large(head)
+        content_type = headers.get(b"content-type", b"")
+        if not self._is_json(content_type):
+            text = self._dialect.wrong_content_type(content_type.decode("latin-1"))
+            return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
+        return None
+
+    def preflight(self, head: Head) -> Reply:
+        """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
+        headers = self.answer_headers(head.headers.get(b"origin", b""))[1:]
+        if any(name == b"access-control-allow-origin" for name, _ in headers):
+            asked = head.headers.get(b"access-control-request-headers", b"content-type")
+            headers += (
+                (b"access-control-allow-methods", _ALLOWED_METHODS),
+                (b"access-control-allow-headers", asked),
+                (b"access-control-max-age", b"%d" % self.config.cors_max_age),
+            )
+        return Reply(HTTPStatus.NO_CONTENT, headers, b"")
+
+    def accept(self, head: Head, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
+        """A reply with JSON in it."""
+        return Reply(status, self.answer_headers(head.headers.get(b"origin", b"")), answer)
+
+    def refuse(self, status: HTTPStatus, text: str, head: Head, *extra: Header) -> Reply:
+        """A reply that is no JSON-RPC: a line of text."""
+        headers = self.answer_headers(head.headers.get(b"origin", b""))[1:]
+        nosniff = (b"x-content-type-options", b"nosniff")
+        return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
+
+    def too_large(self, head: Head) -> Reply:
+        """The reply to a body over the limit, declared or seen."""
+        text = f"content length too large (more than {self.config.max_body} bytes)"
+        return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
+
+    def too_slow(self, head: Head) -> Reply:
+        """The reply to a body that did not arrive in time."""
+        return self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive in time", head)
+
+    def client(self, head: Head) -> str:
+        """The key under which the client is counted."""
+        forwarded_for = head.headers.get(b"x-forwarded-for", b"")
+        return client_key(head.peer, forwarded_for, self.config.proxies)
+
+    def websocket_origin_allowed(self, origin: bytes) -> bool:
+        """Whether a page of that origin may open a WebSocket; a client without one always may."""
+        return not origin or _matches(origin.decode("latin-1"), self.config.websocket_origins)
+
+    def _without_body(self, head: Head) -> Reply:
+        """GET is a load balancer's probe in geth's words, an error in gorilla's.
+
+        Unspecified: geth executes a GET that carries a JSON body; here it is a 405.
+        """
+        if head.method == "OPTIONS":
+            return self.preflight(head)
+        probe = head.method in {"GET", "HEAD"} and not head.has_query
+        if probe and self._dialect.probes and head.headers.get(b"content-length", b"0") == b"0":
+            return self.accept(head, b"")
+        text = self._dialect.wrong_http_method(head.method)
+        allow = (b"allow", _ALLOWED_METHODS)
+        return self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
+
+    def _fits(self, content_length: bytes) -> bool:
+        try:
+            return int(content_length) <= self.config.max_body
+        except ValueError:
+            return False
+
+    def _host_allowed(self, host: bytes) -> bool:
+        """A name must be on the list: else a page could bind its own name to this node's address."""
+        allowed = self.config.allowed_hosts
+        if not host or "*" in allowed:
+            return True
+        name = host.decode("latin-1").lower()
+        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+        try:
+            ip_address(name)
+        except ValueError:
+            return name in {entry.lower() for entry in allowed}
+        return True
+
+    def _answer_headers(self, origin: bytes) -> tuple[Header, ...]:
+        """The headers of every answer to that origin; the content type comes first."""
+        config = self.config
+        headers: tuple[Header, ...] = (_JSON, *self._extra)
+        anyone = "*" in config.cors_origins
+        if not anyone:
+            headers += ((b"vary", b"origin"),)
+        if not origin or not _matches(origin.decode("latin-1"), config.cors_origins):
+            return headers
+        headers += ((b"access-control-allow-origin", b"*" if anyone else origin),)
+        if config.cors_credentials:
+            headers += ((b"access-control-allow-credentials", b"true"),)
+        return headers
+
+
+def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(origin.lower(), pattern.lower()) for pattern in allowed)
+
+
+def _is_json(content_type: bytes) -> bool:
+    return content_type.partition(b";")[0].strip().lower() in _JSON_TYPES

@@ -1,0 +1,184 @@
+"""Who in this process listens to what: topics, subscriptions, and one event to all of them.
+
+An event is encoded once; only the subscription's id differs between sockets. Which events match
+a subscription's filter is the chain's work, how a message is written is in `connection`.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
+
+
+class Sink(Protocol):
+    """The socket's side of a subscription."""
+
+    def push(self, text: str) -> None:
+        """Send a text message, or queue it; never waits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subscription:
+    """One subscription of one connection.
+
+    `payload` belongs to the chain (a filter, a flag); `prefix` is the notification's text up to
+    its result.
+    """
+
+    id: str
+    topic: str
+    payload: object
+    sink: Sink
+    prefix: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HubLimits:
+    """Connections of a process, and subscriptions of each."""
+
+    connections: int = 10_000
+    subscriptions: int = 1_000
+
+
+def random_id() -> str:
+    """128 random bits as a quantity."""
+    return hex(secrets.randbits(128))
+
+
+class Hub:
+    """The listeners of this process.
+
+    `publish` and `send` belong to the event loop's thread (from another one, go through
+    `loop.call_soon_threadsafe`); everything else may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        limits: HubLimits = HubLimits(),
+        method: str = "eth_subscription",
+        new_id: Callable[[], str] = random_id,
+    ) -> None:
+        self._limits = limits
+        self._method = method
+        self._new_id = new_id
+        self._lock = threading.Lock()
+        self._connections: dict[Sink, dict[str, Subscription]] = {}
+        self._topics: dict[str, dict[str, Subscription]] = {}
+
+    @property
+    def connections(self) -> int:
+        """Open sockets."""
+        return len(self._connections)
+
+    def connect(self, sink: Sink) -> None:
+        """A socket was opened.
+
+        Raises:
+            TooManyConnections: the process is full.
+        """
+        with self._lock:
+            if len(self._connections) >= self._limits.connections:
+                raise TooManyConnections
+            self._connections[sink] = {}
+
+    def disconnect(self, sink: Sink) -> None:
+        """A socket is gone, and all its subscriptions with it."""
+        with self._lock:
+            for subscription in self._connections.pop(sink, {}).values():
+                self._forget(subscription)
+
+    def open(self, sink: Sink, topic: str, payload: object = None) -> Subscription:
+        """Make a subscription that hears nothing until it is activated."""
+        identifier = self._new_id()
+        prefix = (
+            f'{{"jsonrpc":"2.0","method":"{self._method}",'
+            f'"params":{{"subscription":"{identifier}","result":'
+        )
+        return Subscription(identifier, topic, payload, sink, prefix)
+
+    def room(self, sink: Sink) -> int:
+        """How many more subscriptions a connection may have."""
+        return self._limits.subscriptions - len(self._connections.get(sink, ()))
+
+    def activate(self, subscription: Subscription) -> None:
+        """From now on it hears its topic; nothing happens if its socket is gone."""
+        with self._lock:
+            own = self._connections.get(subscription.sink)
+            if own is not None:
+                own[subscription.id] = subscription
+                self._topics.setdefault(subscription.topic, {})[subscription.id] = subscription
+
+    def close(self, sink: Sink, identifier: str) -> bool:
+        """End a subscription; False if that connection has none of that id."""
+        with self._lock:
+            subscription = self._connections.get(sink, {}).pop(identifier, None)
+            if subscription is None:
+                return False
+            self._forget(subscription)
+            return True
+
+    def subscriptions(self, topic: str) -> list[Subscription]:
+        """All that listen to a topic now, oldest first."""
+        with self._lock:
+            return list(self._topics.get(topic, {}).values())
+
+    def publish(self, topic: str, result: bytes) -> int:
+        """Send one encoded result to all that listen to a topic; returns to how many."""
+        rest = result.decode() + "}}"
+        listeners = self.subscriptions(topic)
+        for subscription in listeners:
+            subscription.sink.push(subscription.prefix + rest)
+        return len(listeners)
+
+    def send(self, subscription: Subscription, result: bytes) -> None:
+        """Send one encoded result to one subscription."""
+        subscription.sink.push(f"{subscription.prefix}{result.decode()}}}}}")
+
+    def _forget(self, subscription: Subscription) -> None:
+        listeners = self._topics[subscription.topic]
+        del listeners[subscription.id]
+        if not listeners:
+            del self._topics[subscription.topic]
+
+
+class Exchange:
+    """What a handler gets as the connection: one message's view of its socket.
+
+    Subscriptions made here are activated by `confirm`, after the answer with their ids was sent:
+    so no notification can overtake its confirmation.
+    """
+
+    __slots__ = ("_hub", "_opened", "_sink")
+
+    def __init__(self, hub: Hub, sink: Sink) -> None:
+        self._hub = hub
+        self._sink = sink
+        self._opened: dict[str, Subscription] = {}
+
+    def subscribe(self, topic: str, payload: object = None) -> str:
+        """Subscribe the socket; returns the id for the answer.
+
+        Unspecified: geth has no limit of subscriptions; here the code is -32005.
+
+        Raises:
+            JsonRpcError: the socket has too many subscriptions.
+        """
+        if self._hub.room(self._sink) <= len(self._opened):
+            raise JsonRpcError(LIMIT_EXCEEDED, "too many subscriptions on this connection")
+        subscription = self._hub.open(self._sink, topic, payload)
+        self._opened[subscription.id] = subscription
+        return subscription.id
+
+    def unsubscribe(self, identifier: str) -> bool:
+        """End a subscription of this socket; False if it has none of that id."""
+        opened = self._opened.pop(identifier, None)
+        return opened is not None or self._hub.close(self._sink, identifier)
+
+    def confirm(self) -> None:
+        """The answer is on its way: what was subscribed in it begins to hear."""
+        for subscription in self._opened.values():
+            self._hub.activate(subscription)
+        self._opened.clear()

@@ -1,0 +1,52 @@
+"""Which calls are running now, and for how long: what health checks and metrics ask.
+
+Only calls that run in worker threads are entered; those on the event loop are over at once.
+"""
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Running(NamedTuple):
+    """A call that has begun: its method and the clock's time then, in seconds."""
+
+    method: str
+    started: float
+
+
+class Inflight:
+    """The running calls, oldest first. Safe to use from any thread."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tickets = itertools.count()
+        self._running: dict[int, Running] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, method: str) -> int:
+        """Enter a call; returns the ticket for `end`."""
+        running = Running(method, self._clock())
+        with self._lock:
+            ticket = next(self._tickets)
+            self._running[ticket] = running
+        return ticket
+
+    def end(self, ticket: int) -> None:
+        """The call is done."""
+        with self._lock:
+            self._running.pop(ticket, None)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def oldest(self) -> Running | None:
+        """The call that has been running longest, if any."""
+        with self._lock:
+            return next(iter(self._running.values()), None)
+
+    def longest_seconds(self) -> float:
+        """For how long the oldest call has been running; 0 when there is none."""
+        oldest = self.oldest()
+        return 0.0 if oldest is None else max(0.0, self._clock() - oldest.started)

@@ -1,0 +1,48 @@
+"""The Django door: the same gate and dispatcher behind a plain view, for django-ninja's routes.
+
+The body is never parsed by ninja, which would answer in its own shape. Runs in a thread.
+"""
+
+from asgiref.sync import async_to_sync
+from django.http import HttpRequest, HttpResponse
+
+from jsonrpc.gate import Head, Reply
+from jsonrpc.http import Endpoint
+
+
+def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+    """Answer a request as the raw door does, byte for byte."""
+    head = _head(request)
+    gate = endpoint.gate
+    reply = gate.screen(head)
+    if reply is not None:
+        return _response(reply)
+    # Not `request.body`: Django's own limit would answer with a page of its own.
+    body = request.read(gate.config.max_body + 1)
+    if len(body) > gate.config.max_body:
+        return _response(gate.too_large(head))
+    wait = endpoint.charge_now(head, body)
+    if wait is None:
+        wait = async_to_sync(endpoint.charge)(head, body)
+    if wait:
+        return _response(endpoint.limited(head, body, wait))
+    return _response(endpoint.reply(head, endpoint.dispatcher.answer(body)))
+
+
+def _head(request: HttpRequest) -> Head:
+    headers = {
+        name.lower().encode("latin-1"): value.encode("latin-1")
+        for name, value in request.headers.items()
+    }
+    meta = request.META
+    return Head(
+        request.method or "", headers, bool(meta.get("QUERY_STRING")), meta.get("REMOTE_ADDR", "")
+    )
+
+
+def _response(reply: Reply) -> HttpResponse:
+    response = HttpResponse(reply.body, status=reply.status)
+    del response.headers["Content-Type"]
+    for name, value in reply.headers:
+        response.headers[name.decode("latin-1")] = value.decode("latin-1")
+    return response

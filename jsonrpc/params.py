@@ -1,0 +1,97 @@
+"""What a method takes: named parameters, each read by its own function, bound to arguments.
+
+The grammar of single values (quantities, addresses) belongs to the chains.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from typing_extensions import override
+
+from jsonrpc.errors import INVALID_PARAMS, SERVER_ERROR, InvalidParam, JsonRpcError
+
+
+class _Required:
+    """The type of `REQUIRED`: there is no default, not even None."""
+
+    @override
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Final = _Required()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter.
+
+    `parse` takes the decoded JSON value (never None) and returns the argument, or raises
+    `InvalidParam`. `default` is the argument used when the value is missing or null; without one
+    the parameter is required.
+    """
+
+    name: str
+    parse: Callable[[Any], Any]
+    default: Any = REQUIRED
+
+    @property
+    def required(self) -> bool:
+        """Whether a value must be given."""
+        return self.default is REQUIRED
+
+
+def bind_positional(params: Sequence[Param], values: Sequence[Any]) -> list[Any]:
+    """Arguments from a JSON array, checked from left to right as geth does.
+
+    Raises:
+        JsonRpcError: -32602 with the place of the argument, counted from 0.
+    """
+    arguments: list[Any] = []
+    try:
+        for param, value in zip(params, values, strict=False):
+            if value is not None:
+                arguments.append(param.parse(value))
+            elif param.default is REQUIRED:
+                raise _missing(len(arguments))
+            else:
+                arguments.append(param.default)
+    except InvalidParam as error:
+        text = f"invalid argument {len(arguments)}: {error.text}"
+        raise JsonRpcError(INVALID_PARAMS, text) from error
+    given, known = len(values), len(params)
+    if given > known:
+        raise JsonRpcError(INVALID_PARAMS, f"too many arguments, want at most {known}")
+    for param in params[given:]:
+        if param.default is REQUIRED:
+            raise _missing(len(arguments))
+        arguments.append(param.default)
+    return arguments
+
+
+def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
+    """Arguments from a JSON object: letter case is ignored, so are unknown names; null is absent.
+
+    Raises:
+        JsonRpcError: -32000 with the name of the argument.
+    """
+    given = {name.lower(): value for name, value in members.items() if value is not None}
+    arguments = []
+    for param in params:
+        value = given.get(param.name.lower())
+        if value is None:
+            if param.default is REQUIRED:
+                raise JsonRpcError(SERVER_ERROR, f"argument '{param.name}' not given")
+            arguments.append(param.default)
+            continue
+        try:
+            arguments.append(param.parse(value))
+        except InvalidParam as error:
+            text = f"couldn't unmarshal an argument. argument '{param.name}': {error.text}"
+            raise JsonRpcError(SERVER_ERROR, text) from error
+    return arguments
+
+
+def _missing(place: int) -> JsonRpcError:
+    return JsonRpcError(INVALID_PARAMS, f"missing value for required argument {place}")

@@ -1,0 +1,183 @@
+"""One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
+
+One message is one body. What can be answered at once is, the rest goes to the workers, so answers
+may come in any order. Writing is in `connection`, subscriptions in `hub`, Channels in `websocket`.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from jsonrpc.asgi import GRACE_SECONDS, Receive, Scope, read_head
+from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
+from jsonrpc.dispatch import MISS
+from jsonrpc.envelope import NULL
+from jsonrpc.errors import (
+    Overloaded,
+    TooManyConnections,
+    parse_error,
+    rate_limit_exceeded,
+    server_busy,
+)
+from jsonrpc.gate import Head
+from jsonrpc.http import Endpoint
+from jsonrpc.hub import Exchange, Hub
+from jsonrpc.workers import Workers
+
+INVALID_TEXT: Final = 1007
+MESSAGE_TOO_BIG: Final = 1009
+
+
+@dataclass(frozen=True, slots=True)
+class SocketLimits:
+    """Bytes of one message, calls of one socket that may wait for workers, and what may queue."""
+
+    message: int = 32 * 1024 * 1024
+    pending: int = 64
+    outbound: OutboundLimits = field(default_factory=OutboundLimits)
+
+
+class Session:
+    """One socket of an endpoint."""
+
+    def __init__(
+        self, endpoint: Endpoint, hub: Hub, workers: Workers, limits: SocketLimits, send: Send
+    ) -> None:
+        self._endpoint = endpoint
+        self._dispatcher = endpoint.dispatcher
+        self._hub = hub
+        self._workers = workers
+        self._limits = limits
+        self._send = send
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connection = Connection(send, limits.outbound, self._abandon)
+        self._main: asyncio.Task[Any] | None = None
+        self._abandoned = False
+        failure = self._dispatcher.dialect.failure(NULL, parse_error())
+        self._parse_error = failure[: failure.index(b'"message"')]
+
+    async def run(self, scope: Scope, receive: Receive) -> None:
+        """Open the socket or refuse it, and serve it until it is closed."""
+        self._main = asyncio.current_task()
+        head = read_head(scope)
+        await receive()
+        refusal = self._refusal(head)
+        if refusal is not None:
+            await self._refuse(scope, *refusal)
+            return
+        try:
+            self._hub.connect(self._connection)
+        except TooManyConnections:
+            await self._refuse(scope, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
+            return
+        try:
+            await self._send({"type": "websocket.accept"})
+            await self._serve(head, receive)
+        except asyncio.CancelledError:
+            if not self._abandoned:
+                raise
+        finally:
+            self._hub.disconnect(self._connection)
+            self._connection.lose()
+            for task in self._tasks:
+                task.cancel()
+
+    def _refusal(self, head: Head) -> tuple[HTTPStatus, str] | None:
+        """Why the socket is not opened, if so."""
+        gate = self._endpoint.gate
+        if not gate.host_allowed(head.headers.get(b"host", b"")):
+            return HTTPStatus.FORBIDDEN, "invalid host specified"
+        if not gate.websocket_origin_allowed(head.headers.get(b"origin", b"")):
+            return HTTPStatus.FORBIDDEN, "origin not allowed"
+        return None
+
+    async def _refuse(self, scope: Scope, status: HTTPStatus, text: str) -> None:
+        """Refuse with a status where the server can; else a close before opening, which is a 403.
+
+        A full process must be told from a refusal, so there the socket is opened first.
+        """
+        if "websocket.http.response" in (scope.get("extensions") or {}):
+            headers = [(b"content-type", b"text/plain; charset=utf-8")]
+            body = f"{text}\n".encode()
+            start = {"type": "websocket.http.response.start", "status": status, "headers": headers}
+            await self._send(start)
+            await self._send({"type": "websocket.http.response.body", "body": body})
+            return
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            await self._send({"type": "websocket.accept"})
+        await self._send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": text})
+
+    async def _serve(self, head: Head, receive: Receive) -> None:
+        """Take messages one by one; none is taken while the peer does not read its answers."""
+        connection = self._connection
+        while True:
+            message = await receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            if connection.closed:
+                continue
+            text = message.get("text")
+            body = message.get("bytes", b"") if text is None else text.encode()
+            if len(body) > self._limits.message:
+                await connection.close(MESSAGE_TOO_BIG, "message too big")
+                continue
+            await self._handle(head, body)
+            await connection.drained()
+
+    async def _handle(self, head: Head, body: bytes) -> None:
+        """Answer at once, or let a worker do it; the client's calls under way are bounded."""
+        if self._endpoint.throttle is not None and await self._endpoint.charge(head, body):
+            refusal = self._dispatcher.refuse(body, rate_limit_exceeded())
+            self._connection.push(refusal.decode())
+            return
+        exchange = Exchange(self._hub, self._connection)
+        answer = self._dispatcher.answer_hot(body, exchange)
+        if answer is not MISS:
+            await self._deliver(exchange, answer)
+            return
+        while len(self._tasks) >= self._limits.pending:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        self._spawn(self._work(exchange, body))
+
+    async def _work(self, exchange: Exchange, body: bytes) -> None:
+        dispatcher = self._dispatcher
+        seconds = dispatcher.limits.seconds + GRACE_SECONDS
+        answer: bytes | None
+        try:
+            answer = await self._workers.run(seconds, dispatcher.answer, body, exchange)
+        except Overloaded:
+            answer = dispatcher.refuse(body, server_busy())
+        except TimeoutError:
+            answer = dispatcher.give_up(body)
+        await self._deliver(exchange, answer)
+
+    async def _deliver(self, exchange: Exchange, answer: bytes | None) -> None:
+        """Send the answer, then let the subscriptions made in it begin."""
+        if answer is not None:
+            self._connection.push(answer.decode())
+            if answer.startswith(self._parse_error):
+                await self._connection.drained()
+                await self._connection.close(INVALID_TEXT, "parse error")
+        exchange.confirm()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _abandon(self) -> None:
+        """Cut the socket off: its peer does not even read the close frame.
+
+        That frame waits behind the data that is not read, and so would the server's shutdown.
+        uvicorn's `send` is a method of the protocol that has the transport; with another server
+        ending the application has to do.
+        """
+        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
+        abort = getattr(transport, "abort", None)
+        if abort is not None:
+            abort()
+        elif self._main is not None:
+            self._abandoned = True
+            self._main.cancel()

@@ -1,0 +1,42 @@
+"""The WebSocket door as a Channels consumer, to be routed like any other.
+
+What happens on a socket is in `session`.
+"""
+
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from typing_extensions import override
+
+from jsonrpc.http import Endpoint
+from jsonrpc.hub import Hub
+from jsonrpc.session import Session, SocketLimits
+from jsonrpc.workers import Workers
+
+
+class JsonRpcConsumer(AsyncWebsocketConsumer):
+    """One socket. Made by `as_asgi(endpoint=…, hub=…, workers=…)`."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: Endpoint,
+        hub: Hub,
+        workers: Workers,
+        limits: SocketLimits | None = None,
+    ) -> None:
+        super().__init__()
+        self._endpoint = endpoint
+        self._hub = hub
+        self._workers = workers
+        self._limits = limits or SocketLimits()
+
+    @override
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket from its opening to its end.
+
+        Channels' own loop asks the channel layer, and a thread that minds the database, before
+        each message. This door needs neither: the hub is its layer, the workers mind theirs.
+        """
+        session = Session(self._endpoint, self._hub, self._workers, self._limits, send)
+        await session.run(scope, receive)

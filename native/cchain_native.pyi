@@ -1,0 +1,61 @@
+"""The native engine as Python sees it: plain values in, plain values out."""
+
+from collections.abc import Sequence
+from typing import Self, TypeAlias, final
+
+Account: TypeAlias = tuple[int, int, bytes]
+"""Nonce, balance, code hash."""
+LogValues: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
+AccessListValues: TypeAlias = list[tuple[bytes, tuple[bytes, ...]]]
+Outcome: TypeAlias = tuple[bool, int, list[LogValues], bytes | None]
+"""Succeeded, gas used, logs, created contract."""
+Changes: TypeAlias = tuple[
+    dict[bytes, tuple[Account | None, Account | None]],
+    dict[tuple[bytes, bytes], tuple[bytes, bytes]],
+    dict[bytes, bytes],
+    list[bytes],
+]
+"""Accounts and slots before and after, new codes, cleared accounts."""
+Block: TypeAlias = tuple[
+    list[int], list[Outcome], list[tuple[int, str, bool]], int, Changes, bytes | None
+]
+"""Included, outcomes, skipped, gas used, changes, requests hash."""
+Answer: TypeAlias = tuple[bytes, int, int, str | None, list[LogValues], AccessListValues | None]
+"""Output, gas used, gas peak, error, logs, access list."""
+
+class InvalidBlock(Exception): ...
+class CallRejected(Exception): ...
+class CallInterrupted(Exception): ...
+
+def execute_block(
+    env: object, transactions: Sequence[object], state: object, *, skip_invalid: bool
+) -> Block: ...
+def call(
+    env: object,
+    message: object,
+    state: object,
+    *,
+    step_limit: int | None = None,
+    time_limit: float | None = None,
+    with_access_list: bool = False,
+) -> Answer: ...
+def recover_senders(
+    signatures: Sequence[tuple[bytes, int, int, int]],
+) -> list[bytes | None]: ...
+def keccak256(data: bytes) -> bytes: ...
+def ordered_root(items: Sequence[bytes]) -> bytes: ...
+
+class MissingNode(Exception): ...
+class ForeignNode(Exception): ...
+class MissingAccount(Exception): ...
+
+@final
+class StateTrie:
+    def __new__(cls, capacity: int) -> Self: ...
+    def update(
+        self, root: bytes, changes: object, reader: object
+    ) -> tuple[bytes, dict[bytes, bytes | None]]: ...
+    def prove(
+        self, root: bytes, address: bytes, slots: Sequence[bytes], reader: object
+    ) -> tuple[Account | None, bytes, list[bytes], list[tuple[bytes, list[bytes]]]]: ...
+    def commit(self, root: bytes) -> None: ...

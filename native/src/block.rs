@@ -1,0 +1,155 @@
+//! A whole block: the fork's system calls and the transactions in order, on one overlay.
+//!
+//! There is no block reward, before Paris neither: this chain never had miners. Blob gas is not
+//! limited for the block, since the port's `BlockEnv` names no limit; the pool takes no blobs.
+
+use pyo3::prelude::*;
+use revm::{
+    DatabaseCommit, ExecuteEvm, MainBuilder,
+    context::TxEnv,
+    context_interface::{
+        ContextTr,
+        result::{EVMError, ExecutionResult},
+    },
+    handler::MainnetEvm,
+    primitives::{Address, B256, Log, TxKind, hardfork::SpecId, keccak256},
+};
+
+use crate::{
+    environment::{Env, EvmContext, context},
+    overlay::{Changes, Overlay},
+    reader::{Reader, ReaderError},
+    rejection::{self, Rejection},
+    system::{self, SystemFailure},
+    transaction::SignedTransaction,
+};
+
+/// What became of a transaction in the block.
+pub(crate) struct Outcome {
+    pub(crate) succeeded: bool,
+    pub(crate) gas_used: u64,
+    pub(crate) logs: Vec<Log>,
+    pub(crate) contract: Option<Address>,
+}
+
+/// What became of the block.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub(crate) included: Vec<usize>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) skipped: Vec<(usize, Rejection)>,
+    pub(crate) gas_used: u64,
+    pub(crate) changes: Changes,
+    pub(crate) requests_hash: Option<B256>,
+}
+
+/// Why there is no block.
+pub(crate) enum BlockFailure {
+    /// The reader raised.
+    Reader(PyErr),
+    /// A rule is broken; in words.
+    Invalid(String),
+}
+
+impl From<ReaderError> for BlockFailure {
+    fn from(error: ReaderError) -> Self {
+        Self::Reader(error.0)
+    }
+}
+
+impl From<SystemFailure> for BlockFailure {
+    fn from(failure: SystemFailure) -> Self {
+        match failure {
+            SystemFailure::Reader(error) => error.into(),
+            SystemFailure::Block(words) => Self::Invalid(words),
+        }
+    }
+}
+
+/// Why one transaction is not in the block.
+enum TransactionFailure {
+    Rejected(Rejection),
+    Reader(ReaderError),
+}
+
+impl From<Rejection> for TransactionFailure {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+/// Execute a block; without `skip_invalid`, a transaction that cannot be in it makes it invalid.
+pub(crate) fn execute(
+    env: &Env,
+    spec: SpecId,
+    transactions: &[SignedTransaction],
+    reader: Reader,
+    skip_invalid: bool,
+) -> Result<Block, BlockFailure> {
+    let state = Overlay::new(reader, spec);
+    let mut evm = context(state, env.block(spec), env.rules(spec)).build_mainnet();
+    system::before_transactions(&mut evm, env, spec)?;
+    let mut block = Block::default();
+    for (index, transaction) in transactions.iter().enumerate() {
+        match apply(&mut evm, env, transaction, env.gas_limit - block.gas_used) {
+            Ok(outcome) => {
+                block.gas_used += outcome.gas_used;
+                block.included.push(index);
+                block.outcomes.push(outcome);
+            }
+            Err(TransactionFailure::Reader(error)) => return Err(error.into()),
+            Err(TransactionFailure::Rejected(why)) if skip_invalid => {
+                block.skipped.push((index, why));
+            }
+            Err(TransactionFailure::Rejected(why)) => {
+                return Err(BlockFailure::Invalid(format!(
+                    "could not apply tx {index} [{}]: {}",
+                    keccak256(&transaction.raw),
+                    why.reason
+                )));
+            }
+        }
+    }
+    if spec.is_enabled_in(SpecId::PRAGUE) {
+        let logs = block.outcomes.iter().flat_map(|outcome| &outcome.logs);
+        block.requests_hash = Some(system::after_transactions(&mut evm, logs)?);
+    }
+    block.changes = evm.ctx.journaled_state.database.into_changes()?;
+    Ok(block)
+}
+
+fn apply(
+    evm: &mut MainnetEvm<EvmContext>,
+    env: &Env,
+    transaction: &SignedTransaction,
+    gas_left: u64,
+) -> Result<Outcome, TransactionFailure> {
+    let tx = transaction.decode().map_err(|error| rejection::malformed(&error))?;
+    if tx.gas_limit > gas_left {
+        return Err(rejection::block_full(tx.gas_limit <= env.gas_limit).into());
+    }
+    let created = created_address(&tx);
+    match evm.transact(tx) {
+        Ok(done) => {
+            evm.ctx.db_mut().commit(done.state);
+            Ok(outcome(done.result, created))
+        }
+        Err(EVMError::Database(error)) => Err(TransactionFailure::Reader(error)),
+        Err(EVMError::Transaction(error)) => {
+            let base_fee = env.base_fee.unwrap_or_default();
+            Err(rejection::refused(&error, &evm.ctx.tx, &evm.ctx.cfg, base_fee).into())
+        }
+        Err(error) => Err(Rejection { reason: error.to_string(), retry: false }.into()),
+    }
+}
+
+fn created_address(tx: &TxEnv) -> Option<Address> {
+    matches!(tx.kind, TxKind::Create).then(|| tx.caller.create(tx.nonce))
+}
+
+fn outcome(result: ExecutionResult, contract: Option<Address>) -> Outcome {
+    let succeeded = result.is_success();
+    let gas_used = result.gas().tx_gas_used();
+    let logs = if succeeded { result.into_logs() } else { Vec::new() };
+    Outcome { succeeded, gas_used, logs, contract }
+}

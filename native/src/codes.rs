@@ -1,0 +1,93 @@
+//! Analysed contract code by its hash, for the whole process. A hash never means other code, so
+//! an entry is never wrong; the oldest ones go when the cache is full.
+
+use std::sync::{LazyLock, Mutex};
+
+use revm::{
+    primitives::{B256, B256Map},
+    state::Bytecode,
+};
+
+/// Bytes of code (not counting the jump tables, an eighth of it) that are kept at most.
+const CAPACITY: usize = 64 << 20;
+
+#[derive(Default)]
+struct Codes {
+    entries: B256Map<(Bytecode, u64)>,
+    /// Sum of the lengths of the codes in `entries`.
+    held: usize,
+    /// Grows with each look-up: an entry's age.
+    clock: u64,
+}
+
+static CODES: LazyLock<Mutex<Codes>> = LazyLock::new(Mutex::default);
+
+impl Codes {
+    fn get(&mut self, hash: &B256) -> Option<Bytecode> {
+        self.clock += 1;
+        let (code, used) = self.entries.get_mut(hash)?;
+        *used = self.clock;
+        Some(code.clone())
+    }
+
+    fn put(&mut self, hash: B256, code: Bytecode, capacity: usize) {
+        self.clock += 1;
+        self.held += code.len();
+        if let Some((old, _)) = self.entries.insert(hash, (code, self.clock)) {
+            self.held -= old.len();
+        }
+        if self.held > capacity {
+            self.drop_oldest(capacity / 2);
+        }
+    }
+
+    /// Half of the cache goes at once, so that sorting by age costs little for each entry.
+    fn drop_oldest(&mut self, keep: usize) {
+        let mut ages: Vec<_> =
+            self.entries.iter().map(|(hash, (_, used))| (*used, *hash)).collect();
+        ages.sort_unstable();
+        for (_, hash) in ages {
+            if self.held <= keep {
+                break;
+            }
+            if let Some((code, _)) = self.entries.remove(&hash) {
+                self.held -= code.len();
+            }
+        }
+    }
+}
+
+/// The code with this hash, when it was seen lately.
+pub(crate) fn get(hash: &B256) -> Option<Bytecode> {
+    CODES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(hash)
+}
+
+/// Remember code under its hash.
+pub(crate) fn put(hash: B256, code: Bytecode) {
+    CODES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).put(hash, code, CAPACITY);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(byte: u8) -> (B256, Bytecode) {
+        (B256::repeat_byte(byte), Bytecode::new_raw(vec![byte; 100].into()))
+    }
+
+    #[test]
+    fn the_oldest_code_goes_when_the_cache_is_full() {
+        let mut codes = Codes::default();
+        for byte in 1..=4 {
+            let (hash, code) = code(byte);
+            codes.put(hash, code, usize::MAX);
+        }
+        assert!(codes.get(&B256::repeat_byte(1)).is_some());
+        let room = codes.held;
+        let (hash, last) = code(5);
+        codes.put(hash, last, room);
+        assert!(codes.get(&B256::repeat_byte(1)).is_some());
+        assert!(codes.get(&B256::repeat_byte(2)).is_none());
+        assert!(codes.get(&B256::repeat_byte(5)).is_some());
+    }
+}

@@ -1,0 +1,122 @@
+//! Values that cross the border: Python's `bytes` and `int` as the EVM's words and back.
+
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyInt},
+};
+use revm::primitives::{Address, B256, Bytes, U256};
+
+use crate::trie::{AccountAfter, StateDifference};
+
+/// 20 bytes from Python.
+#[derive(Clone, Copy)]
+pub(crate) struct Addr(pub(crate) Address);
+
+/// 32 bytes from Python: a hash, a slot or a slot's value.
+#[derive(Clone, Copy)]
+pub(crate) struct Word(pub(crate) B256);
+
+/// A non-negative integer of at most 256 bits from Python.
+#[derive(Clone, Copy)]
+pub(crate) struct Uint(pub(crate) U256);
+
+/// `bytes` of any length from Python, copied.
+#[derive(Clone)]
+pub(crate) struct Blob(pub(crate) Bytes);
+
+fn fixed<const N: usize>(object: &Borrowed<'_, '_, PyAny>, what: &str) -> PyResult<[u8; N]> {
+    let object = object.cast::<PyBytes>()?;
+    let bytes = object.as_bytes();
+    bytes.try_into().map_err(|_| {
+        pyo3::exceptions::PyValueError::new_err(format!(
+            "{what} has {N} bytes, not {}",
+            bytes.len()
+        ))
+    })
+}
+
+impl<'py> FromPyObject<'_, 'py> for Addr {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(fixed::<20>(&object, "an address")?.into()))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Word {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(fixed::<32>(&object, "a word")?.into()))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Uint {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let bytes = object.call_method1(intern!(py, "to_bytes"), (32, intern!(py, "big")))?;
+        Ok(Self(U256::from_be_slice(bytes.cast::<PyBytes>()?.as_bytes())))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Blob {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(Bytes::copy_from_slice(object.cast::<PyBytes>()?.as_bytes())))
+    }
+}
+
+/// Python's `int` of a 256-bit number.
+pub(crate) fn int<'py>(py: Python<'py>, value: &U256) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(small) = u64::try_from(value) {
+        return Ok(small.into_pyobject(py)?.into_any());
+    }
+    let bytes = PyBytes::new(py, &value.to_be_bytes::<32>());
+    py.get_type::<PyInt>().call_method1(intern!(py, "from_bytes"), (bytes, intern!(py, "big")))
+}
+
+/// Python's `bytes`.
+pub(crate) fn bytes<'py>(py: Python<'py>, value: &[u8]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, value)
+}
+
+/// Python's `bytes` of a 256-bit number: 32, big endian.
+pub(crate) fn word<'py>(py: Python<'py>, value: &U256) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &value.to_be_bytes::<32>())
+}
+
+/// What the trie needs of the port's `StateChanges`.
+pub(crate) fn difference(changes: &Bound<'_, PyAny>) -> PyResult<StateDifference> {
+    let py = changes.py();
+    let items = |name| changes.getattr(name)?.call_method0(intern!(py, "items"))?.try_iter();
+    let mut accounts = Vec::new();
+    for item in items(intern!(py, "accounts"))? {
+        let (address, (_, after)): (Addr, Change<'_>) = item?.extract()?;
+        accounts.push((address.0, account_after(&after)?));
+    }
+    let mut storage = Vec::new();
+    for item in items(intern!(py, "storage"))? {
+        let ((address, slot), (_, after)): ((Addr, Word), (Word, Word)) = item?.extract()?;
+        storage.push((address.0, slot.0, after.0.into()));
+    }
+    let mut cleared = Vec::new();
+    for address in changes.getattr(intern!(py, "cleared"))?.try_iter()? {
+        cleared.push(address?.extract::<Addr>()?.0);
+    }
+    Ok(StateDifference { accounts, storage, cleared })
+}
+
+/// An account before and after, not yet looked into.
+type Change<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+fn account_after(state: &Bound<'_, PyAny>) -> PyResult<AccountAfter> {
+    if state.is_none() {
+        return Ok(None);
+    }
+    let (nonce, balance, code_hash): (u64, Uint, Word) = state.extract()?;
+    Ok(Some((nonce, balance.0, code_hash.0)))
+}

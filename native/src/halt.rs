@@ -1,0 +1,109 @@
+//! How a call failed, in geth's words. Some of them carry numbers or names that only a look at
+//! the last instruction tells; the call is then run a second time under `LastStep`.
+
+use revm::{
+    Inspector,
+    bytecode::opcode::OPCODE_INFO,
+    context_interface::{
+        ContextTr, JournalTr,
+        result::{HaltReason, OutOfGasError},
+    },
+    interpreter::{
+        Interpreter, InterpreterAction,
+        interpreter_types::{Jumps, LoopControl},
+    },
+};
+
+use crate::environment::EvmContext;
+
+/// Items that the stack holds at most.
+const STACK_LIMIT: usize = 1024;
+
+/// The last instruction of the outermost frame.
+#[derive(Default)]
+pub(crate) struct LastStep {
+    opcode: u8,
+    stack: usize,
+    /// It ended the frame as it should: a failure came after the code was run.
+    returned: bool,
+}
+
+impl Inspector<EvmContext> for LastStep {
+    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext) {
+        if context.journal().depth() == 1 {
+            self.opcode = interpreter.bytecode.opcode();
+            self.stack = interpreter.stack.len();
+            self.returned = false;
+        }
+    }
+
+    fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext) {
+        if context.journal().depth() == 1 {
+            self.returned = matches!(
+                interpreter.bytecode.action(),
+                Some(InterpreterAction::Return(end)) if end.result.is_ok()
+            );
+        }
+    }
+}
+
+/// Whether the words for a reason need a look at the last instruction.
+pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
+    match reason {
+        HaltReason::OpcodeNotFound
+        | HaltReason::NotActivated
+        | HaltReason::StackUnderflow
+        | HaltReason::StackOverflow => true,
+        HaltReason::OutOfGas(_) => is_create,
+        _ => false,
+    }
+}
+
+/// Geth's words for why the EVM halted.
+pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
+    match reason {
+        HaltReason::OutOfGas(_) if last.returned => {
+            "contract creation code storage out of gas".into()
+        }
+        HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow".into(),
+        HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
+            "out of gas: not enough gas for reentrancy sentry".into()
+        }
+        HaltReason::OutOfGas(_) => "out of gas".into(),
+        HaltReason::OpcodeNotFound | HaltReason::NotActivated => {
+            format!("invalid opcode: {}", opcode_name(last.opcode))
+        }
+        HaltReason::InvalidFEOpcode => "invalid opcode: INVALID".into(),
+        HaltReason::InvalidJump => "invalid jump destination".into(),
+        HaltReason::StackUnderflow => {
+            let needed = OPCODE_INFO[last.opcode as usize].map_or(0, |info| info.inputs());
+            format!("stack underflow ({} <=> {needed})", last.stack)
+        }
+        HaltReason::StackOverflow => {
+            let grows = OPCODE_INFO[last.opcode as usize]
+                .map_or(0, |info| info.outputs().saturating_sub(info.inputs()));
+            format!("stack limit reached {} ({})", last.stack, STACK_LIMIT - grows as usize)
+        }
+        HaltReason::OutOfOffset => "return data out of bounds".into(),
+        HaltReason::CreateCollision => "contract address collision".into(),
+        HaltReason::PrecompileError | HaltReason::PrecompileErrorWithContext(_) => {
+            "precompile failed".into()
+        }
+        HaltReason::NonceOverflow => "nonce uint64 overflow".into(),
+        HaltReason::CreateContractSizeLimit => "max code size exceeded".into(),
+        HaltReason::CreateContractStartingWithEF => "invalid code: must not begin with 0xef".into(),
+        HaltReason::CreateInitCodeSizeLimit => "max initcode size exceeded".into(),
+        HaltReason::StateChangeDuringStaticCall | HaltReason::CallNotAllowedInsideStatic => {
+            "write protection".into()
+        }
+        HaltReason::OutOfFunds | HaltReason::OverflowPayment => {
+            "insufficient balance for transfer".into()
+        }
+        HaltReason::CallTooDeep => "max call depth exceeded".into(),
+    }
+}
+
+fn opcode_name(opcode: u8) -> String {
+    OPCODE_INFO[opcode as usize]
+        .map_or_else(|| format!("opcode {opcode:#x} not defined"), |info| info.name().into())
+}

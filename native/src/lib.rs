@@ -1,0 +1,194 @@
+//! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that
+//! Python reads; roots and proofs of the state trie; senders of whole batches.
+//!
+//! Nothing here knows of Django or a database, and nothing is changed: what was done comes back.
+
+mod access;
+mod answers;
+mod block;
+mod call;
+mod codes;
+mod convert;
+mod environment;
+mod halt;
+mod limits;
+mod overlay;
+mod reader;
+mod rejection;
+mod signatures;
+mod system;
+mod transaction;
+mod trie;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule(gil_used = true)]
+mod cchain_native {
+    use pyo3::{create_exception, exceptions::PyException, prelude::*, types::PyBytes};
+    use revm::primitives::keccak256 as hash;
+
+    use crate::{
+        answers,
+        block::{self, BlockFailure},
+        call::{CallFailure, Limits, Message, call as run_call},
+        convert::{Addr, Uint, Word, difference},
+        environment::Env,
+        reader::Reader,
+        signatures,
+        transaction::SignedTransaction,
+        trie::{self, Cache, Source, TrieFault},
+    };
+
+    create_exception!(cchain_native, InvalidBlock, PyException);
+    create_exception!(cchain_native, CallRejected, PyException);
+    create_exception!(cchain_native, CallInterrupted, PyException);
+    create_exception!(cchain_native, MissingNode, PyException);
+    create_exception!(cchain_native, ForeignNode, PyException);
+    create_exception!(cchain_native, MissingAccount, PyException);
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("InvalidBlock", py.get_type::<InvalidBlock>())?;
+        module.add("CallRejected", py.get_type::<CallRejected>())?;
+        module.add("CallInterrupted", py.get_type::<CallInterrupted>())?;
+        module.add("MissingNode", py.get_type::<MissingNode>())?;
+        module.add("ForeignNode", py.get_type::<ForeignNode>())?;
+        module.add("MissingAccount", py.get_type::<MissingAccount>())
+    }
+
+    /// Execute a block's transactions in order, with the fork's system calls around them.
+    #[pyfunction]
+    #[pyo3(signature = (env, transactions, state, *, skip_invalid))]
+    fn execute_block<'py>(
+        py: Python<'py>,
+        env: Env,
+        transactions: Vec<SignedTransaction>,
+        state: Py<PyAny>,
+        skip_invalid: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let spec = env.spec()?;
+        let run = || block::execute(&env, spec, &transactions, Reader(state), skip_invalid);
+        match py.detach(run) {
+            Ok(block) => Ok(answers::block(py, &block)?.into_any()),
+            Err(BlockFailure::Reader(error)) => Err(error),
+            Err(BlockFailure::Invalid(words)) => Err(InvalidBlock::new_err(words)),
+        }
+    }
+
+    /// Run one call on the state and throw its changes away.
+    ///
+    /// With a step limit the call is short, and the interpreter lock is kept: letting it go and
+    /// waiting for it at each question to the reader would take longer than the call.
+    #[pyfunction]
+    #[pyo3(signature = (
+        env, message, state, *, step_limit = None, time_limit = None, with_access_list = false
+    ))]
+    fn call<'py>(
+        py: Python<'py>,
+        env: Env,
+        message: Message,
+        state: Py<PyAny>,
+        step_limit: Option<u64>,
+        time_limit: Option<f64>,
+        with_access_list: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let spec = env.spec()?;
+        let limits = Limits { steps: step_limit, seconds: time_limit };
+        let run = || run_call(&env, spec, message, Reader(state), limits, with_access_list);
+        let answer = if step_limit.is_some() { run() } else { py.detach(run) };
+        match answer {
+            Ok(answer) => Ok(answers::call(py, &answer)?.into_any()),
+            Err(CallFailure::Reader(error)) => Err(error),
+            Err(CallFailure::Rejected(words)) => Err(CallRejected::new_err(words)),
+            Err(CallFailure::Interrupted(limit)) => Err(CallInterrupted::new_err(limit)),
+        }
+    }
+
+    /// The address that signed each (digest, r, s, parity); None where no point fits.
+    #[pyfunction]
+    fn recover_senders<'py>(
+        py: Python<'py>,
+        signatures: Vec<(Word, Uint, Uint, u8)>,
+    ) -> Vec<Option<Bound<'py, PyBytes>>> {
+        let signatures: Vec<_> = signatures
+            .into_iter()
+            .map(|(digest, r, s, parity)| (digest.0, r.0.into(), s.0.into(), parity))
+            .collect();
+        py.detach(|| signatures::recover_all(&signatures))
+            .into_iter()
+            .map(|address| address.map(|address| PyBytes::new(py, address.as_slice())))
+            .collect()
+    }
+
+    /// Keccak-256.
+    #[pyfunction]
+    fn keccak256<'py>(py: Python<'py>, data: &[u8]) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, hash(data).as_slice())
+    }
+
+    fn raised(fault: TrieFault) -> PyErr {
+        match fault {
+            TrieFault::Missing(words) => MissingNode::new_err(words),
+            TrieFault::Foreign(words) => ForeignNode::new_err(words),
+            TrieFault::NoAccount(words) => MissingAccount::new_err(words),
+            TrieFault::Reader(error) => error,
+        }
+    }
+
+    /// The state trie over stored nodes, with a cache of as many bytes of nodes.
+    #[pyclass(frozen)]
+    struct StateTrie {
+        cache: Cache,
+    }
+
+    #[pymethods]
+    impl StateTrie {
+        #[new]
+        fn new(capacity: usize) -> Self {
+            Self { cache: Cache::new(capacity) }
+        }
+
+        /// Root and nodes by key after changes to the state that has this root.
+        fn update<'py>(
+            &self,
+            py: Python<'py>,
+            root: Word,
+            changes: &Bound<'py, PyAny>,
+            reader: Py<PyAny>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let difference = difference(changes)?;
+            let source = Source { reader, cache: &self.cache, root: root.0 };
+            let update = py.detach(|| trie::update(difference, &source)).map_err(raised)?;
+            Ok(answers::trie_update(py, &update)?.into_any())
+        }
+
+        /// An account and slots of it with the nodes that prove them.
+        fn prove<'py>(
+            &self,
+            py: Python<'py>,
+            root: Word,
+            address: Addr,
+            slots: Vec<Word>,
+            reader: Py<PyAny>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let slots: Vec<_> = slots.into_iter().map(|slot| slot.0).collect();
+            let source = Source { reader, cache: &self.cache, root: root.0 };
+            let proof = py.detach(|| trie::prove(address.0, &slots, &source)).map_err(raised)?;
+            Ok(answers::proof(py, &proof)?.into_any())
+        }
+
+        /// The update that led to this root was stored.
+        fn commit(&self, py: Python<'_>, root: Word) {
+            py.detach(|| self.cache.commit(root.0));
+        }
+    }
+
+    /// The root of the trie that has each item under the RLP of its index.
+    #[pyfunction]
+    fn ordered_root<'py>(py: Python<'py>, items: Vec<Vec<u8>>) -> Bound<'py, PyBytes> {
+        let root = py.detach(|| trie::ordered_root(&items));
+        PyBytes::new(py, root.as_slice())
+    }
+}

@@ -1,0 +1,202 @@
+//! State within one execution: what the reader said and what the transactions so far made of it.
+//! At the end it tells the difference. Nothing here outlives the execution.
+
+use std::collections::hash_map;
+
+use revm::{
+    Database, DatabaseCommit,
+    primitives::{
+        Address, AddressMap, B256, B256Map, KECCAK_EMPTY, U256, U256Map, hardfork::SpecId,
+    },
+    state::{Account, AccountInfo, Bytecode},
+};
+
+use crate::reader::{Reader, ReaderError};
+
+/// A slot as it was (once known) and as it is.
+#[derive(Default)]
+struct Slot {
+    before: Option<U256>,
+    now: U256,
+}
+
+/// An account as it was and as it is.
+struct Entry {
+    before: Option<AccountInfo>,
+    now: Option<AccountInfo>,
+    slots: U256Map<Slot>,
+    /// The storage that the reader knows of is gone.
+    cleared: bool,
+}
+
+impl Entry {
+    fn new(before: Option<AccountInfo>) -> Self {
+        Self { now: before.clone(), before, slots: U256Map::default(), cleared: false }
+    }
+
+    fn clear_storage(&mut self) {
+        for slot in self.slots.values_mut() {
+            slot.now = U256::ZERO;
+        }
+        self.cleared = true;
+    }
+
+    /// An account without code has no storage to be cleared of.
+    fn had_code(&self) -> bool {
+        self.before.as_ref().is_some_and(|info| info.code_hash != KECCAK_EMPTY)
+    }
+}
+
+/// One account before and after; None where it does not exist.
+pub(crate) type AccountDifference = (Address, Option<AccountInfo>, Option<AccountInfo>);
+
+/// What an execution changed.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub(crate) accounts: Vec<AccountDifference>,
+    /// Address, slot, value before, value after. Of a cleared account every slot that is not zero
+    /// afterwards is here, even one that was given its old value again.
+    pub(crate) storage: Vec<(Address, U256, U256, U256)>,
+    pub(crate) codes: Vec<(B256, Bytecode)>,
+    /// Accounts with code whose whole storage was deleted first.
+    pub(crate) cleared: Vec<Address>,
+}
+
+/// The reader's state with an execution's changes on top.
+pub(crate) struct Overlay {
+    reader: Reader,
+    spec: SpecId,
+    entries: AddressMap<Entry>,
+    codes: B256Map<Bytecode>,
+}
+
+impl Overlay {
+    pub(crate) fn new(reader: Reader, spec: SpecId) -> Self {
+        Self { reader, spec, entries: AddressMap::default(), codes: B256Map::default() }
+    }
+
+    /// Whether there is code at an address now.
+    pub(crate) fn has_code(&mut self, address: Address) -> Result<bool, ReaderError> {
+        Ok(self.basic(address)?.is_some_and(|info| info.code_hash != KECCAK_EMPTY))
+    }
+
+    fn entry(&mut self, address: Address) -> Result<&mut Entry, ReaderError> {
+        match self.entries.entry(address) {
+            hash_map::Entry::Occupied(known) => Ok(known.into_mut()),
+            hash_map::Entry::Vacant(unknown) => {
+                Ok(unknown.insert(Entry::new(self.reader.account(address)?)))
+            }
+        }
+    }
+
+    fn commit_account(&mut self, address: Address, account: Account) {
+        // The EVM loads an account before it touches it.
+        let Some(entry) = self.entries.get_mut(&address) else { return };
+        if account.is_selfdestructed() {
+            entry.clear_storage();
+            entry.now = None;
+            return;
+        }
+        if account.is_created() {
+            for slot in entry.slots.values_mut() {
+                slot.now = U256::ZERO;
+            }
+        }
+        for (key, slot) in account.changed_storage_slots() {
+            entry.slots.entry(*key).or_default().now = slot.present_value;
+        }
+        if account.is_empty() && self.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON) {
+            entry.now = None;
+            return;
+        }
+        let mut info = account.info;
+        if let Some(code) = info.code.take() {
+            let known = entry.now.as_ref().map_or(KECCAK_EMPTY, |now| now.code_hash);
+            if info.code_hash != known && info.code_hash != KECCAK_EMPTY {
+                self.codes.insert(info.code_hash, code);
+            }
+        }
+        entry.now = Some(info);
+    }
+
+    /// What is different from what the reader said, in ascending order of addresses and slots.
+    pub(crate) fn into_changes(mut self) -> Result<Changes, ReaderError> {
+        let mut changes = Changes::default();
+        let mut entries: Vec<_> = self.entries.into_iter().collect();
+        entries.sort_unstable_by_key(|(address, _)| *address);
+        for (address, entry) in entries {
+            let cleared = entry.cleared && entry.had_code();
+            if cleared {
+                changes.cleared.push(address);
+            }
+            let first = changes.storage.len();
+            for (key, slot) in entry.slots {
+                if cleared && slot.now.is_zero() {
+                    continue;
+                }
+                let before = match slot.before {
+                    Some(before) => before,
+                    None if cleared => self.reader.storage(address, key)?,
+                    None => U256::ZERO,
+                };
+                if cleared || before != slot.now {
+                    changes.storage.push((address, key, before, slot.now));
+                }
+            }
+            changes.storage[first..].sort_unstable_by_key(|change| change.1);
+            if let Some(after) = &entry.now
+                && let Some(code) = self.codes.remove(&after.code_hash)
+            {
+                changes.codes.push((after.code_hash, code));
+            }
+            if entry.before != entry.now {
+                changes.accounts.push((address, entry.before, entry.now));
+            }
+        }
+        Ok(changes)
+    }
+}
+
+impl Database for Overlay {
+    type Error = ReaderError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
+        Ok(self.entry(address)?.now.clone())
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ReaderError> {
+        match self.codes.get(&hash) {
+            Some(code) => Ok(code.clone()),
+            None => self.reader.code(hash),
+        }
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReaderError> {
+        let entry = self.entry(address)?;
+        if let Some(slot) = entry.slots.get(&key) {
+            return Ok(slot.now);
+        }
+        if entry.cleared || entry.before.is_none() {
+            return Ok(U256::ZERO);
+        }
+        let value = self.reader.storage(address, key)?;
+        if let Some(entry) = self.entries.get_mut(&address) {
+            entry.slots.insert(key, Slot { before: Some(value), now: value });
+        }
+        Ok(value)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ReaderError> {
+        self.reader.block_hash(number)
+    }
+}
+
+impl DatabaseCommit for Overlay {
+    fn commit(&mut self, changes: AddressMap<Account>) {
+        for (address, account) in changes {
+            if account.is_touched() {
+                self.commit_account(address, account);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! State as Python's `StateReader` tells it. The interpreter lock is taken for each question and
+//! an exception raised by the reader travels through the EVM as it is.
+
+use std::fmt;
+
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyTuple},
+};
+use revm::{
+    database_interface::DBErrorMarker,
+    primitives::{Address, B256, Bytes, U256},
+    state::{AccountInfo, Bytecode},
+};
+
+use crate::{
+    codes,
+    convert::{Blob, Uint, Word, bytes, int, word},
+};
+
+/// The exception with which a reader's method ended.
+#[derive(Debug)]
+pub(crate) struct ReaderError(pub(crate) PyErr);
+
+impl fmt::Display for ReaderError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl std::error::Error for ReaderError {}
+
+impl DBErrorMarker for ReaderError {}
+
+impl From<PyErr> for ReaderError {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+/// Code that only looks like a delegation (overrides can set such) is code like any other.
+fn analyse(raw: Bytes) -> Bytecode {
+    Bytecode::new_raw_checked(raw.clone()).unwrap_or_else(|_| Bytecode::new_legacy(raw))
+}
+
+/// A `StateReader` of Python.
+pub(crate) struct Reader(pub(crate) Py<PyAny>);
+
+impl Reader {
+    /// Nonce, balance and code hash, or None when there is no such account.
+    pub(crate) fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
+        Python::attach(|py| {
+            let reader = self.0.bind(py);
+            let key = bytes(py, address.as_slice());
+            let found = reader.call_method1(intern!(py, "account"), (key,))?;
+            if found.is_none() {
+                return Ok(None);
+            }
+            let found = found.cast::<PyTuple>().map_err(PyErr::from)?;
+            let nonce = found.get_item(0)?.extract()?;
+            let balance: Uint = found.get_item(1)?.extract()?;
+            let code_hash: Word = found.get_item(2)?.extract()?;
+            Ok(Some(AccountInfo {
+                balance: balance.0,
+                nonce,
+                code_hash: code_hash.0,
+                account_id: None,
+                code: None,
+            }))
+        })
+    }
+
+    /// A slot's value, zero when it was never written.
+    pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
+        Python::attach(|py| {
+            let keys = (bytes(py, address.as_slice()), word(py, &slot));
+            let value: Word =
+                self.0.bind(py).call_method1(intern!(py, "storage"), keys)?.extract()?;
+            Ok(value.0.into())
+        })
+    }
+
+    /// Analysed code by its hash, from the process's cache when it is there.
+    pub(crate) fn code(&self, hash: B256) -> Result<Bytecode, ReaderError> {
+        if let Some(code) = codes::get(&hash) {
+            return Ok(code);
+        }
+        let raw = Python::attach(|py| -> PyResult<Bytes> {
+            let key = bytes(py, hash.as_slice());
+            let code: Blob =
+                self.0.bind(py).call_method1(intern!(py, "code"), (key,))?.extract()?;
+            Ok(code.0)
+        })?;
+        let code = analyse(raw);
+        codes::put(hash, code.clone());
+        Ok(code)
+    }
+
+    /// The hash of an earlier block, zero when there is none.
+    pub(crate) fn block_hash(&self, number: u64) -> Result<B256, ReaderError> {
+        Python::attach(|py| {
+            let hash: Word =
+                self.0.bind(py).call_method1(intern!(py, "block_hash"), (number,))?.extract()?;
+            Ok(hash.0)
+        })
+    }
+}
+
+/// An `AccountState` of the port, as a plain tuple.
+pub(crate) type AccountTuple<'py> = (u64, Bound<'py, PyAny>, Bound<'py, PyBytes>);
+
+/// An account as Python is told it.
+pub(crate) fn account_tuple<'py>(
+    py: Python<'py>,
+    info: &AccountInfo,
+) -> PyResult<AccountTuple<'py>> {
+    Ok((info.nonce, int(py, &info.balance)?, bytes(py, info.code_hash.as_slice())))
+}

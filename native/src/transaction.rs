@@ -1,0 +1,54 @@
+//! Transactions as the EVM takes them, from their envelopes.
+
+use alloy_consensus::{EthereumTxEnvelope, Transaction, TxEip4844, Typed2718};
+use alloy_eips::eip2718::Decodable2718;
+use pyo3::{prelude::*, pybacked::PyBackedBytes};
+use revm::{
+    context::{TxEnv, either::Either},
+    primitives::Address,
+};
+
+use crate::convert::Addr;
+
+/// Of the port's `Transaction`: the envelope, and the sender that its signature proved.
+#[derive(FromPyObject)]
+pub(crate) struct SignedTransaction {
+    pub(crate) raw: PyBackedBytes,
+    sender: Addr,
+}
+
+impl SignedTransaction {
+    /// Read the envelope.
+    ///
+    /// A fee of 2^128 wei or more cannot be read; nobody has the funds for it.
+    pub(crate) fn decode(&self) -> Result<TxEnv, String> {
+        EthereumTxEnvelope::<TxEip4844>::decode_2718_exact(&self.raw)
+            .map(|envelope| environment(&envelope, self.sender.0))
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn environment(tx: &impl Transaction, caller: Address) -> TxEnv {
+    TxEnv {
+        tx_type: Typed2718::ty(tx),
+        caller,
+        gas_limit: tx.gas_limit(),
+        gas_price: tx.max_fee_per_gas(),
+        kind: tx.kind(),
+        value: tx.value(),
+        data: tx.input().clone(),
+        nonce: tx.nonce(),
+        chain_id: tx.chain_id(),
+        access_list: tx.access_list().cloned().unwrap_or_default(),
+        gas_priority_fee: tx.max_priority_fee_per_gas(),
+        blob_hashes: tx.blob_versioned_hashes().unwrap_or_default().to_vec(),
+        max_fee_per_blob_gas: tx.max_fee_per_blob_gas().unwrap_or_default(),
+        authorization_list: tx
+            .authorization_list()
+            .unwrap_or_default()
+            .iter()
+            .cloned()
+            .map(Either::Left)
+            .collect(),
+    }
+}

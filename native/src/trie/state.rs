@@ -1,0 +1,299 @@
+//! The state trie as a whole: the account trie and the storage tries that its leaves name.
+
+use std::collections::BTreeMap;
+
+use alloy_rlp::{Decodable, Encodable};
+use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount};
+use revm::primitives::{Address, B256, Bytes, U256, hex, keccak256};
+
+use super::{
+    Source, TrieFault,
+    editor::{Nodes, Trie},
+};
+
+/// Nonce, balance and code hash of an account after a block; None when it is gone.
+pub(crate) type AccountAfter = Option<(u64, U256, B256)>;
+
+/// The difference that a block makes, as far as the trie needs it.
+pub(crate) struct StateDifference {
+    pub(crate) accounts: Vec<(Address, AccountAfter)>,
+    /// Address, slot, value after.
+    pub(crate) storage: Vec<(Address, B256, U256)>,
+    /// Accounts whose whole storage is deleted first.
+    pub(crate) cleared: Vec<Address>,
+}
+
+/// A state root and what becomes of the stored nodes.
+pub(crate) struct Update {
+    pub(crate) root: B256,
+    pub(crate) nodes: Nodes,
+}
+
+/// An account and slots of it with the nodes that prove them, from the root down.
+pub(crate) struct Proof {
+    pub(crate) account: AccountAfter,
+    pub(crate) storage_root: B256,
+    pub(crate) account_proof: Vec<Bytes>,
+    pub(crate) storage: Vec<(U256, Vec<Bytes>)>,
+}
+
+/// Position of the account trie among the tries; storage tries follow it.
+const ACCOUNTS: usize = 0;
+
+/// An account that a block changes.
+struct Touched {
+    address: Address,
+    path: Nibbles,
+    /// None when only its storage changes.
+    after: Option<AccountAfter>,
+    /// The storage that was there is deleted first.
+    gone: bool,
+    slots: Vec<(Nibbles, U256)>,
+    /// Position of its storage trie; None when the storage stays as it was.
+    trie: Option<usize>,
+}
+
+/// Which paths of which tries are wanted.
+type Wanted = Vec<(usize, Vec<Nibbles>)>;
+
+fn account_trie(root: B256) -> Trie {
+    Trie::new(b"a".to_vec(), Some(root))
+}
+
+fn storage_trie(address_hash: B256) -> Trie {
+    Trie::new([b"s", address_hash.as_slice()].concat(), None)
+}
+
+fn path(hash: B256) -> Nibbles {
+    Nibbles::unpack_array(&hash.0)
+}
+
+/// Root and nodes after a difference to the state that the source is of.
+pub(crate) fn update(
+    difference: StateDifference,
+    source: &Source<'_>,
+) -> Result<Update, TrieFault> {
+    source.cache.turn_to(source.root);
+    let update = make_update(difference, source).inspect_err(|_| source.cache.forget())?;
+    source.cache.expect(source.root, update.root, update.nodes.clone());
+    Ok(update)
+}
+
+fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Update, TrieFault> {
+    let mut tries = vec![account_trie(source.root)];
+    let touched = gather(difference, &mut tries);
+    let mut wanted: Wanted = vec![(ACCOUNTS, touched.iter().map(|one| one.path).collect())];
+    for one in &touched {
+        if let Some(trie) = one.trie {
+            wanted.push((trie, one.slots.iter().map(|(slot, _)| *slot).collect()));
+        }
+    }
+    load(&mut tries, &wanted, source)?;
+    let leaves = clear(&touched, &mut tries, source)?;
+    for one in &touched {
+        if let Some(trie) = one.trie {
+            change_storage(&mut tries[trie], &one.slots)?;
+        }
+    }
+    load_lonely(&mut tries[1..], source)?;
+    let mut nodes = Nodes::new();
+    for (one, leaf) in touched.iter().zip(leaves) {
+        let storage_root = match one.trie {
+            Some(trie) => {
+                tries[trie].tidy();
+                tries[trie].finish(&mut nodes)
+            }
+            None => leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root),
+        };
+        change_account(&mut tries[ACCOUNTS], one, leaf, storage_root)?;
+    }
+    load_lonely(&mut tries[..1], source)?;
+    tries[ACCOUNTS].tidy();
+    let root = tries[ACCOUNTS].finish(&mut nodes);
+    nodes.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    Ok(Update { root, nodes })
+}
+
+/// Bring the difference together by account, and begin the storage tries that it needs.
+fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<Touched> {
+    let mut touched = BTreeMap::<Address, Touched>::new();
+    let new = |address: Address| Touched {
+        address,
+        path: path(keccak256(address)),
+        after: None,
+        gone: false,
+        slots: Vec::new(),
+        trie: None,
+    };
+    for (address, after) in difference.accounts {
+        let one = touched.entry(address).or_insert_with(|| new(address));
+        one.gone = after.is_none();
+        one.after = Some(after);
+    }
+    for address in difference.cleared {
+        touched.entry(address).or_insert_with(|| new(address)).gone = true;
+    }
+    for (address, slot, after) in difference.storage {
+        let one = touched.entry(address).or_insert_with(|| new(address));
+        if one.after != Some(None) {
+            one.slots.push((path(keccak256(slot)), after));
+        }
+    }
+    for one in touched.values_mut() {
+        if one.gone || !one.slots.is_empty() {
+            one.trie = Some(tries.len());
+            tries.push(storage_trie(keccak256(one.address)));
+        }
+    }
+    touched.into_values().collect()
+}
+
+/// Empty the storage tries that are deleted, check the others' roots; return accounts' leaves.
+fn clear(
+    touched: &[Touched],
+    tries: &mut [Trie],
+    source: &Source<'_>,
+) -> Result<Vec<Option<TrieAccount>>, TrieFault> {
+    let mut leaves = Vec::with_capacity(touched.len());
+    let mut gone = Vec::new();
+    for one in touched {
+        let leaf = read_leaf(&tries[ACCOUNTS], &one.path)?;
+        let root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root);
+        leaves.push(leaf);
+        if let Some(trie) = one.trie {
+            tries[trie].check_root(root)?;
+            if one.gone && root != EMPTY_ROOT_HASH {
+                gone.push(trie);
+            }
+        }
+    }
+    while ask(tries, source, |tries| {
+        gone.iter().map(|&trie| (trie, tries[trie].unloaded().into_iter().collect())).collect()
+    })? {}
+    for trie in gone {
+        tries[trie].clear();
+    }
+    Ok(leaves)
+}
+
+fn change_storage(trie: &mut Trie, slots: &[(Nibbles, U256)]) -> Result<(), TrieFault> {
+    for (slot, value) in slots {
+        if value.is_zero() {
+            trie.delete(slot)?;
+        } else {
+            trie.put(slot, alloy_rlp::encode(value).into())?;
+        }
+    }
+    Ok(())
+}
+
+fn change_account(
+    accounts: &mut Trie,
+    one: &Touched,
+    leaf: Option<TrieAccount>,
+    storage_root: B256,
+) -> Result<(), TrieFault> {
+    let (nonce, balance, code_hash) = match (one.after, leaf) {
+        (Some(None), _) => return accounts.delete(&one.path),
+        (Some(Some(after)), _) => after,
+        (None, Some(leaf)) => (leaf.nonce, leaf.balance, leaf.code_hash),
+        (None, None) => {
+            let address = hex::encode_prefixed(one.address);
+            let words = format!("storage of an account that is not there: {address}");
+            return Err(TrieFault::NoAccount(words));
+        }
+    };
+    let account = TrieAccount { nonce, balance, storage_root, code_hash };
+    let mut value = Vec::with_capacity(account.length());
+    account.encode(&mut value);
+    accounts.put(&one.path, value.into())
+}
+
+fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<TrieAccount>, TrieFault> {
+    let Some(value) = accounts.get(path)? else { return Ok(None) };
+    TrieAccount::decode(&mut value.as_ref())
+        .map(Some)
+        .map_err(|error| TrieFault::Foreign(format!("account leaf is no account: {error}")))
+}
+
+/// An account and slots of it with their proofs.
+pub(crate) fn prove(
+    address: Address,
+    slots: &[B256],
+    source: &Source<'_>,
+) -> Result<Proof, TrieFault> {
+    make_proof(address, slots, source).inspect_err(|_| source.cache.forget())
+}
+
+fn make_proof(address: Address, slots: &[B256], source: &Source<'_>) -> Result<Proof, TrieFault> {
+    let address_hash = keccak256(address);
+    let account_path = path(address_hash);
+    let slot_paths: Vec<_> = slots.iter().map(|slot| path(keccak256(slot))).collect();
+    let mut tries = vec![account_trie(source.root), storage_trie(address_hash)];
+    let wanted = vec![(ACCOUNTS, vec![account_path]), (1, slot_paths.clone())];
+    load(&mut tries, &wanted, source)?;
+    let leaf = read_leaf(&tries[ACCOUNTS], &account_path)?;
+    let storage_root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root);
+    if !slots.is_empty() {
+        tries[1].check_root(storage_root)?;
+    }
+    let mut storage = Vec::with_capacity(slots.len());
+    for slot in &slot_paths {
+        storage.push((read_slot(&tries[1], slot)?, tries[1].proof(slot)));
+    }
+    Ok(Proof {
+        account: leaf.map(|leaf| (leaf.nonce, leaf.balance, leaf.code_hash)),
+        storage_root,
+        account_proof: tries[ACCOUNTS].proof(&account_path),
+        storage,
+    })
+}
+
+fn read_slot(trie: &Trie, path: &Nibbles) -> Result<U256, TrieFault> {
+    let Some(value) = trie.get(path)? else { return Ok(U256::ZERO) };
+    U256::decode(&mut value.as_ref())
+        .map_err(|error| TrieFault::Foreign(format!("storage leaf is no number: {error}")))
+}
+
+/// Load what lies on paths in several tries, one question to the source for each depth.
+fn load(tries: &mut [Trie], paths: &Wanted, source: &Source<'_>) -> Result<(), TrieFault> {
+    while ask(tries, source, |tries| {
+        let next = |(trie, paths): &(usize, Vec<Nibbles>)| {
+            let trie: usize = *trie;
+            (trie, paths.iter().filter_map(|path| tries[trie].first_unloaded(path)).collect())
+        };
+        paths.iter().map(next).collect()
+    })? {}
+    Ok(())
+}
+
+/// Load what will move up when the tries are tidied, with one question to the source.
+fn load_lonely(tries: &mut [Trie], source: &Source<'_>) -> Result<(), TrieFault> {
+    ask(tries, source, |tries| {
+        let alone = |(at, trie): (usize, &Trie)| (at, trie.lonely().into_iter().collect());
+        tries.iter().enumerate().map(alone).collect()
+    })?;
+    Ok(())
+}
+
+/// Ask for what is wanted and take it in; false when nothing is wanted.
+fn ask(
+    tries: &mut [Trie],
+    source: &Source<'_>,
+    wanted: impl FnOnce(&[Trie]) -> Wanted,
+) -> Result<bool, TrieFault> {
+    let mut places: Vec<(usize, Nibbles)> = wanted(tries)
+        .into_iter()
+        .flat_map(|(trie, paths)| paths.into_iter().map(move |path| (trie, path)))
+        .collect();
+    if places.is_empty() {
+        return Ok(false);
+    }
+    places.sort_unstable();
+    places.dedup();
+    let keys: Vec<_> = places.iter().map(|(trie, path)| tries[*trie].key(path)).collect();
+    for ((trie, path), data) in places.into_iter().zip(source.nodes(&keys)?) {
+        tries[trie].supply(path, data)?;
+    }
+    Ok(true)
+}

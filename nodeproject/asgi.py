@@ -1,0 +1,66 @@
+"""The ASGI application: the raw RPC door first, then WebSockets, then Django for all the rest."""
+
+from typing import Any
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.core.asgi import get_asgi_application
+from django.urls import path
+
+from nodeproject.profile import choose_settings
+
+choose_settings()
+django_application = get_asgi_application()
+
+# Only now: these import models.
+from cchain_app.consumers import EthConsumer  # noqa: E402
+
+from jsonrpc.asgi import RawDoor  # noqa: E402
+from jsonrpc.gate import Gate  # noqa: E402
+from jsonrpc.http import by_path  # noqa: E402
+from nodeproject import doors  # noqa: E402
+from nodeproject.follower import Follower  # noqa: E402
+
+
+class Node:
+    """All that this process serves; it follows the chain from its first request or start on."""
+
+    def __init__(self) -> None:
+        endpoint = doors.cchain()
+        consumer = EthConsumer.as_asgi(endpoint=endpoint, workers=doors.workers())
+        behind: Any = ProtocolTypeRouter(
+            {
+                "http": django_application,
+                "websocket": URLRouter([path("ext/bc/C/ws", consumer)]),
+            }
+        )
+        self._follower = Follower()
+        self._door = RawDoor(
+            by_path([endpoint]),
+            behind,
+            doors.workers(),
+            gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        self._follower.start()  # servers without lifespan events (daphne) begin here
+        await self._door(scope, receive, send)
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        """Follow the chain between start-up and shutdown of the server."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._follower.start()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self._follower.stop()
+                doors.workers().close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+application = Node()

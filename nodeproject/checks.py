@@ -1,0 +1,52 @@
+"""System checks: what must hold before the node starts, in words and with a hint."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+from cchain_app import runtime
+from cchain_app.genesis_fields import GenesisFileError
+
+PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
+"""EVM chain IDs of the networks that the specification names (section 9)."""
+
+
+@register()
+def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
+    """The genesis file can be read, and its chain ID is the network's."""
+    node = settings.NODE
+    try:
+        chain_id = runtime.config().chain_id
+    except (GenesisFileError, OSError) as error:
+        return [
+            Error(
+                f"The genesis file cannot be used: {error}",
+                hint="NODE_GENESIS names a genesis file in geth's JSON format.",
+                id="node.E001",
+            )
+        ]
+    wanted = PUBLIC_CHAIN_IDS.get(node.network_id, chain_id)
+    if chain_id != wanted:
+        return [
+            Error(
+                f"Network {node.network_id} has chain ID {wanted}, but the settings give {chain_id}.",
+                hint="Change NODE_CHAIN_ID or NODE_GENESIS, or use a network ID of your own.",
+                id="node.E002",
+            )
+        ]
+    return []
+
+
+@register()
+def check_ports(**_kwargs: Any) -> list[CheckMessage]:
+    """HTTP and peers do not share a port."""
+    if settings.NODE.http_port == settings.NODE.staking_port:
+        return [
+            Error(
+                f"HTTP and peers both use port {settings.NODE.http_port}.",
+                hint="Set NODE_HTTP_PORT or NODE_STAKING_PORT.",
+                id="node.E003",
+            )
+        ]
+    return []

@@ -1,0 +1,19 @@
+"""`init_node`: what the first start does, without starting (for the production profile)."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from typing_extensions import override
+
+from nodeproject.initialise import initialise
+
+
+class Command(BaseCommand):
+    """Makes tables, genesis and admin user where they are missing."""
+
+    help = "Make tables, genesis and admin user where they are missing."
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        initialise()
+        self.stdout.write("The node's data are ready.")

@@ -1,0 +1,24 @@
+"""Which settings module a process uses: decided before Django is there."""
+
+import os
+
+PROFILES = {
+    "embedded": "nodeproject.settings.embedded",
+    "production": "nodeproject.settings.production",
+}
+
+
+class UnknownProfile(Exception):
+    """NODE_PROFILE names neither of the two profiles."""
+
+
+def choose_settings() -> None:
+    """Set DJANGO_SETTINGS_MODULE from NODE_PROFILE, unless it is set already.
+
+    Raises:
+        UnknownProfile: The environment names a profile that does not exist.
+    """
+    profile = os.environ.get("NODE_PROFILE", "embedded")
+    if profile not in PROFILES:
+        raise UnknownProfile(f"NODE_PROFILE is {profile!r}; it must be one of {sorted(PROFILES)}")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", PROFILES[profile])

@@ -1,0 +1,54 @@
+"""The web server that `runnode` starts: uvicorn, or daphne where NODE_SERVER says so."""
+
+from django.conf import settings
+
+APPLICATION = "nodeproject.asgi:application"
+
+
+def serve() -> None:
+    """Serve HTTP and WebSocket until interrupted."""
+    {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server]()
+
+
+def _uvicorn() -> None:
+    import uvicorn
+
+    node = settings.NODE
+    uvicorn.run(
+        APPLICATION,
+        host=node.http_host,
+        port=node.http_port,
+        loop="uvloop",
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=node.ws_message_limit,
+        ws_ping_interval=30,
+        ws_ping_timeout=30,
+        ws_per_message_deflate=False,  # costs more than loopback and data centres gain
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=5,
+        backlog=4096,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        workers=node.web_workers if node.profile == "production" else 1,
+    )
+
+
+def _daphne() -> None:
+    from daphne.server import Server
+
+    from nodeproject.asgi import application
+
+    node = settings.NODE
+    host = node.http_host.replace(":", r"\:")
+    Server(
+        application=application,
+        endpoints=[f"tcp:port={node.http_port}:interface={host}"],
+        ping_interval=30,
+        ping_timeout=30,
+        websocket_timeout=10**9,  # subscriptions never expire
+        websocket_max_message_size=node.ws_message_limit,
+        websocket_max_frame_size=node.ws_message_limit,
+        server_name="",
+    ).run()

@@ -1,0 +1,108 @@
+"""Django's settings that both profiles share."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management.utils import get_random_secret_key
+
+from nodeproject.settings.node import BASE_DIR, NODE
+
+ROOT_URLCONF = "nodeproject.urls"
+ASGI_APPLICATION = "nodeproject.asgi.application"
+
+
+def _secret_key(path: Path) -> str:
+    """Return the key of this data directory, made at first use and readable by its owner only."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key := get_random_secret_key())
+    return key
+
+
+NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
+
+DEBUG = False
+ALLOWED_HOSTS = list(NODE.allowed_hosts)
+APPEND_SLASH = False  # a redirect would drop the body of a POST
+
+INSTALLED_APPS = [
+    "daphne",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_celery_beat",
+    "nodeproject",
+    "cchain_app",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = NODE.directory / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
+WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)-7s %(name)s  %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": NODE.log_level},
+    # One line a task or a tick would drown what an operator looks for.
+    "loggers": {
+        name: {"level": "WARNING"}
+        for name in ("celery", "django.request", "django_celery_beat", "kombu", "uvicorn.access")
+    },
+}
+
+UNFOLD = {"SITE_TITLE": "Node", "SITE_HEADER": "Node", "SITE_SYMBOL": "hub", "SHOW_HISTORY": False}

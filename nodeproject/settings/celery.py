@@ -1,0 +1,26 @@
+"""Celery's settings: queues, limits and the schedule, reviewed like code."""
+
+from typing import Any
+
+from nodeproject.settings.node import NODE
+
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"cchain_app.*": {"queue": "chain"}}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_TIME_LIMIT = 600
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_TIMEZONE = "UTC"
+CELERY_ENABLE_UTC = True
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+
+# The tasks look at NODE_MINING themselves: beat keeps its schedule in the database, where an entry
+# would outlive a change of the setting.
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "cchain-tick": {
+        "task": "cchain_app.tick",
+        "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
+    },
+    "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
+}

@@ -1,0 +1,44 @@
+"""The database of a profile, with the manners that chain data needs."""
+
+from typing import Any
+
+import environ
+
+from nodeproject.settings.node import NodeSettings
+
+
+def database(node: NodeSettings) -> dict[str, Any]:
+    """Return the entry of DATABASES for these settings: SQLite or PostgreSQL."""
+    url = node.database_url or f"sqlite:///{node.directory / 'node.sqlite3'}"
+    entry: dict[str, Any] = environ.Env.db_url_config(url)
+    return _sqlite(entry, node) if "sqlite" in entry["ENGINE"] else _postgresql(entry, node)
+
+
+def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+    pragmas = (
+        "PRAGMA journal_mode=WAL",
+        f"PRAGMA synchronous={node.sqlite_synchronous}",
+        "PRAGMA cache_size=-65536",
+        "PRAGMA mmap_size=268435456",
+        "PRAGMA temp_store=MEMORY",
+        "PRAGMA wal_autocheckpoint=4000",
+    )
+    # IMMEDIATE: a transaction that will write waits for the lock at its start. Taking it later
+    # fails at once when another one has written meanwhile, whatever the time-out.
+    entry["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": ";".join(pragmas),
+    }
+    return entry
+
+
+def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+    # A pool, since persistent connections of many threads run a server out of connections. The
+    # time-outs end what would hold a lock for ever; a block commits in far less.
+    entry["OPTIONS"] = {
+        "pool": {"min_size": 1, "max_size": node.database_pool, "timeout": 30},
+        "options": "-c statement_timeout=60000 -c lock_timeout=30000"
+        " -c idle_in_transaction_session_timeout=60000",
+    }
+    return entry

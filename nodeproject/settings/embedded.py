@@ -1,0 +1,18 @@
+"""The embedded profile: one process, SQLite, broker and channel layer in memory."""
+
+from typing import Any
+
+from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
+from nodeproject.settings.celery import *  # noqa: F403
+from nodeproject.settings.databases import database
+from nodeproject.settings.node import NODE
+
+DATABASES = {"default": database(NODE)}
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+}
+
+CELERY_BROKER_URL = "memory://localhost"
+CELERY_BROKER_TRANSPORT = "nodeproject.broker:Transport"

@@ -1,0 +1,120 @@
+"""Every `NODE_…` variable: the only place where the node reads the environment.
+
+The table in README.md is made from this class (`manage.py node_settings`), and a test compares them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodeproject.settings.flags import flag, read
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """What an operator can set, with its defaults."""
+
+    profile: str = flag(
+        "embedded",
+        "`embedded`: SQLite, everything in one process. `production`: PostgreSQL and Redis.",
+        choices=("embedded", "production"),
+    )
+    network_id: int = flag(
+        12345, "1 mainnet, 5 testnet, 12345 local, any other a network of yours."
+    )
+    data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
+    genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
+    chain_id: int = flag(0, "Overrides the EVM chain ID of the genesis file when not 0.")
+    http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
+    http_port: int = flag(9650, "Port of HTTP and WebSocket.")
+    staking_port: int = flag(9651, "Port for peers; reserved here, used by the peer network.")
+    server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
+    web_workers: int = flag(1, "Processes of the web server in the production profile.")
+    log_level: str = flag("INFO", "Lowest level that is logged.")
+    engine: str = flag(
+        "auto",
+        "EVM engine; `auto` takes `native` where it is built.",
+        choices=("auto", "native", "reference"),
+    )
+
+    database_url: str = flag(
+        "", "Database. Default: SQLite in the data directory; production needs PostgreSQL."
+    )
+    database_pool: int = flag(20, "Most PostgreSQL connections of one process.")
+    sqlite_synchronous: str = flag(
+        "NORMAL",
+        "`NORMAL` survives a kill of the node, `FULL` also a loss of power, at a cost per block.",
+        choices=("NORMAL", "FULL"),
+    )
+    redis_url: str = flag("redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.")
+
+    mining: str = flag(
+        "auto",
+        "When blocks are made: on a transaction's arrival, by the clock, or on command only.",
+        choices=("auto", "interval", "manual"),
+    )
+    block_interval: float = flag(2.0, "Seconds between blocks when NODE_MINING is `interval`.")
+    min_base_fee: int = flag(1_000_000_000, "Floor of the base fee, in wei for each gas.")
+    pool_account_slots: int = flag(16, "Executable transactions each account is granted.")
+    pool_account_queue: int = flag(64, "Most transactions of an account behind a nonce gap.")
+    pool_slots: int = flag(5120, "Most executable transactions in the pool (slots of 32 KiB).")
+    pool_queue: int = flag(1024, "Most transactions behind nonce gaps in the pool.")
+    pool_lifetime: int = flag(10_800, "Seconds after which a waiting transaction expires.")
+    pool_min_tip: int = flag(0, "Least tip that the pool takes, in wei for each gas.")
+    pool_unprotected: bool = flag(
+        False, "Take legacy transactions without replay protection (EIP-155)."
+    )
+
+    allowed_hosts: tuple[str, ...] = flag(
+        ("localhost", "127.0.0.1", "[::1]"), "Host names that requests may name; `*` for all."
+    )
+    allowed_origins: tuple[str, ...] = flag(("*",), "Origins that browsers may call from (CORS).")
+    trusted_proxies: tuple[str, ...] = flag(
+        (), "Addresses of proxies whose X-Forwarded-For is believed."
+    )
+    rate_limit: int = flag(
+        -1, "C-Chain calls a second and IP. -1: 40 on networks 1 and 5, else none. 0: none."
+    )
+    body_limit: int = flag(5 * 1024 * 1024, "Largest request body, in bytes.")
+    batch_limit: int = flag(1000, "Most calls in a batch.")
+    response_limit: int = flag(25_000_000, "Bytes after which a batch gets no more answers.")
+    ws_message_limit: int = flag(32 * 1024 * 1024, "Largest WebSocket message, in bytes.")
+    ws_subscriptions: int = flag(1000, "Most subscriptions of one connection.")
+    ws_connections: int = flag(10_000, "Most WebSocket connections of one process.")
+    rpc_threads: int = flag(16, "Threads for calls that read the database or execute.")
+    rpc_gas_cap: int = flag(50_000_000, "Most gas that eth_call and eth_estimateGas may use.")
+    rpc_call_timeout: float = flag(5.0, "Seconds after which a call is given up.")
+    rpc_tx_fee_cap: float = flag(100.0, "Most coins a sent transaction may pay in fees; 0: any.")
+    logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.")
+    logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.")
+    proof_window: int = flag(43_200, "Most blocks below the head for which eth_getProof answers.")
+    filter_lifetime: int = flag(300, "Seconds after which a filter that nobody polls is dropped.")
+    filters: int = flag(10_000, "Most filters of one process.")
+    cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.")
+    cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.")
+    cache_blocks: int = flag(256, "Blocks kept in the memory of each process.")
+
+    secret_key_file: str = flag(
+        "", "File with Django's secret key. Default: made in the data directory at first start."
+    )
+    admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
+
+    @property
+    def directory(self) -> Path:
+        """The data directory."""
+        return (
+            Path(self.data_dir)
+            if self.data_dir
+            else BASE_DIR / "data" / f"network-{self.network_id}"
+        )
+
+    @property
+    def requests_per_second(self) -> int:
+        """Calls a second and IP on the C-Chain's endpoints; 0 means no limit (specification 8)."""
+        if self.rate_limit >= 0:
+            return self.rate_limit
+        return 40 if self.network_id in (1, 5) else 0
+
+
+NODE = read(NodeSettings)

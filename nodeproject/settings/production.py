@@ -1,0 +1,32 @@
+"""The production profile: PostgreSQL and Redis, processes that can be on several machines."""
+
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
+from nodeproject.settings.celery import *  # noqa: F403
+from nodeproject.settings.databases import database
+from nodeproject.settings.node import NODE
+
+if not NODE.database_url.startswith(("postgres://", "postgresql://")):
+    raise ImproperlyConfigured("The production profile needs NODE_DATABASE_URL=postgres://…")
+
+DATABASES = {"default": database(NODE)}
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": NODE.redis_url,
+    }
+}
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [NODE.redis_url], "capacity": 1000, "expiry": 60},
+    }
+}
+
+CELERY_BROKER_URL = NODE.redis_url
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -1,0 +1,40 @@
+"""Celery's worker and beat as threads of the embedded profile's one process."""
+
+import threading
+from typing import Any
+
+from celery import beat
+from celery.worker import state
+
+from nodeproject.celery import app
+
+QUEUES = ("chain", "default")
+
+
+class EmbeddedWorkers:
+    """A worker that runs tasks one after the other, and the beat that sends them by the clock."""
+
+    def __init__(self) -> None:
+        self._worker: Any = app.WorkController(
+            pool_cls="solo",
+            concurrency=1,
+            queues=",".join(QUEUES),
+            hostname="embedded",
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        self._beat: Any = beat.EmbeddedService(app, max_interval=1, thread=True)
+        self._thread = threading.Thread(target=self._worker.start, name="celery", daemon=True)
+
+    def start(self) -> None:
+        """Start both threads."""
+        self._thread.start()
+        self._beat.daemon = True
+        self._beat.start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Let the running task finish, then end both threads."""
+        self._beat.stop()
+        state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
+        self._thread.join(timeout)

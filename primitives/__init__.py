@@ -1,0 +1,1 @@
+"""Values of the chains: pure Python over the standard library and crypto libraries."""

@@ -1,0 +1,13 @@
+"""The hash functions of both chains, by their usual names."""
+
+from eth_hash.auto import keccak
+
+from primitives.evm import Hash
+
+EMPTY_HASH = Hash(bytes.fromhex("c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"))
+"""keccak256 of nothing: the code hash of an account without code."""
+
+
+def keccak256(data: bytes) -> Hash:
+    """Return the Keccak-256 hash of data, as the EVM uses it (not SHA3-256)."""
+    return Hash(keccak(data))

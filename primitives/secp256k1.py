@@ -1,0 +1,139 @@
+"""Recoverable signatures on secp256k1, as the C-Chain uses them, over libsecp256k1.
+
+SignatureError
+├── SignatureOutOfRange    r, s or parity outside their ranges, s above half the order included
+├── RecoveryFailed         no public key belongs to the signature
+└── InvalidPrivateKey      not 32 bytes, zero, or not below the order
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from coincurve import PrivateKey, PublicKey
+
+from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
+
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+"""How many points the group has."""
+
+HALF_ORDER = ORDER // 2
+"""The greatest s that is allowed: since Homestead (EIP-2) of two signatures only one counts."""
+
+
+class SignatureError(Exception):
+    """A signature or key that cannot be used."""
+
+
+class SignatureOutOfRange(SignatureError):
+    """Values that no signature has."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid signature values")
+
+
+class RecoveryFailed(SignatureError):
+    """Values in their ranges that belong to no public key."""
+
+    def __init__(self) -> None:
+        super().__init__("recovery failed")
+
+
+class InvalidPrivateKey(SignatureError):
+    """Bytes that are no private key."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid private key")
+
+
+class Signature(NamedTuple):
+    """A signature from which the public key can be recovered."""
+
+    r: int
+    s: int
+    y_parity: int
+    """0 or 1."""
+
+
+class SignedDigest(NamedTuple):
+    """A signature and what it signs."""
+
+    digest: Hash
+    r: int
+    s: int
+    y_parity: int
+    """0 or 1."""
+
+
+def is_valid(r: int, s: int, y_parity: int) -> bool:
+    """Say whether the values are in their ranges, s in the lower half."""
+    return 0 < r < ORDER and 0 < s <= HALF_ORDER and 0 <= y_parity <= 1
+
+
+def recover_public_key(digest: Hash, r: int, s: int, y_parity: int) -> bytes:
+    """Return the 64-byte public key (x, y) that signed the digest.
+
+    Raises:
+        SignatureOutOfRange: A value is outside its range.
+        RecoveryFailed: There is no such key.
+    """
+    if not is_valid(r, s, y_parity):
+        raise SignatureOutOfRange
+    signature = b"%b%b%c" % (r.to_bytes(32, "big"), s.to_bytes(32, "big"), y_parity)
+    try:
+        key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
+    except Exception:  # what the library raises
+        raise RecoveryFailed from None
+    uncompressed: bytes = key.format(compressed=False)
+    return uncompressed[1:]
+
+
+def recover(digest: Hash, r: int, s: int, y_parity: int) -> Address:
+    """Return the address whose key signed the digest. Raises as `recover_public_key`."""
+    return address_of(recover_public_key(digest, r, s, y_parity))
+
+
+def recover_many(signatures: Iterable[SignedDigest]) -> list[Address | None]:
+    """Return the address that made each signature, None where there is none."""
+    return [_recover_or_none(signature) for signature in signatures]
+
+
+def _recover_or_none(signature: SignedDigest) -> Address | None:
+    try:
+        return recover(*signature)
+    except SignatureError:
+        return None
+
+
+def address_of(public_key: bytes) -> Address:
+    """Return the address of a 64-byte public key (x, y)."""
+    return Address(keccak256(public_key)[12:])
+
+
+def address_of_private_key(private_key: bytes) -> Address:
+    """Return the address of a 32-byte private key.
+
+    Raises:
+        InvalidPrivateKey: It is none.
+    """
+    return address_of(_private_key(private_key).public_key.format(compressed=False)[1:])
+
+
+def sign(digest: Hash, private_key: bytes) -> Signature:
+    """Sign a digest with a 32-byte private key: deterministic (RFC 6979), s in the lower half.
+
+    Raises:
+        InvalidPrivateKey: It is none.
+    """
+    signature = _private_key(private_key).sign_recoverable(digest, hasher=None)
+    return Signature(
+        r=int.from_bytes(signature[:32], "big"),
+        s=int.from_bytes(signature[32:64], "big"),
+        y_parity=signature[64],
+    )
+
+
+def _private_key(private_key: bytes) -> PrivateKey:
+    if len(private_key) != 32 or not 0 < int.from_bytes(private_key, "big") < ORDER:
+        raise InvalidPrivateKey
+    return PrivateKey(private_key)

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Finds what the tests need of the system and has it installed where it is missing.
+set -euo pipefail
+here=$(dirname "$0")
+
+missing=()
+has() { command -v "$1" >/dev/null; }
+
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has initdb || missing+=(postgresql)
+has redis-server || missing+=(redis-server)
+has chromium || missing+=(chromium)
+has npm || missing+=(nodejs npm)
+has setpriv || missing+=(util-linux)
+# The native engine's own tests are programs that link the interpreter.
+if has cargo && ! .venv/bin/python "$here/python_library.py" >/dev/null; then
+  missing+=(libpython3.11-dev)
+fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+  exec "$here/install_packages.sh" "${missing[@]}"
+fi

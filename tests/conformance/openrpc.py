@@ -1,0 +1,114 @@
+"""Holds answers of the C-Chain against the schemas of the Ethereum JSON-RPC (tests/vectors/openrpc.json).
+
+Three leaves are given, each where the document is narrower than the servers it describes: `oneOf`
+is read as `anyOf` (an empty array fits several branches), a transaction that waits has no block
+fields, and a fee history of no blocks is geth's.
+"""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft201909Validator
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "vectors" / "openrpc.json"
+
+BLOCK_FIELDS = ("blockHash", "blockNumber", "blockTimestamp", "transactionIndex")
+"""What a transaction has only once it is in a block."""
+
+ALIASES = {
+    "eth_getRawTransactionByHash": "debug_getRawTransaction",
+    "eth_getUncleCountByBlockHash": "eth_getBlockTransactionCountByHash",
+    "eth_getUncleCountByBlockNumber": "eth_getBlockTransactionCountByNumber",
+}
+"""Methods that the document leaves out, and the ones whose answers they share."""
+
+
+class DoesNotConform(AssertionError):
+    """An answer is not of the form that the document gives its method."""
+
+
+def assert_conforms(method: str, result: Any) -> None:
+    """Check a method's result against its schema.
+
+    Methods that the document does not describe pass: they have tests of their own for their shape.
+
+    Raises:
+        DoesNotConform: The result has another form.
+    """
+    validator = _validator(ALIASES.get(method, method))
+    if validator is None or _is_empty_fee_history(method, result):
+        return
+    if _is_waiting(result):
+        validator, result = _waiting_validator(), _without_block_fields(result)
+    elif isinstance(result, list) and result and all(map(_is_waiting, result)):
+        for transaction in result:
+            assert_conforms("eth_getTransactionByHash", transaction)
+        return
+    faults = sorted(validator.iter_errors(result), key=lambda fault: list(map(str, fault.path)))
+    if faults:
+        raise DoesNotConform("\n".join(f"{method}: {line}" for line in _lines(faults)))
+
+
+def documented(method: str) -> bool:
+    """Return whether the document has a schema for this method."""
+    return ALIASES.get(method, method) in _schemas()
+
+
+def _lines(faults: list[Any]) -> Iterator[str]:
+    for fault in faults:
+        yield f"at /{'/'.join(map(str, fault.absolute_path))}: {fault.message[:600]}"
+        for inner in fault.context or ():
+            yield f"  or /{'/'.join(map(str, inner.absolute_path))}: {inner.message[:300]}"
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    document = json.loads(DOCUMENT.read_text())
+    return {method["name"]: method["result"]["schema"] for method in document["methods"]}
+
+
+@cache
+def _validator(method: str) -> Draft201909Validator | None:
+    schema = _schemas().get(method)
+    return None if schema is None else Draft201909Validator(_relaxed(schema))
+
+
+@cache
+def _waiting_validator() -> Draft201909Validator:
+    schema = deepcopy(_schemas()["eth_getTransactionByHash"])
+    for branch in schema["oneOf"]:
+        if "required" in branch:
+            branch["required"] = [name for name in branch["required"] if name not in BLOCK_FIELDS]
+    return Draft201909Validator(_relaxed(schema))
+
+
+def _relaxed(schema: Any) -> Any:
+    """Return the schema with every `oneOf` read as `anyOf`."""
+    if isinstance(schema, list):
+        return [_relaxed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    relaxed = {name: _relaxed(part) for name, part in schema.items() if name != "oneOf"}
+    if "oneOf" in schema:
+        relaxed["anyOf"] = relaxed.get("anyOf", []) + _relaxed(schema["oneOf"])
+    return relaxed
+
+
+def _is_waiting(result: Any) -> bool:
+    return (
+        isinstance(result, dict)
+        and {"hash", "nonce", "from", "blockHash"} <= result.keys()
+        and result["blockHash"] is None
+    )
+
+
+def _without_block_fields(transaction: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in transaction.items() if name not in BLOCK_FIELDS}
+
+
+def _is_empty_fee_history(method: str, result: Any) -> bool:
+    return method == "eth_feeHistory" and result == {"oldestBlock": "0x0", "gasUsedRatio": None}

@@ -1,0 +1,133 @@
+"""web3.py 8 over WebSocket against the running node: calls, and the four kinds of subscription."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+from web3 import AsyncWeb3, WebSocketProvider
+from web3.exceptions import Web3RPCError
+
+from tests.e2e.conftest import CHAIN_ID
+from tests.e2e.transactions import Sender
+from tests.servers.node import RunningNode
+
+EVERYWHERE = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+
+
+@pytest.fixture
+async def w3(node: RunningNode) -> AsyncIterator[Any]:
+    """A connected client."""
+    async with AsyncWeb3(WebSocketProvider(node.ws_url)) as client:
+        yield client
+
+
+@pytest.fixture
+def sender(account: LocalAccount) -> Sender:
+    """The test's account, counting its nonces."""
+    return Sender(account, CHAIN_ID)
+
+
+async def notifications(w3: Any, count: int, seconds: float = 30.0) -> list[dict[str, Any]]:
+    """Return the next notifications: subscription and result of each."""
+    found: list[dict[str, Any]] = []
+    async with asyncio.timeout(seconds):
+        async for message in w3.socket.process_subscriptions():
+            found.append(message)
+            if len(found) == count:
+                return found
+    raise AssertionError("the connection ended")
+
+
+@EVERYWHERE
+async def test_each_block_is_told_once_and_in_order(w3: Any, sender: Sender) -> None:
+    before = await w3.eth.block_number
+    subscription = await w3.eth.subscribe("newHeads")
+    for _ in range(5):
+        sent = await w3.eth.send_raw_transaction(sender.transfer(STRANGER))
+        await w3.eth.wait_for_transaction_receipt(sent, poll_latency=0.02)
+    count = await w3.eth.block_number - before
+    heads = [one["result"] for one in await notifications(w3, count)]
+    assert [head["number"] for head in heads] == list(range(before + 1, before + count + 1))
+    for parent, head in itertools.pairwise(heads):
+        assert head["parentHash"] == parent["hash"]
+    block = await w3.eth.get_block(before + 1)
+    assert {name: block[name] for name in heads[0]} == dict(heads[0])
+    assert await w3.eth.unsubscribe(subscription)
+
+
+@EVERYWHERE
+async def test_logs_are_told_by_address_and_topic(
+    w3: Any, sender: Sender, contracts: dict[str, Any]
+) -> None:
+    compiled = contracts["Ledger"]
+    factory = w3.eth.contract(abi=compiled["abi"], bytecode=compiled["bytecode"])
+    creation = await factory.constructor("Main").build_transaction({"gas": 3_000_000, "nonce": 0})
+    sent = await w3.eth.send_raw_transaction(
+        sender.sign({"data": creation["data"], "gas": 3_000_000})
+    )
+    receipt = await w3.eth.wait_for_transaction_receipt(sent, poll_latency=0.02)
+    ledger = w3.eth.contract(receipt["contractAddress"], abi=compiled["abi"])
+    topic = w3.keccak(text="Stored(uint256,uint256)")
+    wanted = {"address": ledger.address, "topics": [topic, "0x" + "00" * 31 + "06"]}
+    await w3.eth.subscribe("logs", wanted)
+    call = {"to": ledger.address, "gas": 500_000}
+    await w3.eth.send_raw_transaction(
+        sender.sign({**call, "data": ledger.encode_abi("storeMany", [5, 3])})
+    )
+    (told,) = await notifications(w3, 1)
+    event = ledger.events.Stored().process_log(told["result"])
+    assert dict(event["args"]) == {"key": 6, "value": 7}
+    assert event["logIndex"] == 1
+
+
+@EVERYWHERE
+async def test_pending_transactions_are_told_as_hash_or_in_full(w3: Any, sender: Sender) -> None:
+    hashes = await w3.eth.subscribe("newPendingTransactions")
+    full = await w3.eth.subscribe("newPendingTransactions", True)
+    sent = await w3.eth.send_raw_transaction(sender.transfer(STRANGER, 77))
+    told = {one["subscription"]: one["result"] for one in await notifications(w3, 2)}
+    assert told[hashes] == sent
+    assert told[full]["hash"] == sent
+    assert told[full]["value"] == 77
+    assert told[full]["blockHash"] is None
+
+
+async def test_a_transaction_behind_a_gap_is_told_when_the_gap_is_filled(
+    w3: Any, sender: Sender
+) -> None:
+    await w3.eth.subscribe("newPendingTransactions")
+    sender.nonce = 1
+    second = await w3.eth.send_raw_transaction(sender.transfer(STRANGER))
+    sender.nonce = 0
+    first = await w3.eth.send_raw_transaction(sender.transfer(STRANGER))
+    assert [one["result"] for one in await notifications(w3, 2)] == [first, second]
+
+
+async def test_what_a_connection_did_not_subscribe_to_it_cannot_unsubscribe(
+    w3: Any, node: RunningNode
+) -> None:
+    async with AsyncWeb3(WebSocketProvider(node.ws_url)) as other:
+        subscription = await other.eth.subscribe("newHeads")
+        with pytest.raises(Web3RPCError, match="subscription not found"):
+            await w3.eth.unsubscribe(subscription)
+
+
+@EVERYWHERE
+async def test_both_doors_answer_alike(w3: Any, node: RunningNode) -> None:
+    calls: list[tuple[str, list[Any]]] = [
+        ("eth_getBlockByNumber", ["0x0", True]),
+        ("eth_getBlockByNumber", ["0x0"]),
+        ("eth_noSuchMethod", []),
+        ("eth_call", [{"to": STRANGER, "gas": "0x1"}, "latest"]),
+        ("web3_clientVersion", []),
+    ]
+    for method, params in calls:
+        over_socket = await w3.provider.make_request(method, params)
+        with node.client() as client:
+            (over_http,) = client.batch([(method, *params)])
+        told = over_socket.get("result") or over_socket["error"]["message"]
+        assert told == getattr(over_http, "message", over_http)

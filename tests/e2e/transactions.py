@@ -1,0 +1,53 @@
+"""Signed transactions for load, and waiting for what becomes of them."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from eth_account.signers.local import LocalAccount
+
+from tests.servers.client import RpcClient
+
+GWEI = 10**9
+
+
+class Sender:
+    """An account that counts its nonces by itself, as wallets with transactions in flight do."""
+
+    def __init__(self, account: LocalAccount, chain_id: int, nonce: int = 0) -> None:
+        self.account = account
+        self.address = account.address
+        self.nonce = nonce
+        self._chain_id = chain_id
+
+    def transfer(self, to: str, value: int = 1) -> str:
+        """Return the next transfer as 0x text."""
+        return self.sign({"to": to, "value": value, "gas": 21_000})
+
+    def sign(self, fields: dict[str, Any]) -> str:
+        """Return the next transaction, of type 2, with these fields as 0x text."""
+        transaction = {
+            "type": 2,
+            "chainId": self._chain_id,
+            "nonce": self.nonce,
+            "maxFeePerGas": 50 * GWEI,
+            "maxPriorityFeePerGas": GWEI,
+            **fields,
+        }
+        signed = self.account.sign_transaction(transaction)
+        self.nonce += 1
+        return str(signed.raw_transaction.to_0x_hex())
+
+
+def wait_for_receipts(
+    client: RpcClient, hashes: Sequence[str], seconds: float = 30.0
+) -> list[dict[str, Any]]:
+    """Return the receipts of transactions as soon as all are in blocks."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = client.batch([("eth_getTransactionReceipt", one) for one in hashes])
+        if all(found):
+            return found
+        missing = [one for one, receipt in zip(hashes, found, strict=True) if not receipt]
+        assert time.monotonic() < deadline, f"{len(missing)} are not in a block: {missing[:3]}"
+        time.sleep(0.02)

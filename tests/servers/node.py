@@ -1,0 +1,162 @@
+"""The node as its users run it: `manage.py runnode`, in production with worker and beat beside it."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.servers.client import RpcClient, RpcUnreachable
+from tests.servers.postgresql import PostgresqlServer
+from tests.servers.process import ServerProcess, free_port
+from tests.servers.redis import RedisServer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+START_SECONDS = 60.0
+"""A start may take so long on a busy machine; how long it takes is measured in benchmarks."""
+
+
+class RunningNode(AbstractContextManager["RunningNode"]):
+    """A node with a data directory of its own, on free ports. Starts with `start()` or `with`."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        postgresql: PostgresqlServer | None = None,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = (sys.executable, "manage.py", "runnode"),
+    ) -> None:
+        """Prepare a node.
+
+        Args:
+            directory: holds its data, and the logs of its processes.
+            postgresql: given, the node runs in the production profile on a database there.
+            env: settings (`NODE_…`) besides directory and ports.
+            command: what starts it.
+        """
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self._command = list(command)
+        self._settings = {
+            "NODE_DATA_DIR": str(directory / "data"),
+            "NODE_HTTP_PORT": str(self.port),
+            "NODE_STAKING_PORT": str(free_port()),
+            **(env or {}),
+        }
+        self._redis: RedisServer | None = None
+        self._production = postgresql is not None
+        if postgresql is not None:
+            self._redis = RedisServer()
+            self._settings |= {
+                "NODE_PROFILE": "production",
+                "NODE_DATABASE_URL": postgresql.create_database(f"node_{self.port}"),
+                "NODE_REDIS_URL": self._redis.url,
+            }
+        self._processes: list[ServerProcess] = []
+
+    @property
+    def url(self) -> str:
+        """Where the C-Chain answers over HTTP."""
+        return f"http://127.0.0.1:{self.port}/ext/bc/C/rpc"
+
+    @property
+    def ws_url(self) -> str:
+        """Where the C-Chain answers over WebSocket."""
+        return f"ws://127.0.0.1:{self.port}/ext/bc/C/ws"
+
+    def start(self, *, wait: bool = True) -> "RunningNode":
+        """Start all processes; return when the node answers, or at once without `wait`."""
+        if self._production:
+            prepare = self._run("init", [sys.executable, "manage.py", "init_node"])
+            prepare.wait_until(lambda: not prepare.running, START_SECONDS)
+            celery = [sys.executable, "-m", "celery", "-A", "nodeproject.celery"]
+            worker = [
+                "worker",
+                "-Q",
+                "chain,default",
+                "--concurrency",
+                "1",
+                "--loglevel",
+                "WARNING",
+            ]
+            self._processes = [
+                self._run("worker", [*celery, *worker]),
+                self._run("beat", [*celery, "beat", "--loglevel", "WARNING"]),
+            ]
+        self._processes.insert(0, self._run("web", self._command))
+        if wait:
+            self._processes[0].wait_until(self._answers, START_SECONDS)
+        return self
+
+    def stop(self) -> None:
+        """End the node as an operator does (SIGTERM) and wait for it."""
+        for process in self._processes:
+            process.stop()
+        self._processes = []
+
+    def kill(self) -> None:
+        """End all of the node's processes at once (SIGKILL)."""
+        for process in self._processes:
+            process.kill()
+        self._processes = []
+
+    def restart(self) -> None:
+        """Stop and start again, on the same data and ports."""
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """End whatever still runs for this node."""
+        self.kill()
+        if self._redis is not None:
+            self._redis.stop()
+            self._redis = None
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def client(self) -> RpcClient:
+        """Return a client with a connection of its own; close it, or use it in a `with`."""
+        return RpcClient(self.port)
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """Call a method over a new connection and return its result."""
+        with self.client() as client:
+            return client.call(method, *params)
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """Ask the node's database by SQL, as an analyst would."""
+        if self._production:
+            with psycopg.connect(self._settings["NODE_DATABASE_URL"]) as connection:
+                return connection.execute(statement.encode()).fetchall()
+        path = f"file:{self.directory}/data/node.sqlite3?mode=ro"
+        with closing(sqlite3.connect(path, uri=True)) as connection:
+            return connection.execute(statement).fetchall()
+
+    def log(self, process: str = "web") -> str:
+        """Return all output of one of the node's processes: web, worker, beat or init."""
+        return (self.directory / f"{process}.log").read_text(errors="replace")
+
+    def _run(self, name: str, command: Sequence[str]) -> ServerProcess:
+        # What the tests' own settings are is none of the node's business.
+        inherited = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("NODE_") and key != "DJANGO_SETTINGS_MODULE"
+        }
+        env = {**inherited, **self._settings, "PYTHONUNBUFFERED": "1"}
+        return ServerProcess(command, self.directory / f"{name}.log", env=env, cwd=ROOT)
+
+    def _answers(self) -> bool:
+        try:
+            self.rpc("eth_chainId")
+        except RpcUnreachable:
+            return False
+        return True

@@ -1,0 +1,102 @@
+"""A PostgreSQL server with a cluster of its own in a temporary directory."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from tests.servers.process import ServerError, ServerProcess, free_port
+
+
+class PostgresqlMissing(ServerError):
+    """PostgreSQL's programs are not installed."""
+
+
+class PostgresqlServer:
+    """A running server; everybody on this machine may connect as `node`."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
+        self.port = free_port()
+        self._user = _unprivileged_user()
+        self._programs = _programs()
+        if self._user:
+            account = pwd.getpwnam(self._user)
+            os.chown(self.directory, account.pw_uid, account.pw_gid)
+        self._make_cluster()
+        options = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "max_connections": "200",
+            # The tests kill the node, never this server.
+            "fsync": "off",
+            "full_page_writes": "off",
+        }
+        self._process = ServerProcess(
+            [
+                str(self._programs / "postgres"), "-D", str(self.directory / "cluster"),
+                "-p", str(self.port), *(f"--{name}={value}" for name, value in options.items()),
+            ],
+            self.directory / "log",
+            user=self._user,
+        )  # fmt: skip
+        self._process.wait_until(self._answers)
+
+    def create_database(self, name: str) -> str:
+        """Make an empty database and return its URL."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url(name)
+
+    def url(self, database: str) -> str:
+        """Return the URL of a database."""
+        return f"postgres://node@127.0.0.1:{self.port}/{database}"
+
+    def stop(self) -> None:
+        """End the server, whoever is connected, and remove its files."""
+        self._process.stop(how=signal.SIGINT)
+        shutil.rmtree(self.directory)
+
+    def _make_cluster(self) -> None:
+        rights = [f"--reuid={self._user}", f"--regid={self._user}", "--init-groups"]
+        command = [
+            str(self._programs / "initdb"), "--pgdata", str(self.directory / "cluster"),
+            "--username=node", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync",
+        ]  # fmt: skip
+        subprocess.run(
+            ["setpriv", *rights, *command] if self._user else command,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.directory,
+        )
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url("postgres")).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+def _programs() -> Path:
+    """Return the directory of PostgreSQL's programs: the newest that Debian has, else by PATH."""
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
+    found = str(versions[-1]) if versions else shutil.which("initdb")
+    if found is None:
+        raise PostgresqlMissing("initdb is not there: `make setup-test` installs PostgreSQL")
+    return Path(found).resolve().parent
+
+
+def _version(program: Path) -> int:
+    return int(program.parts[4])
+
+
+def _unprivileged_user() -> str | None:
+    """Return the user that PostgreSQL runs as when the tests run as root, which it refuses."""
+    return "postgres" if os.geteuid() == 0 else None

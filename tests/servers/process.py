@@ -1,0 +1,125 @@
+"""A server's processes: started in a group of their own, watched, and ended together.
+
+The group is ended by its id. Should the tests themselves be killed, the kernel ends what they
+started (`setpriv --pdeathsig`).
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+
+class ServerError(Exception):
+    """A server of the tests did not do what the tests need."""
+
+
+class ServerDied(ServerError):
+    """A server ended before it was ready."""
+
+
+class ServerNotReady(ServerError):
+    """A server did not answer in time."""
+
+
+class ServerWillNotEnd(ServerError):
+    """A server is still there after its time to end."""
+
+
+def free_port() -> int:
+    """Return a TCP port of 127.0.0.1 that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ServerProcess:
+    """One command in a process group of its own, its output in a file."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        *,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        """Start the command.
+
+        Args:
+            command: program and arguments.
+            log: takes the output; a second start goes on in the same file.
+            env: the whole environment; this process's own when left out.
+            user: whose rights it gets, where this process may choose.
+            cwd: where it runs.
+        """
+        self.log = log
+        self.command = command
+        rights = [f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *rights, "--", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=env,
+                cwd=cwd,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is the group's too."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the command itself still runs."""
+        return self._process.poll() is None
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Wait until the server is ready.
+
+        Raises:
+            ServerDied: It ended instead.
+            ServerNotReady: It took too long.
+        """
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if not self.running:
+                raise ServerDied(f"{self.command} ended:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise ServerNotReady(f"{self.command} is not ready:\n{self.tail()}")
+            time.sleep(0.02)
+
+    def stop(self, seconds: float = 30.0, *, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask the command to end, wait for it, and end what is left of its group.
+
+        Raises:
+            ServerWillNotEnd: It did not end in time; it was killed.
+        """
+        if self.running:
+            self._process.send_signal(how)
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ServerWillNotEnd(f"{self.command} does not end:\n{self.tail()}") from None
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the whole group at once, without asking (SIGKILL)."""
+        with contextlib.suppress(ProcessLookupError):  # nobody of the group is left
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def tail(self, lines: int = 40) -> str:
+        """Return the end of the output."""
+        text = self.log.read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])

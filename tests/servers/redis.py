@@ -1,0 +1,42 @@
+"""A Redis server that keeps nothing on disk."""
+
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+from tests.servers.process import ServerProcess, free_port
+
+
+class RedisServer:
+    """A running server for one node or one test run."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="node-redis-"))
+        self.port = free_port()
+        self._process = ServerProcess(
+            [
+                "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
+                "--save", "", "--appendonly", "no", "--dir", str(self.directory),
+            ],
+            self.directory / "log",
+        )  # fmt: skip
+        self._process.wait_until(self._answers)
+
+    @property
+    def url(self) -> str:
+        """The URL of its first database."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def stop(self) -> None:
+        """End the server and remove its files."""
+        self._process.stop()
+        shutil.rmtree(self.directory)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False

@@ -1,0 +1,247 @@
+"""Checks against the sender's account and what already waits."""
+
+import pytest
+
+from cchain_app.pool import errors
+from cchain_app.pool.admission import PoolCounts, check_against
+from cchain_app.pool.eviction import slots_of
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.ordering import Lane, split
+from tests.builders.pool import ALICE, BOB, entry, paying
+
+RICH = 10**30
+
+
+def admit(newcomer, waiting=(), *, nonce=0, balance=RICH, others=(), base_fee=0, **limits):
+    """Ask for admission to a pool that holds the sender's waiting and others' lanes."""
+    lanes = (split(waiting, nonce, balance), *others)
+    return check_against(
+        newcomer,
+        nonce=nonce,
+        balance=balance,
+        waiting=list(waiting),
+        counts=PoolCounts(
+            executable=sum(slots_of(lane.executable) for lane in lanes),
+            queued=sum(slots_of(lane.queued) for lane in lanes),
+        ),
+        others=lambda: others,
+        limits=PoolLimits(**limits),
+        base_fee=base_fee,
+    )
+
+
+def refusal(error, *arguments, **options):
+    with pytest.raises(error) as caught:
+        admit(*arguments, **options)
+    return str(caught.value)
+
+
+def of_bob(*tips):
+    """Return Bob's lane: executable transactions that pay these tips."""
+    entries = [paying(tip, nonce, sender=BOB) for nonce, tip in enumerate(tips)]
+    return Lane((), tuple(entries), ())
+
+
+def queued_of_bob(*tips):
+    entries = [paying(tip, nonce + 5, sender=BOB) for nonce, tip in enumerate(tips)]
+    return Lane((), (), tuple(entries))
+
+
+def test_the_next_nonce_is_executable():
+    admission = admit(entry(0))
+    assert admission.executable
+    assert admission == (True, None, (), ())
+
+
+def test_a_nonce_behind_a_gap_is_queued():
+    assert not admit(entry(1)).executable
+
+
+def test_a_filled_gap_promotes_what_waited_behind_it():
+    waiting = [entry(1), entry(2), entry(4)]
+    admission = admit(entry(0), waiting)
+    assert admission.executable
+    assert admission.promoted == tuple(waiting[:2])
+
+
+def test_the_same_transaction_is_known():
+    first = entry(0)
+    assert refusal(errors.AlreadyKnown, first, [first]) == "already known"
+
+
+def test_a_used_nonce_is_too_low():
+    message = refusal(errors.NonceTooLow, entry(4), nonce=7)
+    assert message == "nonce too low: next nonce 7, tx nonce 4"
+
+
+def test_a_fee_cap_that_no_block_takes_is_refused():
+    message = refusal(errors.FeeCapBelowMinimum, entry(0), minimum_fee=101)
+    assert message == (
+        "transaction underpriced: address 0xA1A1a1a1A1A1A1A1A1a1a1a1a1a1A1A1a1A1a1a1 "
+        "have gas fee cap (100) < pool minimum fee cap (101)"
+    )
+
+
+def test_a_transaction_must_be_affordable_alone():
+    message = refusal(errors.FundsBelowCost, entry(0, value=5), balance=2_100_004)
+    assert message == (
+        "insufficient funds for gas * price + value: balance 2100004, tx cost 2100005, overshot 1"
+    )
+    assert admit(entry(0, value=5), balance=2_100_005).executable
+
+
+def test_a_transaction_must_be_affordable_with_the_executable_ones():
+    message = refusal(errors.FundsBelowQueuedCost, entry(1), [entry(0)], balance=4_000_000)
+    assert message == (
+        "insufficient funds for gas * price + value: "
+        "balance 4000000, queued cost 2100000, tx cost 2100000, overshot 200000"
+    )
+
+
+def test_what_is_queued_does_not_count_against_the_funds():
+    assert admit(entry(0), [entry(5)], balance=2_100_000).executable
+
+
+def test_a_replacement_must_be_affordable_in_place_of_the_other():
+    waiting = [entry(0), entry(1)]
+    dearer = entry(0, max_fee_per_gas=200, max_priority_fee_per_gas=20)
+    message = refusal(errors.FundsBelowReplacementCost, dearer, waiting, balance=6_000_000)
+    assert message == (
+        "insufficient funds for gas * price + value: "
+        "balance 6000000, queued cost 4200000, tx bumped 2100000, overshot 300000"
+    )
+    assert admit(dearer, waiting, balance=6_300_000).replaces == waiting[0]
+
+
+@pytest.mark.parametrize("nonce", [0, 3])
+def test_a_replacement_needs_ten_percent_on_both_fees_executable_or_queued(nonce):
+    old = entry(nonce)
+    for fee, tip in ((109, 11), (110, 10), (1_000, 10), (109, 100)):
+        too_low = entry(nonce, max_fee_per_gas=fee, max_priority_fee_per_gas=tip)
+        message = refusal(errors.ReplacementUnderpriced, too_low, [old])
+        assert message == "replacement transaction underpriced"
+    admission = admit(entry(nonce, max_fee_per_gas=110, max_priority_fee_per_gas=11), [old])
+    assert admission.replaces == old
+    assert admission.executable is (nonce == 0)
+
+
+def test_a_replacement_of_the_smallest_fees_still_needs_more():
+    old = entry(0, max_fee_per_gas=1, max_priority_fee_per_gas=0)
+    same = entry(0, max_fee_per_gas=2, max_priority_fee_per_gas=0)
+    refusal(errors.ReplacementUnderpriced, same, [old])
+    more = same._replace(max_priority_fee_per_gas=1)
+    assert admit(more, [old]).replaces == old
+
+
+def test_a_sender_cannot_queue_more_than_its_share():
+    waiting = [entry(nonce) for nonce in range(1, 65)]
+    message = refusal(errors.AccountLimitExceeded, entry(65), waiting)
+    assert message == "account limit exceeded: pooled 64 txs"
+
+
+def test_a_lower_nonce_takes_the_place_of_the_highest_queued_one():
+    waiting = [entry(nonce) for nonce in range(2, 66)]
+    admission = admit(entry(1), waiting)
+    assert admission.evicted == (waiting[-1],)
+    assert not admission.executable
+
+
+def test_a_filled_gap_is_never_too_many():
+    waiting = [entry(nonce) for nonce in range(1, 65)]
+    admission = admit(entry(0), waiting)
+    assert admission.promoted == tuple(waiting)
+    assert admission.evicted == ()
+
+
+def test_a_pool_with_room_is_not_looked_through():
+    def look():
+        raise AssertionError
+
+    counts = PoolCounts(executable=5_119, queued=1_024)
+    admission = check_against(
+        entry(0), nonce=0, balance=RICH, waiting=[], counts=counts, others=look,
+        limits=PoolLimits(), base_fee=0,
+    )  # fmt: skip
+    assert admission.executable
+
+
+FULL = {"executable_slots": 2, "queued_slots": 2, "account_executable_slots": 1}
+
+
+def test_in_a_full_pool_the_cheapest_of_a_sender_beyond_its_guarantee_leaves():
+    bobs = of_bob(50, 40)
+    admission = admit(paying(1), others=[bobs], **FULL)
+    assert admission.executable
+    assert admission.evicted == (bobs.executable[1],)
+
+
+def test_within_the_guarantee_executable_ones_take_the_queues_room():
+    limits = {"executable_slots": 1, "queued_slots": 1, "account_executable_slots": 1}
+    assert admit(paying(1), others=[of_bob(50)], **limits).evicted == ()
+
+
+def test_an_executable_one_takes_the_room_of_a_queued_one_whatever_it_pays():
+    limits = {"executable_slots": 1, "queued_slots": 1, "account_executable_slots": 1}
+    executable, queued = of_bob(50), queued_of_bob(90)
+    admission = admit(paying(1), others=[executable, queued], **limits)
+    assert admission.evicted == queued.queued
+
+
+def test_a_queued_one_takes_the_room_of_a_cheaper_queued_one():
+    queued = queued_of_bob(20, 10)
+    admission = admit(paying(15, nonce=3), others=[queued], **FULL)
+    assert not admission.executable
+    assert admission.evicted == (queued.queued[1],)
+
+
+def test_a_queued_one_that_pays_no_more_than_the_cheapest_is_underpriced():
+    others = [queued_of_bob(20, 10)]
+    message = refusal(errors.Underpriced, paying(10, nonce=3), others=others, **FULL)
+    assert message == "transaction underpriced"
+
+
+def test_an_executable_one_that_pays_least_of_all_is_underpriced():
+    limits = {"executable_slots": 1, "queued_slots": 0, "account_executable_slots": 1}
+    others = [of_bob(10)]
+    refusal(errors.Underpriced, paying(10), others=others, **limits)
+    assert admit(paying(11), others=others, **limits).executable
+
+
+def test_a_future_transaction_does_not_displace_executable_ones():
+    limits = {"executable_slots": 1, "queued_slots": 0, "account_executable_slots": 1}
+    message = refusal(
+        errors.FutureReplacesPending, paying(99, nonce=3), others=[of_bob(10)], **limits
+    )
+    assert message == "future transaction tries to replace pending"
+    refusal(errors.Underpriced, paying(9, nonce=3), others=[of_bob(10)], **limits)
+
+
+def test_a_sender_that_fills_the_pool_alone_is_told_that_it_is_full():
+    limits = {"executable_slots": 2, "queued_slots": 0, "account_executable_slots": 1}
+    waiting = [paying(10, nonce=0), paying(10, nonce=1)]
+    assert refusal(errors.PoolFull, paying(99, nonce=2), waiting, **limits) == "txpool is full"
+
+
+def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
+    limits = {"executable_slots": 2, "queued_slots": 2, "account_executable_slots": 1}
+    waiting = [paying(10, nonce=1), paying(10, nonce=2)]
+    admission = admit(paying(1, nonce=0), waiting, **limits)
+    assert admission.executable
+    assert admission.promoted == (waiting[0],)
+    assert admission.evicted == (waiting[1],)
+
+
+def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
+    # 100 - 95 = 5 wei reach the coinbase, although the tip's cap is 10
+    bobs = Lane((), (entry(0, sender=BOB), paying(6, 1, sender=BOB)), ())
+    limits = {"executable_slots": 2, "queued_slots": 0, "account_executable_slots": 0}
+    newcomer = paying(7)
+    assert admit(newcomer, others=[bobs], base_fee=95, **limits).evicted == (bobs.executable[1],)
+    assert newcomer.sender == ALICE
+
+
+def test_a_large_transaction_takes_the_room_of_several():
+    bobs = queued_of_bob(1, 2, 3)
+    limits = {"executable_slots": 0, "queued_slots": 3}
+    admission = admit(paying(9, nonce=3, size=32 * 1024 + 1), others=[bobs], **limits)
+    assert admission.evicted == bobs.queued[:2]

@@ -1,0 +1,170 @@
+"""A pool driven at random: whatever comes, its limits and its order hold."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from cchain_app.pool.admission import PoolCounts, check_against
+from cchain_app.pool.errors import PoolRejection, ReplacementUnderpriced
+from cchain_app.pool.eviction import slots_of, trim
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.ordering import select, settle, split
+from primitives.evm import Address
+from tests.builders.pool import entry
+
+LIMITS = PoolLimits(
+    executable_slots=6, queued_slots=4, account_executable_slots=2, account_queued=3,
+    queued_lifetime=100,
+)  # fmt: skip
+SENDERS = [Address(bytes((n,)) * 20) for n in range(1, 5)]
+COST = 21_000
+
+senders = st.sampled_from(SENDERS)
+prices = st.integers(min_value=1, max_value=40)
+
+
+class Pool(RuleBasedStateMachine):
+    """A pool as a service keeps it: entries by hash, accounts beside it."""
+
+    @initialize()
+    def begin(self):
+        self.entries = {}
+        self.nonces = dict.fromkeys(SENDERS, 0)
+        self.balances = dict.fromkeys(SENDERS, 1_000 * COST)
+        self.now = 1_000
+        self.base_fee = 10
+
+    def waiting(self, sender):
+        return [entry for entry in self.entries.values() if entry.sender == sender]
+
+    def lane(self, sender):
+        return split(self.waiting(sender), self.nonces[sender], self.balances[sender])
+
+    def lanes(self, but=None):
+        return [self.lane(sender) for sender in SENDERS if sender != but]
+
+    def counts(self):
+        lanes = self.lanes()
+        return PoolCounts(
+            sum(slots_of(lane.executable) for lane in lanes),
+            sum(slots_of(lane.queued) for lane in lanes),
+        )
+
+    @rule(
+        sender=senders,
+        ahead=st.integers(min_value=0, max_value=6),
+        fee=prices,
+        tip=prices,
+        large=st.booleans(),
+    )
+    def send(self, sender, ahead, fee, tip, large):
+        newcomer = entry(
+            self.nonces[sender] + ahead,
+            sender=sender,
+            max_fee_per_gas=max(fee, tip),
+            max_priority_fee_per_gas=tip,
+            size=40_000 if large else 100,
+            received_at=self.now,
+        )
+        before = self.lane(sender)
+        old = next((o for o in self.waiting(sender) if o.nonce == newcomer.nonce), None)
+        outbid = old is None or self.outbids(newcomer, old)
+        try:
+            admission = check_against(
+                newcomer,
+                nonce=self.nonces[sender],
+                balance=self.balances[sender],
+                waiting=self.waiting(sender),
+                counts=self.counts(),
+                others=lambda: self.lanes(but=sender),
+                limits=LIMITS,
+                base_fee=self.base_fee,
+            )
+        except PoolRejection as rejection:
+            # fees are the only reason to be refused in someone's own place: all can pay here
+            assert outbid or type(rejection) is ReplacementUnderpriced
+            return
+        assert outbid
+        assert admission.replaces == old
+        for leaving in (*admission.evicted, *([old] if old else [])):
+            del self.entries[leaving.hash]
+        self.entries[newcomer.hash] = newcomer
+        self.check_outcome(admission, newcomer, before)
+
+    def outbids(self, new, old):
+        return (
+            new.max_fee_per_gas > old.max_fee_per_gas
+            and new.max_priority_fee_per_gas > old.max_priority_fee_per_gas
+            and 10 * new.max_fee_per_gas >= 11 * old.max_fee_per_gas - 9
+            and 10 * new.max_priority_fee_per_gas >= 11 * old.max_priority_fee_per_gas - 9
+        )
+
+    def check_outcome(self, admission, newcomer, before):
+        after = self.lane(newcomer.sender)
+        assert admission.executable is (newcomer in after.executable)
+        fresh = {entry for entry in after.executable if entry not in before.executable}
+        assert {*admission.promoted} == fresh - {newcomer}
+        if not admission.executable:
+            assert not any(entry in self.executable_before for entry in admission.evicted)
+
+    @rule(sender=senders, balance=st.integers(min_value=0, max_value=200))
+    def accept_block(self, sender, balance):
+        """A block takes what pays most; one sender's balance changes; the pool settles."""
+        executable = [lane.executable for lane in self.lanes()]
+        for chosen in select(executable, self.base_fee, 3 * COST):
+            assert chosen.nonce == self.nonces[chosen.sender]
+            self.nonces[chosen.sender] += 1
+        self.balances[sender] = balance * COST * 10
+        settled = [
+            settle(
+                self.waiting(sender), self.nonces[sender], self.balances[sender],
+                block_gas_limit=3 * COST, now=self.now, limits=LIMITS,
+            )
+            for sender in SENDERS
+        ]  # fmt: skip
+        leaving = [entry for outcome in settled for entry in outcome.dropped]
+        leaving += trim([outcome.lane for outcome in settled], LIMITS, self.base_fee)
+        for entry_ in leaving:
+            del self.entries[entry_.hash]
+
+    @rule(seconds=st.integers(min_value=1, max_value=60))
+    def wait(self, seconds):
+        self.now += seconds
+
+    @rule(base_fee=st.integers(min_value=0, max_value=40))
+    def move_base_fee(self, base_fee):
+        self.base_fee = base_fee
+
+    @invariant()
+    def limits_hold(self):
+        lanes = self.lanes()
+        executable, queued = self.counts()
+        assert queued <= LIMITS.queued_slots
+        assert executable + queued <= LIMITS.slots
+        assert all(len(lane.queued) <= LIMITS.account_queued for lane in lanes)
+        if executable > LIMITS.executable_slots:
+            most = max(slots_of(lane.executable) for lane in lanes)
+            assert most <= LIMITS.account_executable_slots
+
+    @invariant()
+    def executable_ones_are_gap_free_and_funded(self):
+        for sender in SENDERS:
+            lane = self.lane(sender)
+            first = self.nonces[sender]
+            expected = list(range(first, first + len(lane.executable)))
+            assert [entry.nonce for entry in lane.executable] == expected
+            assert sum(entry.cost for entry in lane.executable) <= self.balances[sender]
+            assert lane.used == ()
+
+    @invariant()
+    def a_nonce_waits_once(self):
+        places = [(entry.sender, entry.nonce) for entry in self.entries.values()]
+        assert len(places) == len(set(places))
+
+    @invariant()
+    def remember_what_is_executable(self):
+        self.executable_before = {entry for lane in self.lanes() for entry in lane.executable}
+
+
+Pool.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestPool = Pool.TestCase

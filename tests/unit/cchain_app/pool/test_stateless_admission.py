@@ -1,0 +1,205 @@
+"""Checks that need no account: each has its class and go-ethereum's words."""
+
+from dataclasses import replace
+
+import pytest
+
+from cchain_app.pool import errors
+from cchain_app.pool.admission import AdmissionRules, check_size, check_stateless
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.signing import sign_authorization
+from tests.builders.transactions import KEY, RECIPIENT, legacy, signed
+
+RULES = AdmissionRules(fork="prague", block_gas_limit=30_000_000)
+NO_CAP = AdmissionRules("prague", 30_000_000, PoolLimits(fee_cap=None))
+GWEI = 10**9
+
+
+def under(fork, **limits):
+    return AdmissionRules(fork, 30_000_000, PoolLimits(**limits))
+
+
+def set_code(**changes):
+    permission = sign_authorization(0, RECIPIENT, 0, KEY)
+    return signed(**{"type": 4, "gas": 46_000, "authorizations": (permission,), **changes})
+
+
+@pytest.mark.parametrize(
+    "transaction",
+    [
+        signed(),
+        legacy(),
+        signed(type=1),
+        set_code(),
+        signed(to=None, data=b"\x00", gas=53_006),
+        signed(max_priority_fee_per_gas=50 * GWEI),
+        signed(nonce=2**64 - 2),
+        signed(to=None, data=bytes(49_152), gas=600_000),
+        signed(data=b"\x01" * 100_000, gas=4_021_000),
+    ],
+)
+def test_a_valid_transaction_passes_before_and_after_its_sender_is_known(transaction):
+    check_stateless(transaction, RULES)
+    check_stateless(decode_unsigned(transaction.raw), RULES)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "rules", "error", "message"),
+    [
+        (
+            signed(gas=30_000_000, max_fee_per_gas=5_000 * GWEI),
+            RULES,
+            errors.FeeAboveCap,
+            "tx fee (150.00 ether) exceeds the configured cap (100.00 ether)",
+        ),
+        (
+            signed(max_fee_per_gas=GWEI),
+            under("prague", fee_cap=1),
+            errors.FeeAboveCap,
+            "tx fee (0.00 ether) exceeds the configured cap (0.00 ether)",
+        ),
+        (
+            legacy(chain_id=None),
+            RULES,
+            errors.NotReplayProtected,
+            "only replay-protected (EIP-155) transactions allowed over RPC",
+        ),
+        (
+            signed(data=bytes(131_072)),
+            RULES,
+            errors.OversizedTransaction,
+            "oversized data: transaction size 131189, limit 131072",
+        ),
+        (
+            signed(type=1),
+            under("istanbul"),
+            errors.TypeNotActive,
+            "transaction type not supported: type 1 rejected, pool not yet in Berlin",
+        ),
+        (
+            signed(),
+            under("berlin"),
+            errors.TypeNotActive,
+            "transaction type not supported: type 2 rejected, pool not yet in London",
+        ),
+        (
+            set_code(),
+            under("cancun"),
+            errors.TypeNotActive,
+            "transaction type not supported: type 4 rejected, pool not yet in Prague",
+        ),
+        (
+            signed(to=None, data=bytes(49_153), gas=900_000),
+            RULES,
+            errors.InitCodeTooLarge,
+            "max initcode size exceeded: code size 49153, limit 49152",
+        ),
+        (
+            signed(gas=2**24 + 1, max_fee_per_gas=GWEI),
+            under("osaka"),
+            errors.GasAboveTransactionCap,
+            "transaction gas limit too high (cap: 16777216, tx: 16777217)",
+        ),
+        (
+            signed(gas=30_000_001),
+            RULES,
+            errors.GasAboveBlockLimit,
+            "exceeds block gas limit",
+        ),
+        (
+            signed(max_priority_fee_per_gas=50 * GWEI + 1),
+            RULES,
+            errors.TipAboveFeeCap,
+            "max priority fee per gas higher than max fee per gas",
+        ),
+        (
+            signed(nonce=2**64 - 1),
+            RULES,
+            errors.NonceAtMaximum,
+            "nonce has max value",
+        ),
+        (
+            signed(gas=20_999),
+            RULES,
+            errors.IntrinsicGasTooLow,
+            "intrinsic gas too low: gas 20999, minimum needed 21000",
+        ),
+        (
+            signed(to=None, data=b"\x00", gas=53_005),
+            RULES,
+            errors.IntrinsicGasTooLow,
+            "intrinsic gas too low: gas 53005, minimum needed 53006",
+        ),
+        (
+            signed(type=1, gas=25_299, access_list=((RECIPIENT, (bytes(32),)),)),
+            RULES,
+            errors.IntrinsicGasTooLow,
+            "intrinsic gas too low: gas 25299, minimum needed 25300",
+        ),
+        (
+            set_code(gas=45_999),
+            RULES,
+            errors.IntrinsicGasTooLow,
+            "intrinsic gas too low: gas 45999, minimum needed 46000",
+        ),
+        (
+            signed(data=b"\x01" * 100, gas=24_999),
+            RULES,
+            errors.FloorGasTooLow,
+            "insufficient gas for floor data gas cost: gas 24999, minimum needed 25000",
+        ),
+        (
+            signed(max_priority_fee_per_gas=6),
+            under("prague", minimum_tip=7),
+            errors.TipBelowMinimum,
+            "transaction gas price below minimum: gas tip cap 6, minimum needed 7",
+        ),
+        (
+            set_code(authorizations=()),
+            RULES,
+            errors.NoAuthorizations,
+            "set code tx must have at least one authorization tuple",
+        ),
+    ],
+)
+def test_a_transaction_is_refused_in_the_words_of_its_fault(transaction, rules, error, message):
+    with pytest.raises(error) as caught:
+        check_stateless(transaction, rules)
+    assert str(caught.value) == message
+
+
+def test_what_a_fork_did_not_have_is_not_asked_for():
+    check_stateless(signed(to=None, data=bytes(49_153), gas=900_000), under("paris"))
+    check_stateless(signed(data=b"\x01" * 100, gas=24_999), under("cancun"))
+    check_stateless(signed(gas=2**24 + 1, max_fee_per_gas=GWEI), under("prague"))
+
+
+def test_settings_loosen_what_only_the_endpoint_asks():
+    check_stateless(legacy(chain_id=None), under("prague", unprotected_allowed=True))
+    check_stateless(signed(gas=30_000_000, max_fee_per_gas=5_000 * GWEI), NO_CAP)
+
+
+def test_the_size_can_be_checked_before_decoding():
+    check_size(131_072, RULES.limits)
+    with pytest.raises(errors.OversizedTransaction):
+        check_size(131_073, RULES.limits)
+
+
+def test_of_several_faults_the_first_in_geths_order_is_named():
+    worst = signed(to=None, gas=0, nonce=2**64 - 1, data=bytes(131_072), max_fee_per_gas=0)
+    faults = []
+    for repair in ({}, {"data": bytes(49_153)}, {"data": b""}, {"max_fee_per_gas": GWEI},
+                   {"nonce": 0}, {"gas": 53_000}):  # fmt: skip
+        worst = replace(worst, **repair, raw=bytes(200) if repair else worst.raw)
+        try:
+            check_stateless(worst, RULES)
+        except errors.PoolRejection as error:
+            faults.append(type(error))
+    assert faults == [
+        errors.OversizedTransaction,
+        errors.InitCodeTooLarge,
+        errors.TipAboveFeeCap,
+        errors.NonceAtMaximum,
+        errors.IntrinsicGasTooLow,
+    ]

@@ -1,0 +1,139 @@
+"""0x texts: what is read, what is refused and in which words."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from primitives import hexadecimal
+from primitives.evm import Address
+from primitives.hexadecimal import (
+    EmptyNumber,
+    EmptyText,
+    HexError,
+    InvalidDigit,
+    LeadingZero,
+    MissingPrefix,
+    NumberTooLarge,
+    OddLength,
+    WrongLength,
+    checksum_address,
+    decode_address,
+    decode_data,
+    decode_hash,
+    decode_quantity,
+    encode_data,
+    encode_quantity,
+)
+
+
+def reason(decode, *arguments):
+    with pytest.raises(HexError) as caught:
+        decode(*arguments)
+    return type(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", EmptyText, "empty hex string"),
+        ("1", MissingPrefix, "hex string without 0x prefix"),
+        ("latest", MissingPrefix, "hex string without 0x prefix"),
+        ("0x", EmptyNumber, 'hex string "0x"'),
+        ("0x01", LeadingZero, "hex number with leading zero digits"),
+        ("0x00", LeadingZero, "hex number with leading zero digits"),
+        ("0xg", InvalidDigit, "invalid hex string"),
+        ("0x1_0", InvalidDigit, "invalid hex string"),
+        ("0x+1", InvalidDigit, "invalid hex string"),
+        ("0x 1", InvalidDigit, "invalid hex string"),
+        ("0x1 ", InvalidDigit, "invalid hex string"),
+        ("0x٣", InvalidDigit, "invalid hex string"),
+        ("0x1" + 64 * "0", NumberTooLarge, "hex number > 256 bits"),
+    ],
+)
+def test_a_quantity_is_refused_in_the_words_of_its_fault(text, error, message):
+    assert reason(decode_quantity, text) == (error, message)
+
+
+def test_a_quantity_is_refused_when_it_has_one_bit_too_many():
+    assert decode_quantity("0x7fffffffffffffff", 63) == 2**63 - 1
+    assert reason(decode_quantity, "0x8000000000000000", 63) == (
+        NumberTooLarge,
+        "hex number > 63 bits",
+    )
+
+
+def test_a_very_long_quantity_is_refused_by_its_length():
+    assert reason(decode_quantity, "0x1" + 10**6 * "g", 64)[0] is NumberTooLarge
+
+
+@given(st.integers(min_value=0, max_value=2**256 - 1))
+def test_a_quantity_comes_back_as_it_was(number):
+    text = encode_quantity(number)
+    assert decode_quantity(text) == number
+    assert decode_quantity("0X" + text[2:].upper()) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", EmptyText),
+        ("12", MissingPrefix),
+        ("x012", MissingPrefix),
+        ("0x1", OddLength),
+        ("0x1g", InvalidDigit),
+        ("0x12 3", InvalidDigit),
+        ("0x1 23", InvalidDigit),
+        ("0xé1", InvalidDigit),
+    ],
+)
+def test_data_is_refused_for_its_fault(text, error):
+    assert reason(decode_data, text)[0] is error
+
+
+@given(st.binary(max_size=100))
+def test_data_comes_back_as_it_was(data):
+    assert decode_data(encode_data(data)) == data
+
+
+def test_no_data_is_only_the_prefix():
+    assert encode_data(b"") == "0x"
+    assert decode_data("0x") == b""
+
+
+@given(st.text(max_size=12))
+@example("0x1\n")
+def test_any_text_is_read_or_refused_with_an_error_of_this_module(text):
+    for decode in (decode_quantity, decode_data, decode_address):
+        try:
+            decode(text)
+        except HexError as error:
+            assert type(error).__module__ == hexadecimal.__name__
+
+
+def test_an_address_of_another_length_is_named_in_the_message():
+    assert reason(decode_address, "0x1234") == (
+        WrongLength,
+        "hex string has length 4, want 40 for common.Address",
+    )
+    assert reason(decode_hash, "0x")[1] == "hex string has length 0, want 64 for common.Hash"
+    assert reason(decode_hash, "0x123")[0] is OddLength
+
+
+def test_an_address_is_read_in_any_letter_case():
+    text = "8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC"
+    assert decode_address("0x" + text) == decode_address("0x" + text.lower()) != bytes(20)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+        "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+        "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+        "0x52908400098527886E0F7030069857D2E4169EE7",
+        "0xde709f2102306220921060314715629080e2fb77",
+    ],
+)
+def test_the_checksum_is_that_of_eip_55(text):
+    assert checksum_address(Address(bytes.fromhex(text[2:]))) == text
