@@ -4,8 +4,9 @@
 """
 
 import operator
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
@@ -23,6 +24,23 @@ if TYPE_CHECKING:
     ThemedModelAdmin = ModelAdmin[Any]
 else:
     from unfold.admin import ModelAdmin as ThemedModelAdmin
+
+
+R = TypeVar("R")
+
+
+def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
+    """Make a display method keep its answer with the row: templates ask for it several times."""
+    name = f"_{show.__name__}_shown"
+
+    @wraps(show)
+    def ask(self: Any, row: Any) -> R:
+        if name not in row.__dict__:
+            row.__dict__[name] = show(self, row)
+        kept: R = row.__dict__[name]
+        return kept
+
+    return ask
 
 
 class ReadOnlyModelAdmin(ThemedModelAdmin):
@@ -70,11 +88,14 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         """Return a row by its key, or by its hash where `unique_hash` names one; None without."""
         pk = self.model._meta.pk
         assert pk is not None
-        found = parse_term(object_id).hash if self.unique_hash else None
-        try:
-            where = {self.unique_hash: found} if found else {"pk": pk.to_python(object_id)}
-        except ValidationError:
-            return None
+        where: dict[str, Any] = {}
+        if self.unique_hash and (wanted := parse_term(object_id).hash):
+            where[self.unique_hash] = wanted
+        else:
+            try:
+                where["pk"] = pk.to_python(object_id)
+            except ValidationError:
+                return None
         rows = self.get_queryset(request)
         if isinstance(self.list_select_related, list | tuple):
             rows = rows.select_related(*self.list_select_related)

@@ -84,7 +84,7 @@ class KeysetChangeList(ChangeList):
         """Return the rows behind the cursor in reading order, which is against it for `previous`."""
         name = order.removeprefix("-")
         descending = order.startswith("-") != self.cursor.backwards
-        rows = self.queryset.order_by(f"-{name}" if descending else name)
+        rows: QuerySet[Any] = self.queryset.order_by(f"-{name}" if descending else name)
         if self.cursor.key is None:
             return rows
         field = self.opts.pk if name == "pk" else self.opts.get_field(name)
@@ -107,7 +107,7 @@ class KeysetChangeList(ChangeList):
             for lane in lanes
             for value in rows.filter(lane).values_list(key, flat=True)[:most]
         }
-        descending = rows.query.order_by[0].startswith("-")
+        descending = str(rows.query.order_by[0]).startswith("-")
         first = sorted(keys, reverse=descending)[:most]
         return list(rows.filter(**{f"{key}__in": first}))
 
@@ -118,16 +118,16 @@ class KeysetChangeList(ChangeList):
         has_previous = self.cursor.key is not None if forwards else more
         self.next_url = self.previous_url = None
         if found and has_next:
-            self.next_url = self.get_query_string({NEXT: getattr(found[-1], key)})
+            self.next_url = self.get_query_string({NEXT: str(getattr(found[-1], key))})
         if found and has_previous:
-            self.previous_url = self.get_query_string({PREVIOUS: getattr(found[0], key)})
+            self.previous_url = self.get_query_string({PREVIOUS: str(getattr(found[0], key))})
         self.first_url = self.get_query_string()
 
     def _set_what_templates_ask(self, found: list[Model]) -> None:
         """Set what Django's and the theme's templates read of a list; none of it counts rows."""
-        self.result_list = found  # type: ignore[assignment]  # templates iterate over it
+        self.result_list = found
         self.result_count = len(found)
-        self.full_result_count = None
+        self.full_result_count = len(found)  # another number would become an offer to show all
         self.show_full_result_count = False
         self.show_admin_actions = False
         self.can_show_all = False

@@ -114,7 +114,7 @@ class RawDoor:
         dispatcher = endpoint.dispatcher
         try:
             if endpoint.throttle is not None:
-                wait = await endpoint.charge(head, body)
+                wait = await charge(endpoint, self._workers, head, body)
                 if wait:
                     return endpoint.limited(head, body, wait)
             answer = dispatcher.answer_hot(body)
@@ -136,6 +136,19 @@ class RawDoor:
             return endpoint.reply(head, endpoint.dispatcher.answer(body))
 
         return await self._workers.run(endpoint.dispatcher.limits.seconds + GRACE_SECONDS, job)
+
+
+async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: bytes) -> float:
+    """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
+
+    Raises:
+        Overloaded: no thread is free for that.
+    """
+    dispatcher = endpoint.dispatcher
+    long = len(body) > dispatcher.limits.hot_body
+    calls = await workers.run(None, dispatcher.count, body) if long else dispatcher.count(body)
+    wait = endpoint.charge_now(head, calls)
+    return await endpoint.charge(head, calls) if wait is None else wait
 
 
 def read_head(scope: Scope) -> Head:

@@ -118,7 +118,8 @@ class Executor:
     ) -> list[bytes | JsonRpcError]:
         """Execute calls of a vectorized method as one: an encoded result or error for each."""
         assert method.vectorized is not None
-        ticket = self._inflight.begin(method.name) if self._inflight and not passing else None
+        inflight = None if passing else self._inflight
+        ticket = None if inflight is None else inflight.begin(method.name)
         started = self._clock()
         outcomes: Sequence[object]
         try:
@@ -131,8 +132,8 @@ class Executor:
         except BaseException as error:
             outcomes = [self.explain(error, method.name)] * len(arguments)
         finally:
-            if ticket is not None and self._inflight is not None:
-                self._inflight.end(ticket)
+            if inflight is not None and ticket is not None:
+                inflight.end(ticket)
         blocked = next((outcome for outcome in outcomes if isinstance(outcome, passing)), None)
         if blocked is not None:
             raise blocked

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jsonrpc import eager
+from jsonrpc.frames import DirectWrite, direct_write
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
@@ -46,6 +47,11 @@ class Connection:
         self._queued = 0
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
+        self._direct: DirectWrite | None = None
+
+    def accepted(self) -> None:
+        """The socket is open: from now on the shorter way to its peer is known."""
+        self._direct = direct_write(self._send)
 
     @property
     def closed(self) -> bool:
@@ -63,6 +69,8 @@ class Connection:
             return
         if self._writer is not None:
             self._enqueue(text)
+            return
+        if self._direct is not None and self._direct(text):
             return
         try:
             rest = eager.start(self._send({"type": "websocket.send", "text": text}))

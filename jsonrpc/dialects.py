@@ -153,12 +153,17 @@ def _out_of_range(raw: Raw) -> JsonRpcError:
     """Name the argument that holds a number which no machine number can hold."""
     if not bytes(raw).startswith(b"["):
         return errors.invalid_params("non-array args")
-    for place, value in enumerate(_raw_values.decode(raw)):
-        try:
-            _values.decode(value)
-        except msgspec.DecodeError:
-            return errors.invalid_params(f"invalid argument {place}: number out of range")
-    return errors.invalid_params("invalid params")
+    readable = map(_is_readable, _raw_values.decode(raw))
+    place = next(place for place, fine in enumerate(readable) if not fine)
+    return errors.invalid_params(f"invalid argument {place}: number out of range")
+
+
+def _is_readable(value: Raw) -> bool:
+    try:
+        _values.decode(value)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _unreadable(reason: str) -> JsonRpcError:

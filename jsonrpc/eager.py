@@ -34,10 +34,6 @@ class Paused(Generic[T]):
             result: T = stop.value
             return result
 
-    def close(self) -> None:
-        """Give the rest up."""
-        self._coroutine.close()
-
 
 def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
     """Run to the first pause; returns the result, or what is left to await.

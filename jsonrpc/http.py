@@ -5,6 +5,7 @@ hands out what `reply` says. ASGI is in `asgi`, Django in `ninja_door`.
 """
 
 import math
+import re
 import zlib
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -15,6 +16,8 @@ from jsonrpc.gate import Gate, GateConfig, Head, Reply
 from jsonrpc.throttle import Throttle
 
 _DEFAULTS = GateConfig()
+
+_GZIP_WANTED = re.compile(rb"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 _GZIP = 31
 """The window size that makes zlib write the gzip format."""
@@ -41,17 +44,17 @@ class Endpoint:
         self.throttle = throttle
         self._gzip_from = gzip_from
 
-    def charge_now(self, head: Head, body: bytes) -> float | None:
-        """Charge the client: 0, the seconds to wait, or None if `charge` must be awaited."""
+    def charge_now(self, head: Head, calls: int) -> float | None:
+        """Charge the client for its calls: 0, the seconds to wait, or None to await `charge`."""
         if self.throttle is None:
             return 0.0
-        return self.throttle.take_now(self.gate.client(head), self.dispatcher.count(body))
+        return self.throttle.take_now(self.gate.client(head), calls)
 
-    async def charge(self, head: Head, body: bytes) -> float:
-        """Charge the client for the calls in a body: 0, or the seconds to wait."""
+    async def charge(self, head: Head, calls: int) -> float:
+        """Charge the client for its calls, asking whoever keeps the buckets."""
         if self.throttle is None:
             return 0.0
-        return await self.throttle.take(self.gate.client(head), self.dispatcher.count(body))
+        return await self.throttle.take(self.gate.client(head), calls)
 
     def limited(self, head: Head, body: bytes, wait: float) -> Reply:
         """The reply to a client that asks too often. `Retry-After` has whole seconds."""
@@ -93,8 +96,7 @@ def by_path(endpoints: Iterable[Endpoint]) -> dict[str, Endpoint]:
 
 
 def _accepts_gzip(head: Head) -> bool:
-    encodings = head.headers.get(b"accept-encoding", b"")
-    return b"gzip" in encodings and b"gzip;q=0" not in encodings.replace(b" ", b"")
+    return _GZIP_WANTED.search(head.headers.get(b"accept-encoding", b"")) is not None
 
 
 def _compressed(reply: Reply) -> Reply:

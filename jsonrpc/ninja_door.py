@@ -21,9 +21,10 @@ def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     body = request.read(gate.config.max_body + 1)
     if len(body) > gate.config.max_body:
         return _response(gate.too_large(head))
-    wait = endpoint.charge_now(head, body)
+    calls = endpoint.dispatcher.count(body) if endpoint.throttle is not None else 0
+    wait = endpoint.charge_now(head, calls)
     if wait is None:
-        wait = async_to_sync(endpoint.charge)(head, body)
+        wait = async_to_sync(endpoint.charge)(head, calls)
     if wait:
         return _response(endpoint.limited(head, body, wait))
     return _response(endpoint.reply(head, endpoint.dispatcher.answer(body)))

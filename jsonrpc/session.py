@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.asgi import GRACE_SECONDS, Receive, Scope, read_head
+from jsonrpc.asgi import GRACE_SECONDS, Receive, Scope, charge, read_head
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import NULL
@@ -74,6 +74,7 @@ class Session:
             return
         try:
             await self._send({"type": "websocket.accept"})
+            self._connection.accepted()
             await self._serve(head, receive)
         except asyncio.CancelledError:
             if not self._abandoned:
@@ -128,9 +129,9 @@ class Session:
 
     async def _handle(self, head: Head, body: bytes) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        if self._endpoint.throttle is not None and await self._endpoint.charge(head, body):
-            refusal = self._dispatcher.refuse(body, rate_limit_exceeded())
-            self._connection.push(refusal.decode())
+        endpoint = self._endpoint
+        if endpoint.throttle is not None and await charge(endpoint, self._workers, head, body):
+            self._refuse_message(body, rate_limit_exceeded())
             return
         exchange = Exchange(self._hub, self._connection)
         answer = self._dispatcher.answer_hot(body, exchange)

@@ -1,11 +1,12 @@
 """Threads for calls that may wait: bounded in number, and bounded in what waits for them."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from jsonrpc.errors import Overloaded
 
@@ -51,25 +52,46 @@ class Workers:
             if self._pending >= self._most:
                 raise Overloaded
             self._pending += 1
-        future = self._pool.submit(self._run, partial(job, *args, **kwargs))
-        async with asyncio.timeout(seconds):
-            return await asyncio.shield(_forgiving(future))
-
-    def _run(self, job: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        # A bare future and a bare timer: this is the way of every call that is not hot.
+        future: asyncio.Future[T] = loop.create_future()
+        self._pool.submit(self._run, loop, future, partial(job, *args, **kwargs))
+        if seconds is None:
+            return await future
+        timer = loop.call_later(seconds, _settle, future, None, TimeoutError())
         try:
-            return job()
+            return await future
         finally:
-            with self._lock:
-                self._pending -= 1
-            self._after()
+            timer.cancel()
+
+    def _run(
+        self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], job: Callable[[], T]
+    ) -> None:
+        result: T | None = None
+        failure: BaseException | None = None
+        try:
+            try:
+                result = job()
+            finally:
+                self._after()
+        except BaseException as error:
+            failure = error
+        with self._lock:
+            self._pending -= 1
+        # A loop that was closed meanwhile has nobody who waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, future, result, failure)
 
     def close(self) -> None:
         """Take no more jobs; those that wait are dropped, those that run are left to end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _forgiving(future: Future[T]) -> asyncio.Future[T]:
-    """A future whose failure may go unread: its waiter may have given up."""
-    wrapped = asyncio.wrap_future(future)
-    wrapped.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return wrapped
+def _settle(future: asyncio.Future[Any], result: object, failure: BaseException | None) -> None:
+    """Wake the waiter, unless it has given up."""
+    if future.done():
+        return
+    if failure is None:
+        future.set_result(result)
+    else:
+        future.set_exception(failure)

@@ -5,13 +5,17 @@ What its first page shows is in `cchain_app.admin.dashboard`, how in templates/a
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 from django_celery_beat import admin as beat_admin
 from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from cchain_app.admin.dashboard import MAINNET, network_name
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -26,6 +30,12 @@ admin.site.site_title = admin.site.site_header = "Node"
 admin.site.index_title = "Overview"
 
 
+def network_label(_request: HttpRequest) -> list[str]:
+    """Return the label on top of every page: the network's name, and how loud it is."""
+    network = settings.NODE.network_id
+    return [network_name(network), "danger" if network == MAINNET else "info"]
+
+
 class ThemedUserAdmin(UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
     """People who may open the admin, with the theme's forms."""
 
@@ -38,11 +48,11 @@ class ThemedGroupAdmin(GroupAdmin, ThemedModelAdmin):
     """Groups of people."""
 
 
-class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):
+class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):  # type: ignore[misc]  # untyped
     """The choice of a registered task, drawn by the theme."""
 
 
-class ThemedTaskForm(beat_admin.PeriodicTaskForm):
+class ThemedTaskForm(beat_admin.PeriodicTaskForm):  # type: ignore[misc]  # untyped
     """A scheduled task's form with the theme's fields for what the model does not have."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -51,42 +61,23 @@ class ThemedTaskForm(beat_admin.PeriodicTaskForm):
         self.fields["task"].widget = UnfoldAdminTextInputWidget()
 
 
-class ThemedTaskAdmin(beat_admin.PeriodicTaskAdmin, ThemedModelAdmin):
-    """What runs by the clock."""
-
-    form = ThemedTaskForm
-
-
-class TaskInline(beat_admin.PeriodicTaskInline, TabularInline):
+class TaskInline(beat_admin.PeriodicTaskInline, TabularInline):  # type: ignore[misc]  # untyped
     """The tasks of a schedule."""
 
 
-class ThemedScheduleAdmin(beat_admin.ScheduleAdmin, ThemedModelAdmin):
-    """Intervals and sun times."""
-
-    inlines = [TaskInline]
-
-
-class ThemedCrontabAdmin(beat_admin.CrontabScheduleAdmin, ThemedModelAdmin):
-    """Schedules in cron's form."""
-
-    inlines = [TaskInline]
-
-
-class ThemedClockedAdmin(beat_admin.ClockedScheduleAdmin, ThemedModelAdmin):
-    """Single points in time."""
-
-    inlines = [TaskInline]
+def _themed(base: type[Any], **attributes: Any) -> type[Any]:
+    """Return one of beat's admins drawn by the theme."""
+    return type(f"Themed{base.__name__}", (base, ThemedModelAdmin), attributes)
 
 
 _THEMED: dict[type[Any], type[Any]] = {
     User: ThemedUserAdmin,
     Group: ThemedGroupAdmin,
-    beat.PeriodicTask: ThemedTaskAdmin,
-    beat.IntervalSchedule: ThemedScheduleAdmin,
-    beat.SolarSchedule: ThemedScheduleAdmin,
-    beat.CrontabSchedule: ThemedCrontabAdmin,
-    beat.ClockedSchedule: ThemedClockedAdmin,
+    beat.PeriodicTask: _themed(beat_admin.PeriodicTaskAdmin, form=ThemedTaskForm),
+    beat.IntervalSchedule: _themed(beat_admin.IntervalScheduleAdmin, inlines=[TaskInline]),
+    beat.SolarSchedule: _themed(beat_admin.SolarScheduleAdmin, inlines=[TaskInline]),
+    beat.CrontabSchedule: _themed(beat_admin.CrontabScheduleAdmin, inlines=[TaskInline]),
+    beat.ClockedSchedule: _themed(beat_admin.ClockedScheduleAdmin, inlines=[TaskInline]),
 }
 
 for _model, _admin in _THEMED.items():

@@ -13,7 +13,6 @@ django_application = get_asgi_application()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
-
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
@@ -26,11 +25,12 @@ class Node:
 
     def __init__(self) -> None:
         endpoint = doors.cchain()
-        consumer = EthConsumer.as_asgi(endpoint=endpoint, workers=doors.workers())
+        consumer: Any = EthConsumer.as_asgi(endpoint=endpoint, workers=doors.workers())
+        websocket_path: Any = path("ext/bc/C/ws", consumer)
         behind: Any = ProtocolTypeRouter(
             {
                 "http": django_application,
-                "websocket": URLRouter([path("ext/bc/C/ws", consumer)]),
+                "websocket": URLRouter([websocket_path]),
             }
         )
         self._follower = Follower()

@@ -32,10 +32,7 @@ def print_banner() -> None:
     console = Console(soft_wrap=True)
     console.print(Panel(facts, title="Node", expand=False))
     if node.network_id == LOCAL_NETWORK:
-        console.print(_keys())
-        console.print(
-            "[yellow]These keys are public: they are for this local network only.[/yellow]"
-        )
+        _print_keys(console)
 
 
 def _print_keys(console: Console) -> None:

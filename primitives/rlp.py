@@ -230,13 +230,7 @@ def read_uint8(item: bytes) -> int:
 
 
 def read_uint256(item: bytes) -> int:
-    """Read an integer of at most 256 bits.
-
-    Raises:
-        ExpectedString: It is a list.
-        ValueTooLarge: It has more than 32 bytes.
-        NonCanonicalInteger: It has leading zero bytes.
-    """
+    """Read an integer of at most 256 bits. Raises as `read_uint64`, but ValueTooLarge for 33 bytes."""
     if type(item) is RlpList:
         raise ExpectedString
     if len(item) > 32:

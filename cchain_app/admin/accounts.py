@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from cchain_app.admin import display, links
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
-from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot, Transaction
-from chaindb.admin import ReadOnlyModelAdmin
+from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
+from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
 from chaindb.terms import Term, parse_term
 from primitives.hashing import EMPTY_HASH
@@ -32,9 +32,8 @@ class AccountAdmin(ReadOnlyModelAdmin):
     search_fields = ("address",)
     search_help_text = "Address"
     fieldsets = (
-        (None, {"fields": ("full_address", "kind", "balance_text", "nonce_text")}),
-        ("History", {"fields": ("transactions", "emitted", "changes", "creation")}),
-        ("Contract", {"fields": ("full_code_hash", "delegate", "code", "storage")}),
+        (None, {"fields": ("full_address", "kind", "balance_text", "nonce_text", "history")}),
+        ("Contract", {"fields": ("creation", "full_code_hash", "delegate", "code", "storage")}),
     )
 
     @override
@@ -51,6 +50,12 @@ class AccountAdmin(ReadOnlyModelAdmin):
         if found is None and address is not None:
             return Account(address=address, nonce=0, balance=0, code_hash=HexBytes(EMPTY_HASH))
         return found
+
+    @override
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out what only a contract has."""
+        shown = super().get_fieldsets(request, obj)
+        return shown[:1] if isinstance(obj, Account) and _plain(obj) else shown
 
     @admin.display(description="Address")
     def short_address(self, account: Account) -> SafeString:
@@ -89,22 +94,32 @@ class AccountAdmin(ReadOnlyModelAdmin):
         """Return the way to its transactions."""
         return display.link("Transactions ›", links.search_page("transaction", account.address))
 
-    @admin.display(description="Logs")
-    def emitted(self, account: Account) -> SafeString:
-        """Return the way to the logs that it emitted."""
-        return display.link("Logs it emitted ›", links.search_page("log", account.address))
-
-    @admin.display(description="Changes")
-    def changes(self, account: Account) -> SafeString:
-        """Return the way to its changes."""
-        return display.link(
-            "What blocks changed ›", links.search_page("accountchange", account.address)
+    @admin.display(description="History")
+    def history(self, account: Account) -> SafeString:
+        """Return the ways to its transactions, to the logs that it emitted and to its changes."""
+        return display.line(
+            *(
+                display.link(f"{text} ›", links.search_page(model, account.address))
+                for text, model in (
+                    ("Transactions", "transaction"),
+                    ("Emitted logs", "log"),
+                    ("Changes by block", "accountchange"),
+                )
+            )
         )
 
     @admin.display(description="Created by")
+    @asked_once
     def creation(self, account: Account) -> SafeString:
         """Return the transaction that created a contract; none for a contract made by another."""
-        return creation_link(account)
+        if _plain(account):
+            return display.NOTHING
+        receipts = Receipt.objects.filter(contract_address=account.address, succeeded=True)
+        found = receipts.order_by("contract_address").values_list("pk", "transaction__hash").first()
+        if found is None:
+            return display.NOTHING
+        key, tx_hash = found
+        return display.full_link(bytes(tx_hash), links.transaction_page(key))
 
     @admin.display(description="Code hash")
     def full_code_hash(self, account: Account) -> SafeString:
@@ -112,19 +127,30 @@ class AccountAdmin(ReadOnlyModelAdmin):
         return display.NOTHING if _plain(account) else display.full(account.code_hash)
 
     @admin.display(description="Delegates to")
+    @asked_once
     def delegate(self, account: Account) -> SafeString:
         """Return the contract that an account runs as its own (EIP-7702)."""
-        code = _code_of(account)
+        code = self.code_of(account)
         if not code.startswith(_DELEGATION):
             return display.NOTHING
         return display.full_account(HexBytes(code.removeprefix(_DELEGATION)))
 
+    @asked_once
+    def code_of(self, account: Account) -> bytes:
+        """Return the account's code."""
+        if _plain(account):
+            return b""
+        code = Code.objects.filter(pk=account.code_hash).values_list("code", flat=True).first()
+        return bytes(code or b"")
+
     @admin.display(description="Code")
+    @asked_once
     def code(self, account: Account) -> SafeString:
         """Return the code in a box."""
-        return display.box(_code_of(account))
+        return display.box(self.code_of(account))
 
     @admin.display(description="Storage")
+    @asked_once
     def storage(self, account: Account) -> SafeString:
         """Return the first slots by their keys."""
         if _plain(account):
@@ -211,26 +237,5 @@ class AccountChangeAdmin(ReadOnlyModelAdmin):
         return display.badge("contract", "note")
 
 
-def creation_link(account: Account) -> SafeString:
-    """Return the transaction that created a contract, as a link."""
-    if _plain(account):
-        return display.NOTHING
-    receipts = Receipt.objects.filter(contract_address=account.address, succeeded=True)
-    key = receipts.order_by("contract_address").values_list("pk", flat=True).first()
-    if key is None:
-        return display.NOTHING
-    tx_hash = Transaction.objects.filter(pk=key).values_list("hash", flat=True).first()
-    if tx_hash is None:
-        return display.NOTHING
-    return display.full_link(tx_hash, links.transaction_page(key))
-
-
 def _plain(account: Account) -> bool:
     return bytes(account.code_hash) == EMPTY_HASH
-
-
-def _code_of(account: Account) -> bytes:
-    if _plain(account):
-        return b""
-    code = Code.objects.filter(pk=account.code_hash).values_list("code", flat=True).first()
-    return bytes(code or b"")

@@ -13,7 +13,7 @@ from cchain_app.admin import display, links
 from cchain_app.admin.jump import find_page
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.models import Block, Transaction, block_of
-from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.terms import Term
 
 
@@ -69,6 +69,7 @@ class BlockAdmin(ReadOnlyModelAdmin):
         return display.short_link(block.hash, links.block_page(block.number))
 
     @admin.display(description="Number")
+    @asked_once
     def height(self, block: Block) -> SafeString:
         """Return the number between links to the neighbours."""
         older = block.number and display.link("‹ previous", links.block_page(block.number - 1))
@@ -143,21 +144,25 @@ class BlockAdmin(ReadOnlyModelAdmin):
         return display.full(block.state_root)
 
     @admin.display(description="Transactions root")
+    @asked_once
     def root_of_transactions(self, block: Block) -> SafeString:
         """Return the transactions root."""
         return display.full(_header(block).transactions_root)
 
     @admin.display(description="Receipts root")
+    @asked_once
     def root_of_receipts(self, block: Block) -> SafeString:
         """Return the receipts root."""
         return display.full(_header(block).receipts_root)
 
     @admin.display(description="prevRandao")
+    @asked_once
     def randao(self, block: Block) -> SafeString:
         """Return the mix hash."""
         return display.full(_header(block).mix_hash)
 
     @admin.display(description="Extra data")
+    @asked_once
     def extra(self, block: Block) -> SafeString:
         """Return the extra data."""
         data = _header(block).extra_data

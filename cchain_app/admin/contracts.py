@@ -35,13 +35,15 @@ class ContractAdmin(AccountAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         creations = Receipt.objects.filter(contract_address=OuterRef("address"), succeeded=True)
         codes = Code.objects.filter(pk=OuterRef("code_hash"))
-        contracts = super().get_queryset(request).exclude(code_hash=HexBytes(EMPTY_HASH))
-        return contracts.annotate(
+        accounts: QuerySet[Any] = super().get_queryset(request)
+        contracts: QuerySet[Any] = accounts.exclude(code_hash=HexBytes(EMPTY_HASH))
+        annotated: QuerySet[Any] = contracts.annotate(
             creation_hash=Subquery(
                 creations.order_by("contract_address").values("transaction__hash")[:1]
             ),
             code_length=Subquery(codes.annotate(length=Length("code")).values("length")),
         )
+        return annotated
 
     @admin.display(description="Created by")
     def created_by(self, contract: Any) -> SafeString:

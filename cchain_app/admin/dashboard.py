@@ -1,9 +1,11 @@
-"""What the admin's first page says of the C-Chain, in four cheap questions."""
+"""What the admin's first page says of the C-Chain, in few cheap questions."""
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.conf import settings
+from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
 from cchain_app import runtime
@@ -14,7 +16,8 @@ from chaindb.fields import HexBytes
 
 BLOCKS = 10
 TRANSACTIONS = 8
-_NETWORKS = {1: "mainnet", 5: "testnet", 12345: "local"}
+MAINNET = 1
+_NETWORKS = {MAINNET: "mainnet", 5: "testnet", 12345: "local"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ def overview() -> Overview | None:
     if not recent:
         return None
     return Overview(
-        cards=(*_head_cards(recent[0]), _pool_card(), *_node_cards()),
+        cards=(*_head_cards(recent[0]), _pool_card(recent[0]), _rate_card(recent), *_node_cards()),
         blocks=_block_table(recent),
         transactions=_transaction_table(),
     )
@@ -63,10 +66,30 @@ def _head_cards(head: Block) -> tuple[Card, ...]:
     )
 
 
-def _pool_card() -> Card:
-    pending, queued = pool.counts() if PoolTransaction.objects.exists() else (0, 0)
+def _pool_card(head: Block) -> Card:
+    state = PoolTransaction.objects.aggregate(newest=Max("id"), size=Count("id"))
+    pending, queued = _pool_counts(head.number, state["newest"], state["size"])
     page = links.list_page("pooltransaction")
     return Card("Mempool", display.link(f"{pending:,} pending", page), f"{queued:,} queued")
+
+
+@lru_cache(maxsize=1)
+def _pool_counts(_head: int, _newest: int | None, size: int) -> tuple[int, int]:
+    """Return how many transactions are pending and queued.
+
+    Counting takes a look at every one of them, so it is done only when the head or the pool is
+    another: the arguments say so.
+    """
+    return pool.counts() if size else (0, 0)
+
+
+def _rate_card(recent: list[Block]) -> Card:
+    """Return how many transactions the latest blocks had, and how fast they came."""
+    newer = recent[:-1] or recent
+    count = sum(block.transaction_count for block in newer)
+    seconds = recent[0].timestamp - recent[-1].timestamp
+    rate = f", {10 * count // seconds / 10:,} a second" if seconds else ""
+    return Card("Throughput", f"{count:,} transactions", f"in {len(newer)} blocks{rate}")
 
 
 def _node_cards() -> tuple[Card, ...]:

@@ -84,7 +84,9 @@ def amount(wei: int | None) -> SafeString:
     """Return an amount as lists show it, with the wei as its title."""
     if wei is None:
         return NOTHING
-    return format_html('<span title="{} wei">{}</span>', f"{wei:,}", formats.round_wei(wei))
+    return format_html(
+        '<span class="nd-amount" title="{} wei">{}</span>', f"{wei:,}", formats.round_wei(wei)
+    )
 
 
 def full_amount(wei: int | None) -> SafeString:
@@ -151,6 +153,14 @@ def line(*parts: object) -> SafeString:
     """Return parts side by side, wrapping where they must."""
     return format_html(
         '<span class="nd-line">{}</span>', format_html_join("", "{}", ((part,) for part in parts))
+    )
+
+
+def stack(*parts: object) -> SafeString:
+    """Return parts one under the other."""
+    return format_html(
+        '<span class="nd-stack">{}</span>',
+        format_html_join("", "<span>{}</span>", ((part,) for part in parts)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-_UNITS = ((10**15, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
+_UNITS = ((10**14, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
 """From how many wei on an amount is written in a unit, the unit's size in wei, and its name."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,17 +20,19 @@ def format_wei(wei: int) -> str:
     size, unit = next((size, unit) for least, size, unit in _UNITS if wei >= least)
     whole, rest = divmod(wei, size)
     decimals = str(rest).zfill(len(str(size)) - 1).rstrip("0") if rest else ""
-    return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
+    return _with_unit(f"{whole:,}{'.' if decimals else ''}{decimals}", unit)
 
 
 def round_wei(wei: int) -> str:
     """Return an amount as a list shows it: at most six decimals, cut off."""
     number, _, unit = format_wei(wei).partition(" ")
-    whole, dot, decimals = number.partition(".")
-    if len(decimals) > 6:
-        decimals = decimals[:6].rstrip("0")
-        return f"{whole}{dot if decimals else ''}{decimals}… {unit}"
-    return f"{number} {unit}".strip()
+    whole, _, decimals = number.partition(".")
+    shown = decimals[:6].rstrip("0")
+    return _with_unit(f"{whole}{'.' if shown else ''}{shown}", unit)
+
+
+def _with_unit(number: str, unit: str) -> str:
+    return f"{number} {unit.removesuffix('s') if number == '1' else unit}".rstrip()
 
 
 def format_time(seconds: int) -> str:
@@ -54,8 +56,8 @@ def percent(part: int, whole: int) -> int:
 
 
 def shorten(text: str) -> str:
-    """Return a 0x text with its middle left out when it is longer than 18 characters."""
-    return text if len(text) <= 18 else f"{text[:10]}…{text[-6:]}"
+    """Return a 0x text with its middle left out when it is longer than 16 characters."""
+    return text if len(text) <= 16 else f"{text[:8]}…{text[-4:]}"
 
 
 def format_type(number: int) -> str:

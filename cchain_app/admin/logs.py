@@ -9,24 +9,23 @@ from cchain_app.admin import display, links
 from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
-from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
 from chaindb.terms import Term
 
 MOST_EVENTS = 16
 """Contracts with more kinds of events than this are searched as a whole, which sorts their logs."""
 
-LOG_HEADINGS = ("Log", "Event", "Address", "Topics")
+LOG_HEADINGS = ("Log", "Event", "Address", "Indexed")
 
 
 def log_row(log: Log) -> tuple[SafeString, ...]:
     """Return a log as the row of a small table under `LOG_HEADINGS`."""
-    topics = (display.short(topic) for topic in _topics(log)[1:])
     return (
         display.link(f"{log.index:,}", links.log_page(log.pk)),
         _event(log),
         display.short_account(log.address),
-        display.line(*topics),
+        _indexed(log),
     )
 
 
@@ -34,7 +33,7 @@ def log_row(log: Log) -> tuple[SafeString, ...]:
 class LogAdmin(ReadOnlyModelAdmin):
     """Logs, the latest first."""
 
-    list_display = ("place", "block_number", "event", "short_address", "indexed", "short_data")
+    list_display = ("place", "block_number", "event", "short_address", "indexed", "data_size")
     ordering = ("-id",)
     search_fields = ("address", "topic0")
     search_help_text = "Address, first topic, transaction or block"
@@ -74,13 +73,12 @@ class LogAdmin(ReadOnlyModelAdmin):
     @admin.display(description="Indexed")
     def indexed(self, log: Log) -> SafeString:
         """Return the topics behind the first."""
-        topics = [display.short(topic) for topic in _topics(log)[1:]]
-        return display.line(*topics) if topics else display.NOTHING
+        return _indexed(log)
 
     @admin.display(description="Data")
-    def short_data(self, log: Log) -> SafeString:
-        """Return the data for the list."""
-        return display.short(log.data) if log.data else display.NOTHING
+    def data_size(self, log: Log) -> str:
+        """Return how much data there is."""
+        return f"{len(log.data):,} bytes"
 
     @admin.display(description="Event")
     def full_event(self, log: Log) -> SafeString:
@@ -99,34 +97,26 @@ class LogAdmin(ReadOnlyModelAdmin):
         return display.line(display.block_link(log.block_id), f"log {log.index:,} of the block")
 
     @admin.display(description="Transaction")
+    @asked_once
     def transaction_link(self, log: Log) -> SafeString:
         """Return the transaction."""
         found = Transaction.objects.filter(pk=log.transaction_id).values_list("hash", flat=True)
         tx_hash = found.first()
         if tx_hash is None:
             return display.NOTHING
-        return display.full_link(tx_hash, links.transaction_page(log.transaction_id))
+        return display.full_link(bytes(tx_hash), links.transaction_page(log.transaction_id))
 
     @admin.display(description="Topics")
+    @asked_once
     def topics(self, log: Log) -> SafeString:
-        """Return all topics; of known events also the addresses in them."""
+        """Return all topics; of known events with the addresses in them."""
         known = event_of(log.topic0)
-        types = ("", *known.parameters) if known else ()
+        types = ("event", *(known.parameters if known else ("", "", "")))
         rows = [
-            (str(number), types[number] if 0 < number < len(types) else "", display.full(topic))
-            for number, topic in enumerate(_topics(log))
+            (str(number), type_, _decoded(topic, type_))
+            for number, (topic, type_) in enumerate(zip(_topics(log), types, strict=False))
         ]
-        decoded = [
-            (str(number), type_, display.full_account(address))
-            for (number, type_), topic in zip(enumerate(types), _topics(log), strict=False)
-            if type_ == "address" and (address := address_in(topic)) is not None
-        ]
-        if not rows:
-            return display.NOTHING
-        table = display.table(("#", "Type", "Topic"), rows)
-        if not decoded:
-            return table
-        return display.line(table, display.table(("#", "Type", "Address"), decoded))
+        return display.table(("#", "Type", "Topic"), rows) if rows else display.NOTHING
 
     @admin.display(description="Data")
     def content(self, log: Log) -> SafeString:
@@ -139,6 +129,26 @@ def _event(log: Log) -> SafeString:
     if known is not None:
         return display.badge(known.name, "note")
     return display.badge("anonymous") if log.topic0 is None else display.short(log.topic0)
+
+
+def _indexed(log: Log) -> SafeString:
+    """Return the topics behind the first; of known events addresses as such."""
+    known = event_of(log.topic0)
+    types = known.parameters if known else ("", "", "")
+    shown = [
+        display.short(topic) if address is None else display.short_account(address)
+        for topic, type_ in zip(_topics(log)[1:], types, strict=False)
+        for address in [address_in(topic) if type_ == "address" else None]
+    ]
+    return display.line(*shown) if shown else display.NOTHING
+
+
+def _decoded(topic: bytes, type_: str) -> SafeString:
+    """Return a topic as hex, and the address where it holds one."""
+    address = address_in(topic) if type_ == "address" else None
+    if address is None:
+        return display.full(topic)
+    return display.stack(display.full(topic), display.full_account(address))
 
 
 def _topics(log: Log) -> list[HexBytes]:

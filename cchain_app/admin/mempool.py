@@ -8,7 +8,7 @@ from typing_extensions import override
 from cchain_app.admin import calls, display, formats
 from cchain_app.models import PoolTransaction
 from cchain_app.txs.codec import decode_unsigned
-from chaindb.admin import ReadOnlyModelAdmin
+from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
 from chaindb.terms import Term
 
@@ -38,6 +38,10 @@ class PoolTransactionAdmin(ReadOnlyModelAdmin):
             return [Q(hash=term.hash)]
         return [] if term.address is None else [Q(sender=term.address)]
 
+    @override
+    def order_for(self, term: Term) -> str:
+        return "-id" if term.address is None else "nonce"  # the index of a sender's transactions
+
     @admin.display(description="Hash")
     def short_hash(self, waiting: PoolTransaction) -> SafeString:
         """Return the hash for the list."""
@@ -64,6 +68,7 @@ class PoolTransactionAdmin(ReadOnlyModelAdmin):
         return display.full_account(waiting.sender)
 
     @admin.display(description="To")
+    @asked_once
     def to(self, waiting: PoolTransaction) -> SafeString:
         """Return the recipient, which only the envelope names."""
         recipient = decode_unsigned(bytes(waiting.raw)).to
@@ -107,27 +112,32 @@ class PoolTransactionAdmin(ReadOnlyModelAdmin):
         return display.full_amount(waiting.gas * waiting.max_fee_per_gas + waiting.value)
 
     @admin.display(description="Type")
+    @asked_once
     def kind(self, waiting: PoolTransaction) -> str:
         """Return the transaction type."""
         return formats.format_type(decode_unsigned(bytes(waiting.raw)).type)
 
     @admin.display(description="Function")
+    @asked_once
     def call(self, waiting: PoolTransaction) -> SafeString:
         """Return the function that the input calls."""
         creates = decode_unsigned(bytes(waiting.raw)).to is None
         return calls.show_function(waiting.raw, creates=creates)
 
     @admin.display(description="Input")
+    @asked_once
     def data(self, waiting: PoolTransaction) -> SafeString:
         """Return the input."""
         return calls.show_input(waiting.raw)
 
-    @admin.display(description="Lists")
+    @admin.display(description="Access list and authorizations")
+    @asked_once
     def extras(self, waiting: PoolTransaction) -> SafeString:
         """Return the access list and the authorizations."""
         return calls.show_lists(waiting.raw)
 
     @admin.display(description="Signed envelope")
+    @asked_once
     def envelope(self, waiting: PoolTransaction) -> SafeString:
         """Return the bytes as they came."""
         return display.box(waiting.raw)

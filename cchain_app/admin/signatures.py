@@ -55,7 +55,7 @@ FUNCTIONS = {keccak256(text.encode())[:4]: _read(text) for text in _FUNCTIONS}
 
 def event_of(topic0: bytes | None) -> Signature | None:
     """Return the event that a first topic names, None when it is not known."""
-    return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload, no-any-return]  # a hash is bytes
+    return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload]  # a hash is bytes
 
 
 def function_of(data: bytes) -> Signature | None:

@@ -7,9 +7,9 @@ from typing_extensions import override
 
 from cchain_app.admin import calls, display, formats, links
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
-from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
-from cchain_app.models import Log, Receipt, Transaction
-from chaindb.admin import ReadOnlyModelAdmin
+from cchain_app.admin.places import rows_of_block, rows_of_block_hash
+from cchain_app.models import Log, Receipt, Transaction, row_id
+from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.terms import Term
 
 MOST_LOGS = 20
@@ -162,33 +162,39 @@ class TransactionAdmin(ReadOnlyModelAdmin):
         return f"{transaction.nonce:,}"
 
     @admin.display(description="Function")
+    @asked_once
     def call(self, transaction: Transaction) -> SafeString:
         """Return the function that the input calls."""
         return calls.show_function(transaction.raw, creates=transaction.to is None)
 
     @admin.display(description="Input")
+    @asked_once
     def data(self, transaction: Transaction) -> SafeString:
         """Return the input."""
         return calls.show_input(transaction.raw)
 
-    @admin.display(description="Lists")
+    @admin.display(description="Access list and authorizations")
+    @asked_once
     def extras(self, transaction: Transaction) -> SafeString:
         """Return the access list and the authorizations."""
         return calls.show_lists(transaction.raw)
 
     @admin.display(description="Signed envelope")
+    @asked_once
     def envelope(self, transaction: Transaction) -> SafeString:
         """Return the bytes as they travelled."""
         return display.box(transaction.raw)
 
     @admin.display(description="Logs")
+    @asked_once
     def logs(self, transaction: Transaction) -> SafeString:
         """Return the first logs, and a link when there are more."""
-        count = transaction.receipt.log_count
+        receipt = transaction.receipt
+        count = receipt.log_count
         if not count:
             return display.NOTHING
-        where = logs_of_transaction(transaction.pk)[0]
-        rows = Log.objects.filter(where).order_by("id")[:MOST_LOGS]
+        first = row_id(transaction.block_id, receipt.first_log_index)
+        rows = Log.objects.filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MOST_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = links.search_page("log", transaction.hash)
         return display.line(table, display.link(f"All {count:,} in a list", page))

@@ -1,8 +1,7 @@
 """What gas costs: prices, the suggested tip, the fee history. The arithmetic is `feemarket`'s."""
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final
 
 from django.conf import settings
 
@@ -10,46 +9,27 @@ from cchain_app import feemarket, runtime
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber
+from cchain_app.api.remembered import Remembered
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.feemarket import BlockFees, PaidGas
 from cchain_app.selectors import blocks
 from cchain_app.selectors.next_block import base_fee_after
-from primitives.evm import Hash
+from chaindb.hotpath import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
-
-T = TypeVar("T")
 
 MAX_HISTORY: Final = 1024
 """Blocks that one fee history covers."""
+
+HISTORY_ON_EVENT_LOOP: Final = 32
+"""Blocks of which a fee history is made without a thread."""
 
 MAX_NORMAL_TIP: Final = 20 * 10**9
 """Wei: eth_suggestPriceOptions' ceiling of the normal tip."""
 
 Tips = dict[str, str]
 
-
-class _ByHash(Generic[T]):
-    """What was reckoned from blocks, by their hashes; the oldest goes when there are too many."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._values: dict[Hash, T] = {}
-
-    def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
-        """Return what is known of a block, reckoning it at first."""
-        known = self._values.get(block_hash)
-        if known is None:
-            known = reckon()
-            with self._lock:
-                self._values[block_hash] = known
-                while len(self._values) > self._most:
-                    del self._values[next(iter(self._values))]
-        return known
-
-
-_tips: Final[_ByHash[int]] = _ByHash(1)
-_fees: Final[_ByHash[BlockFees]] = _ByHash(4 * feemarket.SAMPLED_BLOCKS)
+_tips: Final[Remembered[int]] = Remembered(1)
+_fees: Final[Remembered[BlockFees]] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
 
 
 def gas_price() -> str:
@@ -97,6 +77,7 @@ def fee_history(
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
         InvalidPercentiles: The percentiles are out of range or order.
+        WouldBlock: There are too many blocks for the event loop.
     """
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
@@ -105,6 +86,8 @@ def fee_history(
     if last > head:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
     first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
+    if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
+        raise WouldBlock
     fees = [_fees_at(number) for number in range(first, last + 1)]
     history = feemarket.fee_history(fees, percentiles, runtime.config().min_base_fee)
     answer: dict[str, Any] = {

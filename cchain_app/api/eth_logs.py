@@ -4,7 +4,6 @@ Recent blocks are searched in memory, where a bloom that does not match ends the
 older ones by index in the rows.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -15,7 +14,7 @@ from cchain_app.api import block_tags, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import join, rendered
+from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, rendered
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
@@ -67,35 +66,38 @@ def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[
     return begin, end
 
 
-def find(log_filter: LogFilter, first: int, last: int) -> list[Raw]:
+def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
     """Return the rendered logs of blocks first to last that match, in chain order.
+
+    A part may hold several logs, with commas between them.
 
     Raises:
         TooManyLogs: More match than NODE_LOGS_RESULTS.
+        WouldBlock: It takes too long for the event loop.
     """
     most = settings.NODE.logs_results
     recent = _in_memory(first, last)
     if recent is None:
         return [render(log) for log in logs.find_logs(log_filter, first, last, most)]
-    found: list[Raw] = []
+    parts: list[bytes] = []
+    count = 0
+    patience = Patience()
     for block in recent:
-        found.extend(matching(block, log_filter))
-        if most and len(found) > most:
+        patience.check()
+        found = matching(block, log_filter)
+        count += len(found.texts)
+        if most and count > most:
             raise logs.TooManyLogs(most)
-    return found
+        if found.texts:
+            parts.append(found.joined)
+    return parts
 
 
-def matching(block: AcceptedBlock, log_filter: LogFilter) -> Iterator[Raw]:
-    """Yield the rendered logs of a block that match, in their order."""
+def matching(block: AcceptedBlock, log_filter: LogFilter) -> Matches:
+    """Return the rendered logs of a block that match, in their order."""
     if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
-        return
-    kept = rendered(block)
-    for index, receipt in enumerate(block.receipts):
-        if not receipt.logs or not log_filter.may_match(receipt.bloom):
-            continue
-        for log, text in zip(receipt.logs, kept.logs(index), strict=True):
-            if log_filter.matches(log.address, log.topics):
-                yield text
+        return NO_MATCHES
+    return rendered(block).matching(log_filter)
 
 
 def _require(block_hash: Hash) -> AcceptedBlock:
@@ -119,21 +121,19 @@ def _in_memory(first: int, last: int) -> list[AcceptedBlock] | None:
     return found
 
 
-def render(log: logs.FoundLog) -> Raw:
+def render(log: logs.FoundLog) -> bytes:
     """Return a log from the rows as bytes."""
-    return Raw(
-        _encode(
-            {
-                "address": wire.hexed(log.address),
-                "topics": [wire.hexed(topic) for topic in log.topics],
-                "data": wire.hexed(log.data),
-                "blockNumber": hex(log.number),
-                "blockHash": wire.hexed(log.block_hash),
-                "blockTimestamp": hex(log.timestamp),
-                "transactionHash": wire.hexed(log.transaction_hash),
-                "transactionIndex": hex(log.transaction_index),
-                "logIndex": hex(log.log_index),
-                "removed": False,
-            }
-        )
+    return _encode(
+        {
+            "address": wire.hexed(log.address),
+            "topics": [wire.hexed(topic) for topic in log.topics],
+            "data": wire.hexed(log.data),
+            "blockNumber": hex(log.number),
+            "blockHash": wire.hexed(log.block_hash),
+            "blockTimestamp": hex(log.timestamp),
+            "transactionHash": wire.hexed(log.transaction_hash),
+            "transactionIndex": hex(log.transaction_index),
+            "logIndex": hex(log.log_index),
+            "removed": False,
+        }
     )

@@ -7,7 +7,7 @@ from cchain_app.api import block_tags
 from cchain_app.api.params import BlockParam, StorageKey, Tag
 from cchain_app.evm.engine import AccountState
 from cchain_app.selectors import pool, proofs, state
-from jsonrpc.errors import invalid_params
+from jsonrpc.errors import JsonRpcError, invalid_params
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -22,12 +22,23 @@ def get_balance(address: Address, block: BlockParam) -> str:
     return encode_quantity(_account(address, block).balance)
 
 
-def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[Any]:
+def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[str | JsonRpcError]:
     """eth_getBalance for all calls of a batch, whose accounts are read at once."""
-    at_head = [address for address, block in calls if block is Tag.LATEST]
-    if len(at_head) > 1:
-        state.prefetch_accounts(at_head, block_tags.height_of(Tag.LATEST))
-    return [get_balance(address, block) for address, block in calls]
+    head = block_tags.height_of(Tag.LATEST)
+    latest = [address for address, block in calls if block is Tag.LATEST]
+    if len(latest) > 1:
+        state.prefetch_accounts(latest, head)
+    at_head = state.state_at(head)
+    outcomes: list[str | JsonRpcError] = []
+    for address, block in calls:
+        if block is Tag.LATEST:
+            outcomes.append(encode_quantity((at_head.account(address) or _NOBODY).balance))
+            continue
+        try:
+            outcomes.append(get_balance(address, block))
+        except JsonRpcError as error:  # of this call alone
+            outcomes.append(error)
+    return outcomes
 
 
 def get_transaction_count(address: Address, block: BlockParam) -> str:

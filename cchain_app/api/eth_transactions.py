@@ -54,23 +54,26 @@ def get_transaction_by_hash_and_index(block_hash: Hash, index: int) -> Raw | Non
     return _at(block_tags.find(BlockHash(block_hash)), index)
 
 
-def get_raw_transaction(transaction_hash: Hash) -> str | None:
-    """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope as it was sent."""
+def get_raw_transaction(transaction_hash: Hash) -> str:
+    """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope as it was sent.
+
+    Unspecified: for an unknown transaction it is `0x`, as in geth.
+    """
     place = blocks.find_transaction(transaction_hash)
     if place is not None:
         block, index = place
         return encode_data(block.transactions[index].raw)
     waiting = pool.transaction(transaction_hash)
-    return None if waiting is None else encode_data(waiting.raw)
+    return encode_data(b"" if waiting is None else waiting.raw)
 
 
-def get_raw_transaction_by_number_and_index(number: BlockNumber, index: int) -> str | None:
-    """eth_getRawTransactionByBlockNumberAndIndex: the envelope, null when there is none."""
+def get_raw_transaction_by_number_and_index(number: BlockNumber, index: int) -> str:
+    """eth_getRawTransactionByBlockNumberAndIndex: the envelope, `0x` when there is none."""
     return _raw_at(block_tags.find(number), index)
 
 
-def get_raw_transaction_by_hash_and_index(block_hash: Hash, index: int) -> str | None:
-    """eth_getRawTransactionByBlockHashAndIndex: the envelope, null when there is none."""
+def get_raw_transaction_by_hash_and_index(block_hash: Hash, index: int) -> str:
+    """eth_getRawTransactionByBlockHashAndIndex: the envelope, `0x` when there is none."""
     return _raw_at(block_tags.find(BlockHash(block_hash)), index)
 
 
@@ -91,15 +94,23 @@ def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
     (sent,) = transactions.submit([raw])
     if isinstance(sent, Exception):
         raise sent
-    seconds = SYNC_SECONDS if milliseconds is None else milliseconds / 1000
+    return wait_for_receipt(sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000)
+
+
+def wait_for_receipt(transaction_hash: Hash, seconds: float) -> Raw:
+    """Return the receipt of a transaction as soon as it is in a block.
+
+    Raises:
+        JsonRpcError: 4, it was in none after so many seconds, or after a minute.
+    """
     seconds = min(seconds, SYNC_SECONDS_AT_MOST)
     deadline = time.monotonic() + seconds
-    while (receipt := get_transaction_receipt(sent)) is None:
+    while (receipt := get_transaction_receipt(transaction_hash)) is None:
         if time.monotonic() >= deadline:
             raise JsonRpcError(
                 RECEIPT_NOT_READY,
                 f"The transaction was added to the pool but wasn't processed within {seconds:g}s",
-                encode_data(sent),
+                encode_data(transaction_hash),
             )
         time.sleep(SYNC_PAUSE)
     return receipt
@@ -111,7 +122,7 @@ def _at(block: AcceptedBlock | None, index: int) -> Raw | None:
     return rendered(block).transaction(index)
 
 
-def _raw_at(block: AcceptedBlock | None, index: int) -> str | None:
+def _raw_at(block: AcceptedBlock | None, index: int) -> str:
     if block is None or index >= len(block.transactions):
-        return None
+        return encode_data(b"")
     return encode_data(block.transactions[index].raw)

@@ -7,7 +7,7 @@ is sent to a thread by `WouldBlock`.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
+from cchain_app.api.remembered import Remembered
 from cchain_app.api.reverts import failure
 from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
@@ -39,8 +40,14 @@ from primitives.hexadecimal import checksum_address, encode_data
 STEPS_ON_EVENT_LOOP: Final = 20_000
 """Instructions that a call may take where it holds everybody up: about a millisecond."""
 
+PRICE_BITS: Final = 128
+BASE_FEE_BITS: Final = 64
+"""What engines can read."""
+
 UNLIMITED_GAS: Final = 2**63 - 1
 """Gas of a call when no cap is set."""
+
+_environments: Final[Remembered[BlockEnv]] = Remembered(16)
 
 Overrides = Mapping[Address, AccountOverride]
 
@@ -86,10 +93,11 @@ class Place:
             JsonRpcError: -32000, it took too long.
             WouldBlock: It takes too long for the event loop.
         """
+        env = self._fit(message)
         hot = on_event_loop()
         try:
             return runtime.engine().call(
-                self.env,
+                env,
                 message,
                 self.state,
                 step_limit=STEPS_ON_EVENT_LOOP if hot else None,
@@ -100,6 +108,25 @@ class Place:
             if hot:
                 raise WouldBlock from interruption
             raise timed_out() from interruption
+
+    def _fit(self, message: CallMessage) -> BlockEnv:
+        """Return the surroundings with a base fee that engines can read.
+
+        Unspecified: geth reckons with prices of 256 bits and base fees as large. Engines take 128
+        and 64; a call that could pay more, which takes an overridden balance, is refused.
+
+        Raises:
+            CallRejected: The price is beyond what engines can read, and mostly what anybody has.
+        """
+        if message.gas_price >> PRICE_BITS:
+            want = message.gas * message.gas_price + message.value
+            account = self.state.account(message.sender)
+            raise CallRejected(_unpaid(message.sender, account.balance if account else 0, want))
+        if self.env.base_fee is None or not self.env.base_fee >> BASE_FEE_BITS:
+            return self.env
+        if message.gas_price:
+            raise CallRejected(f"block base fee higher than 2^{BASE_FEE_BITS}-1")
+        return replace(self.env, base_fee=0)
 
 
 def make_place(
@@ -112,7 +139,7 @@ def make_place(
         BadOverride: The overrides contradict each other.
     """
     found = block_tags.require(block)
-    env = env_of(found.header, runtime.config())
+    env = _environments.of(found.hash, lambda: env_of(found.header, runtime.config()))
     reader: StateReader = state.state_at(found.number)
     if accounts:
         reader = override_state(reader, accounts, env.fork)
@@ -181,6 +208,17 @@ def gas_price(request: CallRequest, env: BlockEnv) -> int:
 def timed_out() -> JsonRpcError:
     """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
     return server_error(f"execution aborted (timeout = {settings.NODE.rpc_call_timeout:g}s)")
+
+
+def _unpaid(sender: Address, have: int, want: int) -> str:
+    who = f"address {checksum_address(sender)}"
+    if want >> 256:
+        wrong = f"{who} required balance exceeds 256 bits"
+    elif have < want:
+        wrong = f"{who} have {have} want {want}"
+    else:
+        return f"gas price higher than 2^{PRICE_BITS}-1"
+    return f"insufficient funds for gas * price + value: {wrong}"
 
 
 def check_fees(request: CallRequest, env: BlockEnv) -> None:

@@ -6,6 +6,7 @@ which the dispatcher puts in front. Rules: the parameter grammar of Ethereum's J
 """
 
 import re
+from binascii import unhexlify
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from primitives.hexadecimal import HexError, MissingPrefix
 T = TypeVar("T")
 
 MAX_BLOCK_NUMBER: Final = 2**63 - 1
+ADDRESS_TEXT_LENGTH: Final = 42
 HASH_TEXT_LENGTH: Final = 66
 NO_FILTER: Final = -1
 
@@ -101,6 +103,11 @@ def data(value: Any) -> bytes:
 
 def address(value: Any) -> Address:
     """Read an address in any letter case; the checksum is not verified."""
+    if isinstance(value, str) and len(value) == ADDRESS_TEXT_LENGTH and value[:2] == "0x":
+        try:
+            return Address(unhexlify(value[2:]))
+        except ValueError:
+            pass  # below, in words
     return _typed(hexadecimal.decode_address, value, "common.Address")
 
 

@@ -139,13 +139,15 @@ def _members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]]
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
     found: dict[str, Any] = {}
-    for member, (name, parse) in known.items():
-        given = value.get(member)
-        if given is not None:
-            try:
-                found[name] = parse(given)
-            except InvalidParam as error:
-                raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
+    for member, given in value.items():
+        reading = known.get(member)
+        if reading is None or given is None:
+            continue
+        name, parse = reading
+        try:
+            found[name] = parse(given)
+        except InvalidParam as error:
+            raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
     return found
 
 

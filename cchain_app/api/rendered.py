@@ -5,15 +5,18 @@ first. Safe to use from any thread.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.filters import LogFilter
+from chaindb.hotpath import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -23,7 +26,40 @@ _TEXT_OF_TRANSACTION: Final = 4_000
 _TEXT_OF_LOG: Final = 1_600
 """Estimates of what one takes in all the forms it is rendered in, hashes and dictionaries included."""
 
+FILTERS_OF_BLOCK: Final = 16
+"""Filters whose matches are kept with a block."""
+
+SECONDS_ON_EVENT_LOOP: Final = 0.003
+"""How long rendering may hold everybody up; a thread goes on where this ended."""
+
 _encode: Final = msgspec.json.Encoder().encode
+
+
+class Patience:
+    """Ends on the event loop what takes long; elsewhere it is endless."""
+
+    def __init__(self) -> None:
+        self._deadline = time.monotonic() + SECONDS_ON_EVENT_LOOP if on_event_loop() else None
+
+    def check(self) -> None:
+        """Go on or give up.
+
+        Raises:
+            WouldBlock: It takes too long for the event loop.
+        """
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise WouldBlock
+
+
+class Matches(NamedTuple):
+    """Rendered logs of a block that match a filter."""
+
+    texts: tuple[Raw, ...]
+    joined: bytes
+    """The same with commas between them: what an array has between its brackets."""
+
+
+NO_MATCHES: Final = Matches((), b"")
 
 
 class RenderedBlock:
@@ -34,6 +70,7 @@ class RenderedBlock:
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
         self._logs: list[tuple[Raw, ...] | None] = [None] * len(block.transactions)
+        self._matching: dict[LogFilter, Matches] = {}
         self._wholes: dict[str, Raw] = {}
         counts = (len(receipt.logs) for receipt in block.receipts)
         self.first_log_indexes: Final = tuple(accumulate(counts, initial=0))
@@ -59,9 +96,7 @@ class RenderedBlock:
 
     def receipts(self) -> Raw:
         """Return all receipts as an array."""
-        return self._whole(
-            "receipts", lambda: [self.receipt(i) for i in range(len(self._receipts))]
-        )
+        return self._whole("receipts", self._all_receipts)
 
     def transaction(self, index: int) -> Raw:
         """Return one transaction."""
@@ -91,9 +126,37 @@ class RenderedBlock:
             self._logs[index] = found
         return found
 
+    def matching(self, log_filter: LogFilter) -> Matches:
+        """Return the logs that match, in their order."""
+        found = self._matching.get(log_filter)
+        if found is None:
+            texts = tuple(self._match(log_filter))
+            found = Matches(texts, b",".join(texts))
+            if len(self._matching) < FILTERS_OF_BLOCK:
+                self._matching[log_filter] = found
+        return found
+
+    def _match(self, log_filter: LogFilter) -> Iterator[Raw]:
+        for index, receipt in enumerate(self._block.receipts):
+            for place, log in enumerate(receipt.logs):
+                if log_filter.matches(log.address, log.topics):
+                    yield self.logs(index)[place]
+
     def _with_transactions(self) -> wire.Json:
-        bodies = [self.transaction(index) for index in range(len(self._transactions))]
+        patience = Patience()
+        bodies = []
+        for index in range(len(self._transactions)):
+            patience.check()
+            bodies.append(self.transaction(index))
         return wire.block(self._block, bodies)
+
+    def _all_receipts(self) -> list[Raw]:
+        patience = Patience()
+        bodies = []
+        for index in range(len(self._receipts)):
+            patience.check()
+            bodies.append(self.receipt(index))
+        return bodies
 
     def _with_hashes(self) -> wire.Json:
         hashes = [wire.hexed(transaction.hash) for transaction in self._block.transactions]
@@ -144,6 +207,6 @@ def rendered(block: AcceptedBlock) -> RenderedBlock:
     return _kept.of(block)
 
 
-def join(parts: Iterable[Raw]) -> Raw:
-    """Return rendered values as one array."""
+def join(parts: Iterable[bytes | Raw]) -> Raw:
+    """Return rendered values as one array; a part may be several values with commas between."""
     return Raw(b"[%b]" % b",".join(parts))

@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 from django.conf import settings
-from msgspec import Raw
 
 from cchain_app.api import eth_logs, params, params_logs, wire
 from cchain_app.api.errors import server_error
@@ -31,6 +30,9 @@ LOGS: Final = "logs"
 PENDING: Final = "newPendingTransactions"
 ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
+
+LOGS_ON_EVENT_LOOP: Final = 500
+"""More logs of one block are rendered in a thread."""
 
 FULL: Final = ":full"
 """What the topic of whole transactions has at its end; without it they are hashes."""
@@ -148,6 +150,7 @@ class Heads:
                 if block is None:
                     self._target = self._sent
                     return
+                await _prepare(block)
                 _send(block)
                 self._sent += 1
                 await asyncio.sleep(0)
@@ -172,6 +175,13 @@ async def _load(number: int) -> AcceptedBlock | None:
     return await in_thread(blocks.by_number, number)
 
 
+async def _prepare(block: AcceptedBlock) -> None:
+    """Render the logs of a large block in a thread, where they hold nobody up."""
+    many = sum(len(receipt.logs) for receipt in block.receipts) > LOGS_ON_EVENT_LOOP
+    if many and hub().subscriptions(LOGS):
+        await in_thread(lambda: [rendered(block).logs(i) for i in range(len(block.receipts))])
+
+
 def _send(block: AcceptedBlock) -> None:
     """Send all that a block means to those who listen."""
     listeners = hub()
@@ -193,7 +203,7 @@ def _send_logs(block: AcceptedBlock, subscriptions: Sequence[Subscription]) -> N
         assert isinstance(subscription.payload, LogFilter)
         groups[subscription.payload].append(subscription)
     for log_filter, members in groups.items():
-        texts: list[Raw] = list(eth_logs.matching(block, log_filter))
+        texts = eth_logs.matching(block, log_filter).texts
         for member in members:
             for text in texts:
                 hub().send(member, bytes(text))

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from primitives.evm import Address, Hash, Slot, Word
-
 from cchain_app.txs.transaction import Transaction
+from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 
 
 class AccountState(NamedTuple):
@@ -62,7 +61,7 @@ class BlockEnv:
     """None before Cancun."""
     blob_base_fee_update_fraction: int | None = None
     """From the genesis file's `blobSchedule`; None before Cancun."""
-    parent_hash: Hash = Hash(bytes(32))
+    parent_hash: Hash = ZERO_HASH
     """For the EIP-2935 system call."""
     parent_beacon_block_root: Hash | None = None
     """For the EIP-4788 system call; None before Cancun."""
@@ -234,6 +233,9 @@ class Engine(Protocol):
         `env.base_fee` counts as 0 when the message's gas price is 0.
 
         Args:
+            env: What the call sees of its block.
+            message: The call.
+            state: What it runs on.
             step_limit: Give up after so many instructions (a first try on the event loop).
             time_limit: Give up after so many seconds.
             with_access_list: Also report what was touched.

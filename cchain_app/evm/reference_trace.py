@@ -6,7 +6,7 @@ the thread that they happen in.
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, local
 from typing import Any
@@ -72,17 +72,24 @@ class Watcher:
             for address, slots in sorted(self._touched.items())
         )
 
-    def see(self, evm: Any, event: Any) -> None:
-        """Take in one event of the specification."""
-        match type(event).__name__:
-            case "OpStart":
-                self._step(evm, event.op.value)
-            case "EvmStop" if evm.message.depth == 0:
-                self.returned = bytes(evm.output)
-            case "TransactionEnd":
-                self.ended, self.error, self.output = True, event.error, bytes(event.output)
+    def listeners(self) -> dict[type, Callable[[Any, Any], None]]:
+        """Return what to do at which of the specification's events."""
+        from ethereum import trace
 
-    def _step(self, evm: Any, opcode: int) -> None:
+        return {
+            trace.OpStart: self._step,
+            trace.EvmStop: self._stop,
+            trace.TransactionEnd: self._end,
+        }
+
+    def _stop(self, evm: Any, _: Any) -> None:
+        if evm.message.parent_evm is None:
+            self.returned = bytes(evm.output)
+
+    def _end(self, _: Any, event: Any) -> None:
+        self.ended, self.error, self.output = True, event.error, bytes(event.output)
+
+    def _step(self, evm: Any, event: Any) -> None:
         if self._steps_left is not None:
             if self._steps_left == 0:
                 raise CallInterrupted("step limit reached")
@@ -91,7 +98,8 @@ class Watcher:
             self._ticks += 1
             if self._ticks % _PATIENCE == 0 and time.monotonic() >= self._deadline:
                 raise CallInterrupted("time limit reached")
-        if evm.message.depth == 0:
+        opcode = event.op.value
+        if evm.message.parent_evm is None:
             self.opcode, self.stack, self.gas = opcode, len(evm.stack), int(evm.gas_left)
         if self._excluded is not None:
             self._gather(evm, opcode, self._excluded)
@@ -113,12 +121,12 @@ class Watcher:
 def watched(watcher: Watcher) -> Iterator[None]:
     """Let a watcher see what this thread executes in the body."""
     _install()
-    before = getattr(_current, "watcher", None)
-    _current.watcher = watcher
+    before = getattr(_current, "listeners", {})
+    _current.listeners = watcher.listeners()
     try:
         yield
     finally:
-        _current.watcher = before
+        _current.listeners = before
 
 
 def _install() -> None:
@@ -130,6 +138,6 @@ def _install() -> None:
 
 
 def _hand_over(evm: Any, event: Any) -> None:
-    watcher = getattr(_current, "watcher", None)
-    if watcher is not None:
-        watcher.see(evm, event)
+    listener = getattr(_current, "listeners", {}).get(type(event))
+    if listener is not None:
+        listener(evm, event)

@@ -13,7 +13,7 @@ from cchain_app.pool import errors
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.eviction import make_room, slots_of
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import Lane, split
+from cchain_app.pool.ordering import Lane, extend, split
 from cchain_app.txs.codec import DecodedTransaction
 from cchain_app.txs.gas import floor_gas, intrinsic_gas
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
@@ -57,6 +57,8 @@ class Admission(NamedTuple):
     """Waiting ones of the sender that it makes executable."""
     evicted: tuple[PoolEntry, ...]
     """Others that must leave to make room; never one that `promoted` names."""
+    lane: Lane
+    """What waits of the sender afterwards."""
 
 
 def check_stateless(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
@@ -145,8 +147,8 @@ def check_against(
     *,
     nonce: int,
     balance: int,
-    waiting: Sequence[PoolEntry],
-    counts: PoolCounts,
+    lane: Lane,
+    counts: PoolCounts | None,
     others: Callable[[], Iterable[Lane]],
     limits: PoolLimits,
     base_fee: int,
@@ -157,8 +159,8 @@ def check_against(
         entry: The transaction, after `check_stateless`.
         nonce: The account's next nonce, by the head.
         balance: The account's balance in wei, by the head.
-        waiting: What of the sender is in the pool.
-        counts: How full the pool is, with what is waiting.
+        lane: What of the sender is in the pool, split by that nonce and balance.
+        counts: How full the pool is, with what is waiting; None when it is far from its limits.
         others: Gives all other senders' lanes; only called when the pool is full.
         limits: The pool's.
         base_fee: Of the next block, in wei.
@@ -176,39 +178,54 @@ def check_against(
         PoolFull: The pool is full, and nobody else's could leave.
         FutureReplacesPending: The pool is full, and only executable ones could leave.
     """
-    if any(entry.hash == other.hash for other in waiting):
+    replaces = lane.at(entry.nonce)
+    if replaces is not None and replaces.hash == entry.hash:
         raise errors.AlreadyKnown
     if entry.max_fee_per_gas < limits.minimum_fee:
         raise errors.FeeCapBelowMinimum(entry.sender, entry.max_fee_per_gas, limits.minimum_fee)
     if entry.nonce < nonce:
         raise errors.NonceTooLow(nonce, entry.nonce)
-    before = split(waiting, nonce, balance)
-    _check_funds(entry, balance, before)
-    replaces = next((other for other in waiting if other.nonce == entry.nonce), None)
+    _check_funds(entry, balance, lane)
     if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
         raise errors.ReplacementUnderpriced
-    remaining = [other for other in waiting if other is not replaces]
-    after, evicted = _cap_queue(split([*remaining, entry], nonce, balance), entry, limits)
-    if _is_too_full(counts, before, after, limits):
+    kept = lane if replaces is None else _without(lane, replaces, nonce, balance)
+    after, evicted = _cap_queue(extend(kept, entry, nonce, balance), entry, limits)
+    if counts is not None and _is_too_full(counts, lane, after, limits):
         evicted += make_room(entry, after, others(), limits, base_fee)
     return Admission(
-        executable=entry in after.executable,
+        executable=entry.nonce - nonce < len(after.executable),
         replaces=replaces,
-        promoted=tuple(
-            other
-            for other in after.executable
-            if other not in before.executable and other != entry and other not in evicted
-        ),
+        promoted=_promoted(entry, lane, after, evicted),
         evicted=evicted,
+        lane=after if not evicted else _less(after, evicted, nonce, balance),
     )
+
+
+def _without(lane: Lane, entry: PoolEntry, nonce: int, balance: int) -> Lane:
+    return split((other for other in lane.waiting if other is not entry), nonce, balance)
+
+
+def _less(lane: Lane, gone: Sequence[PoolEntry], nonce: int, balance: int) -> Lane:
+    hashes = {entry.hash for entry in gone}
+    return split((entry for entry in lane.waiting if entry.hash not in hashes), nonce, balance)
+
+
+def _promoted(
+    entry: PoolEntry, before: Lane, after: Lane, evicted: Sequence[PoolEntry]
+) -> tuple[PoolEntry, ...]:
+    """Return what the entry made executable besides itself; only a queued one can be."""
+    if not before.queued:
+        return ()
+    staying = {other.hash for other in before.queued} - {other.hash for other in evicted}
+    return tuple(other for other in after.executable if other.hash in staying)
 
 
 def _check_funds(entry: PoolEntry, balance: int, lane: Lane) -> None:
     if entry.cost > balance:
         raise errors.FundsBelowCost(balance, entry.cost)
-    spent = sum(other.cost for other in lane.executable)
-    previous = next((other for other in lane.executable if other.nonce == entry.nonce), None)
-    if previous is None:
+    spent = lane.spent
+    previous = lane.at(entry.nonce)
+    if previous is None or previous in lane.queued:
         if spent + entry.cost > balance:
             raise errors.FundsBelowQueuedCost(balance, spent, entry.cost)
     elif spent - previous.cost + entry.cost > balance:
@@ -241,8 +258,4 @@ def _cap_queue(
 def _is_too_full(counts: PoolCounts, before: Lane, after: Lane, limits: PoolLimits) -> bool:
     executable = counts.executable + slots_of(after.executable) - slots_of(before.executable)
     queued = counts.queued + slots_of(after.queued) - slots_of(before.queued)
-    return (
-        executable > limits.executable_slots
-        or queued > limits.queued_slots
-        or executable + queued > limits.slots
-    )
+    return executable > limits.executable_slots or queued > limits.queued_slots

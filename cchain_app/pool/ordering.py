@@ -21,6 +21,25 @@ class Lane(NamedTuple):
     """Without a gap from the account's nonce on, and together within its balance."""
     queued: tuple[PoolEntry, ...]
     """Behind a gap, or without funds."""
+    spent: int
+    """The most that the executable part can take from its sender, in wei."""
+
+    @property
+    def waiting(self) -> tuple[PoolEntry, ...]:
+        """All of it, in ascending order of nonces."""
+        return (*self.used, *self.executable, *self.queued)
+
+    def at(self, nonce: int) -> PoolEntry | None:
+        """Return what waits with this nonce."""
+        if self.executable:
+            place = nonce - self.executable[0].nonce
+            if 0 <= place < len(self.executable):
+                return self.executable[place]
+        return next((entry for entry in (*self.queued, *self.used) if entry.nonce == nonce), None)
+
+
+EMPTY_LANE = Lane((), (), (), 0)
+"""Of a sender of whom nothing waits."""
 
 
 class Settled(NamedTuple):
@@ -49,7 +68,18 @@ def split(waiting: Iterable[PoolEntry], nonce: int, balance: int) -> Lane:
             funds -= entry.cost
         else:
             queued.append(entry)
-    return Lane(tuple(used), tuple(executable), tuple(queued))
+    return Lane(tuple(used), tuple(executable), tuple(queued), balance - funds)
+
+
+def extend(lane: Lane, entry: PoolEntry, nonce: int, balance: int) -> Lane:
+    """Return the lane with one more transaction, whose nonce nothing in it has.
+
+    The usual case, the next nonce of a lane without a queue, costs no look at the others.
+    """
+    following = nonce + len(lane.executable)
+    if entry.nonce == following and not lane.queued and lane.spent + entry.cost <= balance:
+        return lane._replace(executable=(*lane.executable, entry), spent=lane.spent + entry.cost)
+    return split((*lane.waiting, entry), nonce, balance)
 
 
 def next_nonce(nonce: int, waiting: Iterable[PoolEntry]) -> int:
@@ -85,7 +115,7 @@ def settle(
     fresh, expired = _partition(lane.queued, lambda entry: entry.received_at > oldest)
     kept, surplus = fresh[: limits.account_queued], fresh[limits.account_queued :]
     return Settled(
-        lane=Lane((), lane.executable, tuple(kept)),
+        lane=lane._replace(used=(), queued=tuple(kept)),
         dropped=(*oversized, *lane.used, *expired, *surplus),
     )
 

@@ -22,9 +22,9 @@ class GenesisMismatch(Exception):
 
     def __init__(self, stored: Hash, wanted: Hash) -> None:
         super().__init__(
-            f"the database's genesis block is 0x{stored.hex()}, but the settings' genesis file and "
-            f"chain ID give 0x{wanted.hex()}: choose another data directory, or the settings that "
-            "this one was made with"
+            f"the database's genesis block is 0x{stored.hex()}, but the settings' genesis file "
+            f"gives 0x{wanted.hex()}: choose another data directory, or the genesis file that this "
+            "one was made with"
         )
         self.stored = stored
         self.wanted = wanted

@@ -6,7 +6,6 @@ transaction of the database: under load the cost of a commit is shared by all th
 
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -24,8 +23,9 @@ from cchain_app.pool.admission import (
 )
 from cchain_app.pool.entry import SLOT_BYTES, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
+from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import Lane
+from cchain_app.pool.ordering import EMPTY_LANE, Lane
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.next_block import base_fee_after, fork_after
 from cchain_app.services import scheduling
@@ -35,13 +35,10 @@ from cchain_app.txs.codec import decode_transactions
 from cchain_app.txs.errors import InvalidTransaction
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock, acquire
-from primitives.evm import Address, Hash
+from primitives.evm import Hash
 
 Outcome = Hash | PoolRejection | InvalidTransaction
 """The hash of a transaction that is in the pool now, or why it is not."""
-
-_UNCOUNTED = PoolCounts(0, 0)
-"""Stands for a pool that is far from every limit."""
 
 _NOT_YET_STORED = 1 << 62
 """Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
@@ -167,11 +164,11 @@ class _Admissions:
         senders = {transaction.sender for transaction in batch}
         state.prefetch_accounts(list(senders), head.number)
         self._state = state.state_at(head.number)
-        self._waiting: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
-        for entry in rows.entries_of(senders):
-            self._waiting[entry.sender].append(entry)
-        self._counted = self._may_fill(batch)
-        self._counts = _counts_of(self._lanes().values()) if self._counted else _UNCOUNTED
+        self._lanes = pool.lanes(rows.entries_of(senders))
+        self._counts: PoolCounts | None = None
+        if self._may_fill(batch):
+            self._lanes = pool.lanes(rows.entries())
+            self._counts = _counts_of(self._lanes.values())
         self._now = now
         self._arrivals = 0
         self.added: dict[Hash, Transaction] = {}
@@ -184,79 +181,67 @@ class _Admissions:
         entry = make_entry(
             transaction, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
         )
-        account = self._state.account(transaction.sender)
+        sender = transaction.sender
+        account = self._state.account(sender)
         try:
             admission = check_against(
                 entry,
                 nonce=account.nonce if account else 0,
                 balance=account.balance if account else 0,
-                waiting=self._waiting[transaction.sender],
+                lane=self._lanes.get(sender, EMPTY_LANE),
                 counts=self._counts,
-                others=lambda: self._other_lanes(transaction.sender),
+                others=lambda: [lane for owner, lane in self._lanes.items() if owner != sender],
                 limits=self._limits,
                 base_fee=self._base_fee,
             )
         except PoolRejection as rejection:
             return rejection
-        self._apply(transaction, entry, admission)
+        self._apply(transaction, admission)
         return transaction.hash
 
-    def _apply(self, transaction: Transaction, entry: PoolEntry, admission: Admission) -> None:
-        before = self._own_counts(entry.sender)
-        self._waiting[entry.sender].append(entry)
+    def _apply(self, transaction: Transaction, admission: Admission) -> None:
+        before = self._lanes.get(transaction.sender, EMPTY_LANE)
+        self._lanes[transaction.sender] = admission.lane
         self.added[transaction.hash] = transaction
-        leaving = admission.evicted
-        for gone in leaving if admission.replaces is None else (*leaving, admission.replaces):
-            self._remove(gone)
-        self._recount(entry.sender, before, others_left=bool(leaving))
+        for gone in admission.evicted:
+            self._forget(gone)
+        if admission.replaces is not None:
+            self._forget(admission.replaces)
+        self._recount(before, admission)
         if admission.executable:
             self.executable.append(transaction.hash)
         self.executable.extend(promoted.hash for promoted in admission.promoted)
 
-    def _remove(self, entry: PoolEntry) -> None:
-        self._waiting[entry.sender] = [
-            one for one in self._waiting[entry.sender] if one.hash != entry.hash
-        ]
+    def _forget(self, entry: PoolEntry) -> None:
         if self.added.pop(entry.hash, None) is None:
             self.removed.append(entry.hash)
 
-    def _recount(self, sender: Address, before: PoolCounts, *, others_left: bool) -> None:
-        """Bring the counts up to date after a transaction was admitted."""
-        if not self._counted:
+    def _recount(self, before: Lane, admission: Admission) -> None:
+        """Bring counts and others' lanes up to date, where they matter."""
+        if self._counts is None:
             return
-        if others_left:
-            self._counts = _counts_of(self._lanes().values())
+        if admission.evicted:
+            gone = {entry.hash for entry in admission.evicted}
+            waiting = [entry for lane in self._lanes.values() for entry in lane.waiting]
+            self._lanes = pool.lanes(entry for entry in waiting if entry.hash not in gone)
+            self._counts = _counts_of(self._lanes.values())
             return
-        after = self._own_counts(sender)
+        lost, won = _counts_of([before]), _counts_of([admission.lane])
         self._counts = PoolCounts(
-            self._counts.executable + after.executable - before.executable,
-            self._counts.queued + after.queued - before.queued,
+            self._counts.executable + won.executable - lost.executable,
+            self._counts.queued + won.queued - lost.queued,
         )
-
-    def _own_counts(self, sender: Address) -> PoolCounts:
-        if not self._counted:
-            return _UNCOUNTED
-        return _counts_of(pool.lanes(self._waiting[sender]).values())
 
     def _may_fill(self, batch: Sequence[Transaction]) -> bool:
         """Return whether the pool can reach a limit with this batch; only then it is counted."""
         room = min(self._limits.queued_slots, self._limits.executable_slots)
         return rows.slots() + sum(-(-len(one.raw) // SLOT_BYTES) for one in batch) > room
 
-    def _lanes(self) -> dict[Address, Lane]:
-        """Return all lanes as they are in the middle of the batch."""
-        stored = [entry for entry in rows.entries() if entry.sender not in self._waiting]
-        changed = [entry for waiting in self._waiting.values() for entry in waiting]
-        return pool.lanes([*stored, *changed])
-
-    def _other_lanes(self, sender: Address) -> Iterable[Lane]:
-        return [lane for owner, lane in self._lanes().items() if owner != sender]
-
 
 def _counts_of(lanes: Iterable[Lane]) -> PoolCounts:
     """Return the slots that lanes take."""
     executable = queued = 0
     for lane in lanes:
-        executable += sum(entry.slots for entry in lane.executable)
-        queued += sum(entry.slots for entry in lane.queued)
+        executable += slots_of(lane.executable)
+        queued += slots_of(lane.queued)
     return PoolCounts(executable, queued)

@@ -1,9 +1,10 @@
 //! How a call failed, in geth's words. Some of them carry numbers or names that only a look at
-//! the last instruction tells; the call is then run a second time under `LastStep`.
+//! the last instruction tells; the call is then run a second time under `LastStep`. Where gas
+//! runs out in an instruction that would have failed anyway, "out of gas" is said.
 
 use revm::{
     Inspector,
-    bytecode::opcode::OPCODE_INFO,
+    bytecode::opcode::{DUPN, EXCHANGE, OPCODE_INFO, SLOTNUM, SWAPN},
     context_interface::{
         ContextTr, JournalTr,
         result::{HaltReason, OutOfGasError},
@@ -18,6 +19,9 @@ use crate::environment::EvmContext;
 
 /// Items that the stack holds at most.
 const STACK_LIMIT: usize = 1024;
+
+/// Instructions that revm knows and no fork up to Osaka has.
+const UNSCHEDULED: [u8; 4] = [SLOTNUM, DUPN, SWAPN, EXCHANGE];
 
 /// The last instruction of the outermost frame.
 #[derive(Default)]
@@ -75,15 +79,7 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
         }
         HaltReason::InvalidFEOpcode => "invalid opcode: INVALID".into(),
         HaltReason::InvalidJump => "invalid jump destination".into(),
-        HaltReason::StackUnderflow => {
-            let needed = OPCODE_INFO[last.opcode as usize].map_or(0, |info| info.inputs());
-            format!("stack underflow ({} <=> {needed})", last.stack)
-        }
-        HaltReason::StackOverflow => {
-            let grows = OPCODE_INFO[last.opcode as usize]
-                .map_or(0, |info| info.outputs().saturating_sub(info.inputs()));
-            format!("stack limit reached {} ({})", last.stack, STACK_LIMIT - grows as usize)
-        }
+        HaltReason::StackUnderflow | HaltReason::StackOverflow => stack_words(last),
         HaltReason::OutOfOffset => "return data out of bounds".into(),
         HaltReason::CreateCollision => "contract address collision".into(),
         HaltReason::PrecompileError | HaltReason::PrecompileErrorWithContext(_) => {
@@ -103,7 +99,18 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
     }
 }
 
+/// revm calls a DUP of what is not there an overflow; geth looks for an underflow first.
+fn stack_words(last: &LastStep) -> String {
+    let (inputs, outputs) = OPCODE_INFO[usize::from(last.opcode)]
+        .map_or((0, 0), |info| (usize::from(info.inputs()), usize::from(info.outputs())));
+    if last.stack < inputs {
+        return format!("stack underflow ({} <=> {inputs})", last.stack);
+    }
+    format!("stack limit reached {} ({})", last.stack, STACK_LIMIT + inputs - outputs)
+}
+
 fn opcode_name(opcode: u8) -> String {
-    OPCODE_INFO[opcode as usize]
+    OPCODE_INFO[usize::from(opcode)]
+        .filter(|_| !UNSCHEDULED.contains(&opcode))
         .map_or_else(|| format!("opcode {opcode:#x} not defined"), |info| info.name().into())
 }

@@ -9,7 +9,16 @@ from nodeproject.settings.node import NODE
 
 DATABASES = {"default": database(NODE)}
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": _MEMORY},
+    "filters": {
+        "BACKEND": _MEMORY,
+        "LOCATION": "filters",
+        # One more than there can be: this cache drops a part of its entries when it is full.
+        "OPTIONS": {"MAX_ENTRIES": NODE.filters + 1},
+    },
+}
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }

@@ -14,16 +14,20 @@ if not NODE.database_url.startswith(("postgres://", "postgresql://")):
 
 DATABASES = {"default": database(NODE)}
 
-CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": NODE.redis_url,
-    }
+_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": NODE.redis_url}
+CACHES: dict[str, dict[str, Any]] = {
+    "default": _REDIS,
+    "filters": {**_REDIS, "KEY_PREFIX": "filters"},
 }
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [NODE.redis_url], "capacity": 1000, "expiry": 60},
+        "CONFIG": {
+            # The layer waits five seconds at Redis for a message: the socket must wait longer.
+            "hosts": [{"address": NODE.redis_url, "socket_timeout": 30}],
+            "capacity": 1000,
+            "expiry": 60,
+        },
     }
 }
 

@@ -1,9 +1,13 @@
 """Settings of the tests: the embedded profile, or PostgreSQL and Redis where NODE_PROFILE says so."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("NODE_DATA_DIR", tempfile.mkdtemp(prefix="node-test-"))
+if "NODE_DATA_DIR" not in os.environ:
+    os.environ["NODE_DATA_DIR"] = tempfile.mkdtemp(prefix="node-test-")
+    atexit.register(shutil.rmtree, os.environ["NODE_DATA_DIR"], ignore_errors=True)
 
 from nodeproject.settings.node import NODE  # after the data directory is chosen
 
@@ -11,6 +15,10 @@ if NODE.profile == "production":
     from nodeproject.settings.production import *  # noqa: F403
 else:
     from nodeproject.settings.embedded import *  # noqa: F403
+    from nodeproject.settings.embedded import DATABASES
+
+    # A file, since the database in memory that Django would take knows no second thread.
+    DATABASES["default"]["TEST"] = {"NAME": str(NODE.directory / "test.sqlite3")}
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True

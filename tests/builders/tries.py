@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from ethereum.forks.prague import trie as specification
 from ethereum_rlp import rlp
 from ethereum_types.numeric import Uint
 
 from cchain_app.evm.engine import AccountState
+from cchain_app.evm.reference_package import load_fork
 from cchain_app.evm.trie import EMPTY_ROOT, TrieUpdate, nibbles, storage_trie
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
+
+specification = load_fork("prague").trie
+"""Loaded so that Python's recursion limit stays what it is."""
 
 Storage = Mapping[Address, Mapping[Slot, Word]]
 

@@ -1,11 +1,13 @@
 """One call: every sentence of the wire rules of geth's server."""
 
 import logging
+import sys
 
 import msgspec
 import pytest
 
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
 
 PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
 INVALID = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}'
@@ -181,10 +183,15 @@ def test_64_levels_are_read_and_brackets_in_strings_are_none(dispatcher: Dispatc
     assert msgspec.json.decode(dispatcher.answer(text))["result"] == '\\"[{' * 200
 
 
-def test_a_raised_recursion_limit_does_not_matter(dispatcher: Dispatcher, monkeypatch) -> None:
-    monkeypatch.setattr("sys.setrecursionlimit", lambda _limit: None)
-    for text in (nested(2_000_000), b'[{"x":%b}]' % nested(2_000_000)):
-        assert error_of(dispatcher.answer(text)) == (-32700, "parse error: nested deeper than 64")
+def test_a_raised_recursion_limit_does_not_end_the_process(dispatcher: Dispatcher) -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000_000)
+    try:
+        for text in (nested(400_000), b'[{"x":%b}]' % nested(400_000)):
+            answer = dispatcher.answer(text)
+            assert error_of(answer) == (-32700, "parse error: nested deeper than 64")
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize("number", [b"1e400", b"-1e999", b"1" * 5000])
@@ -284,11 +291,8 @@ def test_a_panic_is_a_crash_and_an_interrupt_is_not_swallowed(registry, caplog) 
 
 def test_an_error_whose_data_is_no_json_is_still_answered(registry, caplog) -> None:
     def fail() -> None:
-        raise dispatcher_error
+        raise JsonRpcError(-32000, "odd", object())
 
-    from jsonrpc.errors import JsonRpcError
-
-    dispatcher_error = JsonRpcError(-32000, "odd", object())
     registry.add("odd", fail)
     answer = Dispatcher(registry).answer(body(method="odd"))
     assert error_of(answer) == (-32603, "method handler crashed")

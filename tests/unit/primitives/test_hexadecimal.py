@@ -4,7 +4,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from primitives import hexadecimal
 from primitives.evm import Address
 from primitives.hexadecimal import (
     EmptyNumber,
@@ -100,14 +99,20 @@ def test_no_data_is_only_the_prefix():
     assert decode_data("0x") == b""
 
 
+def read_or_refuse(decode, text):
+    try:
+        return decode(text)
+    except HexError as error:
+        return error
+
+
 @given(st.text(max_size=12))
 @example("0x1\n")
-def test_any_text_is_read_or_refused_with_an_error_of_this_module(text):
-    for decode in (decode_quantity, decode_data, decode_address):
-        try:
-            decode(text)
-        except HexError as error:
-            assert type(error).__module__ == hexadecimal.__name__
+def test_any_text_is_a_value_or_refused_by_a_class_of_this_module(text):
+    number = read_or_refuse(decode_quantity, text)
+    assert isinstance(number, HexError) or hex(number) == text.lower()
+    data = read_or_refuse(decode_data, text)
+    assert isinstance(data, HexError) or "0x" + data.hex() == text.lower()
 
 
 def test_an_address_of_another_length_is_named_in_the_message():

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import pytest
-from ethereum.forks.prague import trie as specification
 from ethereum_rlp import rlp
 from ethereum_types.numeric import Uint
 from hypothesis import given, settings
@@ -29,6 +28,7 @@ from tests.builders.tries import (
     MemoryNodes,
     nodes_from_scratch,
     root_from_scratch,
+    specification,
     state_from_scratch,
 )
 

@@ -6,7 +6,7 @@ from cchain_app.pool import errors
 from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import Lane, split
+from cchain_app.pool.ordering import EMPTY_LANE, Lane, split
 from tests.builders.pool import ALICE, BOB, entry, paying
 
 RICH = 10**30
@@ -19,7 +19,7 @@ def admit(newcomer, waiting=(), *, nonce=0, balance=RICH, others=(), base_fee=0,
         newcomer,
         nonce=nonce,
         balance=balance,
-        waiting=list(waiting),
+        lane=lanes[0],
         counts=PoolCounts(
             executable=sum(slots_of(lane.executable) for lane in lanes),
             queued=sum(slots_of(lane.queued) for lane in lanes),
@@ -39,18 +39,18 @@ def refusal(error, *arguments, **options):
 def of_bob(*tips):
     """Return Bob's lane: executable transactions that pay these tips."""
     entries = [paying(tip, nonce, sender=BOB) for nonce, tip in enumerate(tips)]
-    return Lane((), tuple(entries), ())
+    return split(entries, 0, RICH)
 
 
 def queued_of_bob(*tips):
     entries = [paying(tip, nonce + 5, sender=BOB) for nonce, tip in enumerate(tips)]
-    return Lane((), (), tuple(entries))
+    return Lane((), (), tuple(entries), 0)
 
 
 def test_the_next_nonce_is_executable():
     admission = admit(entry(0))
     assert admission.executable
-    assert admission == (True, None, (), ())
+    assert admission[:4] == (True, None, (), ())
 
 
 def test_a_nonce_behind_a_gap_is_queued():
@@ -159,7 +159,7 @@ def test_a_pool_with_room_is_not_looked_through():
 
     counts = PoolCounts(executable=5_119, queued=1_024)
     admission = check_against(
-        entry(0), nonce=0, balance=RICH, waiting=[], counts=counts, others=look,
+        entry(0), nonce=0, balance=RICH, lane=EMPTY_LANE, counts=counts, others=look,
         limits=PoolLimits(), base_fee=0,
     )  # fmt: skip
     assert admission.executable
@@ -233,7 +233,7 @@ def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
 
 def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
     # 100 - 95 = 5 wei reach the coinbase, although the tip's cap is 10
-    bobs = Lane((), (entry(0, sender=BOB), paying(6, 1, sender=BOB)), ())
+    bobs = split((entry(0, sender=BOB), paying(6, 1, sender=BOB)), 0, RICH)
     limits = {"executable_slots": 2, "queued_slots": 0, "account_executable_slots": 0}
     newcomer = paying(7)
     assert admit(newcomer, others=[bobs], base_fee=95, **limits).evicted == (bobs.executable[1],)

@@ -102,7 +102,7 @@ def test_a_selection_is_gap_free_within_the_gas_and_greedy(lanes, gas_limit):
     ]  # fmt: skip
     chosen = select(entries, 0, gas_limit)
     assert sum(entry.gas for entry in chosen) <= gas_limit
-    taken = {lane: 0 for lane in range(len(entries))}
+    taken = dict.fromkeys(range(len(entries)), 0)
     for entry_ in chosen:
         lane = entry_.sender[0]
         assert entries[lane][taken[lane]] == entry_

@@ -1,0 +1,72 @@
+"""What the admin's theme shows around the pages: titles and the menu. Pages know nothing of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse_lazy
+
+
+def _may_view(app: str, model: str) -> Callable[[HttpRequest], bool]:
+    return lambda request: request.user.has_perm(f"{app}.view_{model}")
+
+
+def _item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
+    return {
+        "title": title,
+        "icon": icon,
+        "link": reverse_lazy(f"admin:{app}_{model}_changelist"),
+        "permission": _may_view(app, model),
+    }
+
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Node",
+    "SITE_HEADER": "Node",
+    "SITE_SYMBOL": "hub",
+    "SITE_URL": None,
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "ENVIRONMENT": "nodeproject.admin.network_label",
+    "SIDEBAR": {
+        "navigation": [
+            {
+                "title": "Node",
+                "items": [
+                    {
+                        "title": "Overview",
+                        "icon": "monitoring",
+                        "link": reverse_lazy("admin:index"),
+                    }
+                ],
+            },
+            {
+                "title": "C-Chain",
+                "items": [
+                    _item("Blocks", "view_in_ar", "cchain_app", "block"),
+                    _item("Transactions", "swap_horiz", "cchain_app", "transaction"),
+                    _item("Logs", "receipt_long", "cchain_app", "log"),
+                    _item("Accounts", "account_balance_wallet", "cchain_app", "account"),
+                    _item("Contracts", "description", "cchain_app", "contract"),
+                    _item("Account changes", "history", "cchain_app", "accountchange"),
+                    _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
+                ],
+            },
+            {
+                "title": "Schedule",
+                "items": [
+                    _item("Periodic tasks", "schedule", "django_celery_beat", "periodictask"),
+                    _item("Intervals", "timer", "django_celery_beat", "intervalschedule"),
+                    _item("Crontabs", "calendar_month", "django_celery_beat", "crontabschedule"),
+                ],
+            },
+            {
+                "title": "Access",
+                "items": [
+                    _item("Users", "person", "auth", "user"),
+                    _item("Groups", "group", "auth", "group"),
+                ],
+            },
+        ],
+    },
+}

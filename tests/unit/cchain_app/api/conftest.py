@@ -1,0 +1,112 @@
+"""A chain in memory under the RPC door: selectors answer from it, nothing is stored."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cchain_app.api import REGISTRY
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks, pool, state
+from cchain_app.selectors.pool import PoolContent
+from cchain_app.txs.transaction import Transaction
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
+from primitives.evm import Address, Hash
+from primitives.hashing import EMPTY_HASH
+from tests.builders.accepted import accepted
+from tests.builders.cchain import MemoryState, genesis_state
+from tests.conformance.openrpc import assert_conforms
+
+
+@dataclass
+class MemoryChain:
+    """Blocks, one state for all of them, and a pool."""
+
+    blocks: list[AcceptedBlock] = field(default_factory=lambda: [accepted(0)])
+    state: MemoryState = field(default_factory=genesis_state)
+    pending: list[Transaction] = field(default_factory=list)
+    queued: list[Transaction] = field(default_factory=list)
+
+    def accept(self, *transactions: Transaction, **given: Any) -> AcceptedBlock:
+        """Append a block."""
+        block = accepted(
+            len(self.blocks), transactions, **{"parent_hash": self.head().hash, **given}
+        )
+        self.blocks.append(block)
+        for one in transactions:
+            if one in self.pending:
+                self.pending.remove(one)
+        return block
+
+    def head(self) -> AcceptedBlock:
+        return self.blocks[-1]
+
+    def by_number(self, number: int) -> AcceptedBlock | None:
+        return self.blocks[number] if number < len(self.blocks) else None
+
+    def by_hash(self, block_hash: Hash) -> AcceptedBlock | None:
+        return next((one for one in self.blocks if one.hash == block_hash), None)
+
+    def find_transaction(self, wanted: Hash) -> tuple[AcceptedBlock, int] | None:
+        for block in self.blocks:
+            for index, one in enumerate(block.transactions):
+                if one.hash == wanted:
+                    return block, index
+        return None
+
+    def waiting(self, hashes: list[Hash]) -> dict[Hash, Transaction]:
+        return {one.hash: one for one in self.pending + self.queued if one.hash in hashes}
+
+    def content(self, addresses: list[Address] | None = None) -> PoolContent:
+        def of(listed: list[Transaction]) -> dict[Address, list[Transaction]]:
+            found: dict[Address, list[Transaction]] = {}
+            for one in listed:
+                if addresses is None or one.sender in addresses:
+                    found.setdefault(one.sender, []).append(one)
+            return found
+
+        return PoolContent(of(self.pending), of(self.queued))
+
+    def memory(self) -> Any:
+        return SimpleNamespace(blocks=SimpleNamespace(head=self.head(), by_number=self.by_number))
+
+
+@pytest.fixture
+def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
+    chain = MemoryChain()
+    chain.state.codes[EMPTY_HASH] = b""
+    for name in ("head", "by_number", "by_hash", "find_transaction", "memory"):
+        monkeypatch.setattr(blocks, name, getattr(chain, name))
+    monkeypatch.setattr(state, "state_at", lambda _number: chain.state)
+    monkeypatch.setattr(state, "prefetch_accounts", lambda _addresses, _number: None)
+    monkeypatch.setattr(pool, "transactions", chain.waiting)
+    monkeypatch.setattr(pool, "transaction", lambda wanted: chain.waiting([wanted]).get(wanted))
+    monkeypatch.setattr(pool, "content", chain.content)
+    monkeypatch.setattr(pool, "counts", lambda: (len(chain.pending), len(chain.queued)))
+    monkeypatch.setattr(pool, "executable_hashes", lambda: [one.hash for one in chain.pending])
+    return chain
+
+
+Rpc = Callable[..., Any]
+
+
+@pytest.fixture
+def rpc(memory_chain: MemoryChain) -> Rpc:
+    """Ask the dispatcher, and hold every result against the published schema."""
+    dispatcher = Dispatcher(REGISTRY)
+
+    def ask(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = dispatcher.answer(json.dumps(body).encode())
+        assert answer is not None
+        shown = json.loads(answer)
+        if "error" in shown:
+            raise JsonRpcError(**shown["error"])
+        assert_conforms(method, shown["result"])
+        return shown["result"]
+
+    return ask

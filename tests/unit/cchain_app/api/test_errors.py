@@ -1,0 +1,46 @@
+"""Every domain error has a code, and each class its own row."""
+
+import pytest
+
+from cchain_app.api import errors
+from cchain_app.evm.engine import CallRejected
+from cchain_app.evm.overrides import BadOverride
+from cchain_app.feemarket import InvalidPercentiles
+from cchain_app.pool.errors import NonceTooLow, PoolRejection
+from cchain_app.selectors.logs import TooManyLogs
+from cchain_app.selectors.proofs import ProofWindowPassed
+from cchain_app.services.poll_filters import FilterError
+from cchain_app.txs.errors import InvalidTransaction
+
+ROOTS = (
+    InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterError, CallRejected,
+    TooManyLogs, ProofWindowPassed,
+)  # fmt: skip
+
+
+def with_descendants(root: type[Exception]) -> list[type[Exception]]:
+    return [root, *(one for child in root.__subclasses__() for one in with_descendants(child))]
+
+
+@pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
+def test_each_class_of_a_tree_has_its_row(root):
+    assert [one.__name__ for one in with_descendants(root) if one not in errors.CODES] == []
+
+
+def test_no_row_is_for_something_else():
+    known = {one for root in ROOTS for one in with_descendants(root)}
+    assert set(errors.CODES) == known
+
+
+def test_a_rejection_is_told_in_its_own_words():
+    error = errors.to_error_object(NonceTooLow(5, 3))
+    assert (error.code, error.message) == (-32000, "nonce too low: next nonce 5, tx nonce 3")
+
+
+def test_too_many_logs_are_a_limit():
+    error = errors.to_error_object(TooManyLogs(10_000))
+    assert (error.code, error.message) == (-32005, "query returned more than 10000 results")
+
+
+def test_what_nobody_expected_has_no_code():
+    assert errors.to_error_object(KeyError("x")) is None

@@ -1,0 +1,210 @@
+"""Filters that are polled: what each kind reports, once, and how long they live."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+import time_machine
+from django.core.cache.backends.locmem import LocMemCache
+
+from cchain_app.filters import LogFilter
+from cchain_app.selectors import logs
+from cchain_app.selectors.logs import FoundLog, TooManyLogs
+from cchain_app.services import poll_filters
+from jsonrpc.errors import JsonRpcError
+from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
+from tests.builders.transactions import signed
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+@pytest.fixture
+def chain(memory_chain, monkeypatch):
+    """The chain in memory, with logs that are found as the rows would find them."""
+
+    def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[FoundLog]:
+        found = []
+        for block in memory_chain.blocks[first : last + 1]:
+            index = 0
+            for place, receipt in enumerate(block.receipts):
+                for one in receipt.logs:
+                    if log_filter.matches(one.address, one.topics):
+                        sent = block.transactions[place].hash
+                        header = block.header
+                        found.append(
+                            FoundLog(*one, header.number, block.hash, header.timestamp, sent, place,
+                                     index)
+                        )  # fmt: skip
+                    index += 1
+        if limit and len(found) > limit:
+            raise TooManyLogs(limit)
+        return found
+
+    cache = LocMemCache(uuid.uuid4().hex, {})
+    monkeypatch.setattr(poll_filters, "_cache", lambda: cache)
+    monkeypatch.setattr(logs, "find_logs", find_logs)
+    return memory_chain
+
+
+def emitting(chain, *emitted, nonce=0):
+    return chain.accept(signed(nonce=nonce), logs=[list(emitted)])
+
+
+def numbers(found):
+    return [int(one["blockNumber"], 16) for one in found]
+
+
+def test_an_id_is_128_random_bits(rpc, chain):
+    one, two = rpc("eth_newBlockFilter"), rpc("eth_newBlockFilter")
+    assert one != two
+    assert max(int(one, 16), int(two, 16)).bit_length() > 64
+
+
+def test_a_log_filter_reports_new_logs_once(rpc, chain):
+    emitting(chain, log(TOPIC))
+    made = rpc("eth_newFilter", {"topics": [hexed(TOPIC)]})
+    assert rpc("eth_getFilterChanges", made) == []
+    emitting(chain, log(TOPIC), log(OTHER_TOPIC), nonce=1)
+    emitting(chain, log(TOPIC), nonce=2)
+    assert numbers(rpc("eth_getFilterChanges", made)) == [2, 3]
+    assert rpc("eth_getFilterChanges", made) == []
+
+
+def test_a_changed_log_looks_as_in_eth_get_logs(rpc, chain):
+    made = rpc("eth_newFilter", {"address": hexed(EMITTER)})
+    block = emitting(chain, log(TOPIC))
+    changes = rpc("eth_getFilterChanges", made)
+    assert changes == rpc("eth_getLogs", {"blockHash": hexed(block.hash)})
+
+
+def test_logs_outside_the_filters_range_are_not_reported(rpc, chain):
+    made = rpc("eth_newFilter", {"fromBlock": "0x2", "toBlock": "0x3"})
+    for nonce in range(4):
+        emitting(chain, log(), nonce=nonce)
+    assert numbers(rpc("eth_getFilterChanges", made)) == [2, 3]
+    emitting(chain, log(), nonce=4)
+    assert rpc("eth_getFilterChanges", made) == []
+
+
+def test_filter_logs_are_those_of_the_whole_range(rpc, chain):
+    emitting(chain, log(TOPIC))
+    made = rpc("eth_newFilter", {"fromBlock": "0x0", "topics": [hexed(TOPIC)]})
+    emitting(chain, log(TOPIC), nonce=1)
+    assert numbers(rpc("eth_getFilterLogs", made)) == [1, 2]
+    assert numbers(rpc("eth_getFilterChanges", made)) == [2]
+
+
+def test_filter_logs_of_one_block_are_found_by_its_hash(rpc, chain):
+    block = emitting(chain, log(TOPIC))
+    emitting(chain, log(TOPIC), nonce=1)
+    made = rpc("eth_newFilter", {"blockHash": hexed(block.hash)})
+    assert numbers(rpc("eth_getFilterLogs", made)) == [1]
+
+
+def test_more_logs_than_one_answer_may_hold_come_in_several(rpc, chain, settings):
+    settings.NODE = replace(settings.NODE, logs_results=2)
+    made = rpc("eth_newFilter", {})
+    for nonce in range(4):
+        emitting(chain, log(), log(), nonce=nonce)
+    reported = []
+    for _ in range(4):
+        reported += numbers(rpc("eth_getFilterChanges", made))
+    assert reported == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_a_block_filter_reports_hashes_in_order(rpc, chain):
+    made = rpc("eth_newBlockFilter")
+    accepted = [chain.accept(), chain.accept()]
+    assert rpc("eth_getFilterChanges", made) == [hexed(one.hash) for one in accepted]
+    assert rpc("eth_getFilterChanges", made) == []
+
+
+def test_a_pending_filter_reports_what_becomes_executable_once(rpc, chain):
+    before, after = signed(nonce=0), signed(nonce=1)
+    chain.pending.append(before)
+    made = rpc("eth_newPendingTransactionFilter")
+    assert rpc("eth_getFilterChanges", made) == []
+    chain.pending.append(after)
+    assert rpc("eth_getFilterChanges", made) == [hexed(after.hash)]
+    chain.accept(before, after)
+    assert rpc("eth_getFilterChanges", made) == []
+
+
+def test_a_transaction_that_was_in_a_block_before_the_poll_is_reported(rpc, chain):
+    made = rpc("eth_newPendingTransactionFilter", False)
+    quick = signed(nonce=0)
+    chain.accept(quick)
+    assert rpc("eth_getFilterChanges", made) == [hexed(quick.hash)]
+    assert rpc("eth_getFilterChanges", made) == []
+
+
+def test_a_full_pending_filter_reports_objects(rpc, chain):
+    made = rpc("eth_newPendingTransactionFilter", True)
+    quick, waiting = signed(nonce=0), signed(nonce=1)
+    chain.accept(quick)
+    chain.pending.append(waiting)
+    found = rpc("eth_getFilterChanges", made)
+    assert [one["hash"] for one in found] == [hexed(quick.hash), hexed(waiting.hash)]
+    assert [one["blockHash"] for one in found] == [None, None]
+
+
+@pytest.mark.parametrize("method", ["eth_getFilterChanges", "eth_getFilterLogs"])
+@pytest.mark.parametrize("unknown", ["0x1", "nonsense"])
+def test_an_unknown_filter_is_not_found(rpc, chain, method, unknown):
+    with pytest.raises(JsonRpcError) as failure:
+        rpc(method, unknown)
+    assert (failure.value.code, failure.value.message) == (-32000, "filter not found")
+
+
+def test_filter_logs_are_for_log_filters_only(rpc, chain):
+    for made in (rpc("eth_newBlockFilter"), rpc("eth_newPendingTransactionFilter")):
+        with pytest.raises(JsonRpcError, match="filter not found"):
+            rpc("eth_getFilterLogs", made)
+
+
+def test_an_uninstalled_filter_is_gone(rpc, chain):
+    made = rpc("eth_newBlockFilter")
+    assert rpc("eth_uninstallFilter", made) is True
+    assert rpc("eth_uninstallFilter", made) is False
+    with pytest.raises(JsonRpcError, match="filter not found"):
+        rpc("eth_getFilterChanges", made)
+
+
+def test_polls_keep_a_filter_alive_and_silence_ends_it(rpc, chain):
+    with time_machine.travel(1_700_000_000, tick=False) as clock:
+        blocks, found = rpc("eth_newBlockFilter"), rpc("eth_newFilter", {})
+        for _ in range(3):
+            clock.shift(200)
+            assert rpc("eth_getFilterChanges", blocks) == []
+            assert rpc("eth_getFilterLogs", found) == []
+        clock.shift(301)
+        for method, made in (("eth_getFilterChanges", blocks), ("eth_getFilterLogs", found)):
+            with pytest.raises(JsonRpcError, match="filter not found"):
+                rpc(method, made)
+
+
+def test_the_number_of_filters_is_bounded(rpc, chain, settings):
+    settings.NODE = replace(settings.NODE, filters=2)
+    rpc("eth_newBlockFilter")
+    rpc("eth_newBlockFilter")
+    with pytest.raises(JsonRpcError) as failure:
+        rpc("eth_newFilter", {})
+    assert (failure.value.code, failure.value.message) == (
+        -32005, "too many filters: at most 2 in 300 s",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"fromBlock": "0x2", "toBlock": "0x1"}, "invalid block range params"),
+        ({"fromBlock": "pending"}, "pending logs are not supported"),
+        ({"topics": [None] * 5}, "invalid argument 0: exceed max topics"),
+    ],
+)
+def test_a_filter_that_cannot_match_is_refused(rpc, chain, wanted, words):
+    with pytest.raises(JsonRpcError) as failure:
+        rpc("eth_newFilter", wanted)
+    assert (failure.value.code, failure.value.message) == (-32602, words)

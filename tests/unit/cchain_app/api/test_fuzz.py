@@ -1,0 +1,61 @@
+"""No arguments, however strange, crash a method: the answer is a result or a worded error."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cchain_app.api import REGISTRY
+from jsonrpc.dispatch import Dispatcher
+from tests.builders import bytecode
+from tests.builders.accepted import log
+from tests.builders.transactions import RECIPIENT, signed
+
+STORED = {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"} | {
+    method.name for method in REGISTRY if "ilter" in method.name
+}
+"""Methods that need rows, or a cache that outlives the test: they have tests of their own."""
+
+NAMES = sorted(method.name for method in REGISTRY if method.name not in STORED)
+MEMBERS = (
+    "from", "to", "gas", "gasPrice", "value", "data", "input", "nonce", "accessList", "chainId",
+    "authorizationList", "blockHash", "blockNumber", "requireCanonical", "fromBlock", "toBlock",
+    "address", "topics", "balance", "code", "state", "stateDiff", "number", "time",
+)  # fmt: skip
+
+hex_texts = st.one_of(
+    st.sampled_from(["0x", "0x0", "0x1", "0x01", "0xffffffffffffffff", "0x" + "f" * 64, "latest"]),
+    st.sampled_from(["pending", "earliest", "0x" + RECIPIENT.hex(), "0x" + "00" * 32, "", "0xg"]),
+    st.binary(max_size=40).map(lambda data: "0x" + data.hex()),
+)
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False), hex_texts,
+    st.text(max_size=8),
+)  # fmt: skip
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.sampled_from(MEMBERS), hex_texts), inner, max_size=4),
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.fixture
+def dispatcher(memory_chain):
+    memory_chain.state.put(RECIPIENT, code=bytecode.COUNTER, balance=9)
+    memory_chain.accept(signed(), logs=[[log()]])
+    memory_chain.pending.append(signed(nonce=1))
+    return Dispatcher(REGISTRY)
+
+
+@given(method=st.sampled_from(NAMES), params=st.lists(values, max_size=4))
+@settings(
+    max_examples=800, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_arguments_crash_a_method(dispatcher, method, params):
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = json.loads(dispatcher.answer(json.dumps(body).encode()))
+    assert answer.get("error", {}).get("code") != -32603, (method, params)

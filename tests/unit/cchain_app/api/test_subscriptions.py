@@ -1,0 +1,248 @@
+"""eth_subscribe: kinds and their arguments, order, and one encoding for many listeners."""
+
+import asyncio
+import json
+
+import pytest
+
+from cchain_app.api import REGISTRY, subscriptions
+from cchain_app.api.subscriptions import Heads
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
+from jsonrpc.hub import Exchange, Hub
+from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
+from tests.builders.transactions import signed
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+class Socket:
+    """A listener that keeps what it was sent."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.exchange = Exchange(hub, self)
+        self.texts: list[str] = []
+        hub.connect(self)
+
+    def push(self, text: str) -> None:
+        self.texts.append(text)
+
+    def call(self, method, *params):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = json.loads(Dispatcher(REGISTRY).answer(json.dumps(body).encode(), self.exchange))
+        self.exchange.confirm()
+        if "error" in answer:
+            raise JsonRpcError(**answer["error"])
+        return answer["result"]
+
+    def heard(self, identifier: str | None = None) -> list:
+        messages = [json.loads(text) for text in self.texts]
+        assert all(one["method"] == "eth_subscription" and "id" not in one for one in messages)
+        events = [one["params"] for one in messages]
+        return [one["result"] for one in events if identifier in (None, one["subscription"])]
+
+
+@pytest.fixture
+def hub(memory_chain, monkeypatch):
+    made = Hub()
+    monkeypatch.setattr(subscriptions, "hub", lambda: made)
+    monkeypatch.setattr(subscriptions, "_heads", Heads())
+    return made
+
+
+@pytest.fixture
+def socket(hub):
+    return Socket(hub)
+
+
+async def reach(chain) -> None:
+    await subscriptions.head_accepted(chain.head().number, chain.head().hash)
+
+
+async def test_new_heads_are_headers_in_order(socket, memory_chain):
+    identifier = socket.call("eth_subscribe", "newHeads")
+    assert identifier.startswith("0x")
+    first = memory_chain.accept(signed())
+    await reach(memory_chain)
+    memory_chain.accept()
+    await reach(memory_chain)
+    heads = socket.heard(identifier)
+    assert [one["number"] for one in heads] == ["0x1", "0x2"]
+    assert heads[0]["hash"] == hexed(first.hash)
+    assert not {"transactions", "size", "uncles"} & heads[0].keys()
+    assert "baseFeePerGas" in heads[0]
+
+
+async def test_the_head_at_the_time_of_subscribing_is_not_sent(socket, memory_chain):
+    memory_chain.accept()
+    socket.call("eth_subscribe", "newHeads")
+    await reach(memory_chain)
+    assert socket.heard() == []
+
+
+async def test_lost_pointers_heal(socket, memory_chain):
+    socket.call("eth_subscribe", "newHeads")
+    for _ in range(5):
+        memory_chain.accept()
+    await reach(memory_chain)
+    assert [one["number"] for one in socket.heard()] == ["0x1", "0x2", "0x3", "0x4", "0x5"]
+
+
+async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, memory_chain):
+    socket.call("eth_subscribe", "newHeads")
+    memory_chain.accept()
+    memory_chain.accept()
+    await reach(memory_chain)
+    await reach(memory_chain)
+    await subscriptions.head_accepted(1, memory_chain.blocks[1].hash)
+    assert [one["number"] for one in socket.heard()] == ["0x1", "0x2"]
+
+
+async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chain):
+    socket.call("eth_subscribe", "newHeads")
+    for _ in range(8):
+        memory_chain.accept()
+    await asyncio.gather(
+        *(subscriptions.head_accepted(one.number, one.hash) for one in memory_chain.blocks[1:])
+    )
+    assert [int(one["number"], 16) for one in socket.heard()] == list(range(1, 9))
+
+
+async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
+    socket.call("eth_subscribe", "newHeads")
+    await subscriptions.head_accepted(1, bytes(32))
+    assert socket.heard() == []
+    memory_chain.accept()
+    await reach(memory_chain)
+    assert [one["number"] for one in socket.heard()] == ["0x1"]
+
+
+async def test_a_chain_that_was_set_back_is_followed_without_a_word(socket, memory_chain):
+    socket.call("eth_subscribe", "newHeads")
+    for _ in range(3):
+        memory_chain.accept()
+    await reach(memory_chain)
+    socket.texts.clear()
+    del memory_chain.blocks[2:]
+    await reach(memory_chain)
+    assert socket.heard() == []
+    memory_chain.accept(extra_data=b"again")
+    await reach(memory_chain)
+    assert [one["number"] for one in socket.heard()] == ["0x2"]
+
+
+async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain):
+    all_logs, some = Socket(hub), Socket(hub)
+    everything = all_logs.call("eth_subscribe", "logs", {})
+    wanted = {"address": hexed(EMITTER), "topics": [hexed(TOPIC)], "fromBlock": "0x0"}
+    chosen = some.call("eth_subscribe", "logs", wanted)
+    memory_chain.accept(signed(), logs=[[log(TOPIC), log(OTHER_TOPIC)]])
+    await reach(memory_chain)
+    assert [one["logIndex"] for one in all_logs.heard(everything)] == ["0x0", "0x1"]
+    assert [one["topics"] for one in some.heard(chosen)] == [[hexed(TOPIC)]]
+    assert all_logs.heard()[0]["removed"] is False
+
+
+async def test_a_block_with_many_logs_is_sent_whole_and_in_order(socket, memory_chain):
+    socket.call("eth_subscribe", "logs", {"address": hexed(EMITTER)})
+    sent = [signed(nonce=number) for number in range(3)]
+    memory_chain.accept(*sent, logs=[[log()] * 250] * 3)
+    await reach(memory_chain)
+    assert [int(one["logIndex"], 16) for one in socket.heard()] == list(range(750))
+
+
+async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
+    asked = []
+    real = subscriptions.eth_logs.matching
+    monkeypatch.setattr(
+        subscriptions.eth_logs,
+        "matching",
+        lambda block, wanted: asked.append(wanted) or real(block, wanted),
+    )
+    sockets = [Socket(hub) for _ in range(3)]
+    for one in sockets:
+        one.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
+    memory_chain.accept(signed(), logs=[[log(TOPIC)]])
+    await reach(memory_chain)
+    assert len(asked) == 1
+    assert [len(one.texts) for one in sockets] == [1, 1, 1]
+
+
+async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
+    hashes, whole = Socket(hub), Socket(hub)
+    hashes.call("eth_subscribe", "newPendingTransactions", False)
+    whole.call("eth_subscribe", "newPendingTransactions", True)
+    waiting, quick = signed(nonce=1), signed(nonce=0)
+    memory_chain.pending.append(waiting)
+    memory_chain.accept(quick)
+    await subscriptions.pending_transactions([quick.hash, waiting.hash])
+    assert hashes.heard() == [hexed(quick.hash), hexed(waiting.hash)]
+    assert [one["hash"] for one in whole.heard()] == hashes.heard()
+    assert [one["blockHash"] for one in whole.heard()] == [None, None]
+
+
+async def test_accepted_transactions_are_hashes_or_objects(hub, memory_chain):
+    hashes, whole = Socket(hub), Socket(hub)
+    hashes.call("eth_subscribe", "newAcceptedTransactions")
+    whole.call("eth_subscribe", "newAcceptedTransactions", True)
+    block = memory_chain.accept(signed(), signed(nonce=1))
+    await reach(memory_chain)
+    assert hashes.heard() == [hexed(one.hash) for one in block.transactions]
+    assert [one["blockNumber"] for one in whole.heard()] == ["0x1", "0x1"]
+
+
+async def test_syncing_is_silent_while_nothing_changes(socket, memory_chain):
+    assert socket.call("eth_subscribe", "syncing").startswith("0x")
+    memory_chain.accept()
+    await reach(memory_chain)
+    assert socket.heard() == []
+
+
+async def test_unsubscribing_ends_it(socket, memory_chain):
+    identifier = socket.call("eth_subscribe", "newHeads")
+    assert socket.call("eth_unsubscribe", identifier) is True
+    memory_chain.accept()
+    await reach(memory_chain)
+    assert socket.heard() == []
+    with pytest.raises(JsonRpcError) as failure:
+        socket.call("eth_unsubscribe", identifier)
+    assert (failure.value.code, failure.value.message) == (-32000, "subscription not found")
+
+
+def test_another_connections_subscription_is_not_found(hub, memory_chain):
+    identifier = Socket(hub).call("eth_subscribe", "newHeads")
+    with pytest.raises(JsonRpcError, match="subscription not found"):
+        Socket(hub).call("eth_unsubscribe", identifier)
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "words"),
+    [
+        ([], -32602, "expected subscription name as first argument"),
+        ([5], -32602, "expected subscription name as first argument"),
+        (["oldHeads"], -32601, 'no "oldHeads" subscription in eth namespace'),
+        (["newHeads", {}], -32602, "too many arguments, want at most 1"),
+        (["logs"], -32602, "missing value for required argument 1"),
+        (["logs", {"topics": [None] * 5}], -32602, "invalid argument 1: exceed max topics"),
+        (
+            ["newPendingTransactions", "yes"],
+            -32602,
+            "invalid argument 1: json: cannot unmarshal string into Go value of type bool",
+        ),
+    ],
+)
+def test_what_cannot_be_subscribed_to_is_said(socket, params, code, words):
+    with pytest.raises(JsonRpcError) as failure:
+        socket.call("eth_subscribe", *params)
+    assert (failure.value.code, failure.value.message) == (code, words)
+
+
+@pytest.mark.parametrize("method", ["eth_subscribe", "eth_unsubscribe"])
+def test_over_http_there_are_no_notifications(rpc, memory_chain, method):
+    with pytest.raises(JsonRpcError) as failure:
+        rpc(method, "newHeads")
+    assert (failure.value.code, failure.value.message) == (
+        -32601, "notifications not supported",
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""The table of contents: which methods there are, and which there must not be."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cchain_app.api import REGISTRY, node
+from tests.conformance.openrpc import documented
+
+SPECIFIED = [
+    "eth_blockNumber",
+    "eth_getBalance",
+    "eth_sendRawTransaction",
+    "eth_call",
+    "eth_getLogs",
+    "eth_estimateGas",
+    "eth_getTransactionReceipt",
+    "eth_gasPrice",
+    "eth_getTransactionCount",
+    "eth_getBlockByNumber",
+    "eth_getBlockByHash",
+    "eth_getTransactionByHash",
+    "eth_getCode",
+    "eth_getStorageAt",
+    "eth_chainId",
+    "net_version",
+    "web3_clientVersion",
+]
+
+NEEDED = [
+    "eth_syncing",
+    "eth_accounts",
+    "eth_feeHistory",
+    "eth_maxPriorityFeePerGas",
+    "eth_baseFee",
+    "eth_blobBaseFee",
+    "eth_suggestPriceOptions",
+    "eth_getBlockReceipts",
+    "eth_getBlockTransactionCountByHash",
+    "eth_getBlockTransactionCountByNumber",
+    "eth_getTransactionByBlockHashAndIndex",
+    "eth_getTransactionByBlockNumberAndIndex",
+    "eth_getUncleCountByBlockHash",
+    "eth_getUncleCountByBlockNumber",
+    "eth_getUncleByBlockHashAndIndex",
+    "eth_getUncleByBlockNumberAndIndex",
+    "eth_getHeaderByNumber",
+    "eth_getHeaderByHash",
+    "eth_getRawTransactionByHash",
+    "eth_getRawTransactionByBlockHashAndIndex",
+    "eth_getRawTransactionByBlockNumberAndIndex",
+    "eth_newFilter",
+    "eth_newBlockFilter",
+    "eth_newPendingTransactionFilter",
+    "eth_getFilterChanges",
+    "eth_getFilterLogs",
+    "eth_uninstallFilter",
+    "eth_getProof",
+    "eth_createAccessList",
+    "eth_getAccountInfo",
+    "net_listening",
+    "net_peerCount",
+    "web3_sha3",
+    "txpool_status",
+    "txpool_content",
+    "txpool_contentFrom",
+    "txpool_inspect",
+    "eth_coinbase",
+    "eth_getChainConfig",
+    "eth_chainConfig",
+    "eth_sendRawTransactionSync",
+    "eth_subscribe",
+    "eth_unsubscribe",
+    "debug_getRawBlock",
+    "debug_getRawHeader",
+    "debug_getRawReceipts",
+    "debug_getRawTransaction",
+]
+
+HOT = [
+    "eth_blockNumber",
+    "eth_chainId",
+    "eth_gasPrice",
+    "eth_getBalance",
+    "eth_getTransactionReceipt",
+    "eth_call",
+    "eth_getBlockByNumber",
+    "eth_getLogs",
+    "eth_estimateGas",
+]
+
+
+@pytest.mark.parametrize("name", SPECIFIED + NEEDED)
+def test_the_method_exists(name):
+    assert name in REGISTRY
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_the_method_may_be_answered_on_the_event_loop(name):
+    assert REGISTRY.methods[name].hot
+
+
+@pytest.mark.parametrize("prefix", ["personal_", "admin_", "engine_", "miner_", "testing_"])
+def test_nothing_of_this_namespace_is_served(prefix):
+    assert [method.name for method in REGISTRY if method.name.startswith(prefix)] == []
+
+
+@pytest.mark.parametrize("name", ["eth_sendTransaction", "eth_sign", "eth_signTransaction"])
+def test_nothing_signs_with_keys_of_the_node(name):
+    assert name not in REGISTRY
+
+
+def test_each_method_says_its_name_in_its_first_line():
+    families = {"eth_getUncleByBlock": "eth_getUncleByBlock…", "eth_chain": "eth_chain"}
+    for description in REGISTRY.describe():
+        name = description.name
+        shown = next((text for start, text in families.items() if name.startswith(start)), name)
+        assert shown in description.summary, name
+
+
+def test_most_methods_have_a_published_schema():
+    described = [method.name for method in REGISTRY if documented(method.name)]
+    assert len(described) > 35
+
+
+def test_the_version_is_the_projects():
+    project = tomllib.loads((Path(node.__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["version"] == node.VERSION
+
+
+def test_the_client_version_has_four_parts():
+    name, version, system, language = node.client_version().split("/")
+    assert (name, version) == ("PyChain", f"v{node.VERSION}")
+    assert "-" in system
+    assert language.startswith("python3.")
+
+
+def test_web3_sha3_is_keccak():
+    assert node.sha3(b"hello world") == (
+        "0x47173285a8d7341e5e972fc677286384f802f8ef42a5ec5f03bbfa254cb01fad"
+    )

@@ -1,0 +1,135 @@
+"""State and surroundings with some things different."""
+
+import pytest
+
+from cchain_app.evm.overrides import (
+    AccountOverride,
+    AlreadyOverridden,
+    BlockOverride,
+    NotAPrecompile,
+    PrecompileNotMovable,
+    StateAndDiff,
+    is_precompile,
+    override_state,
+)
+from primitives.evm import ZERO_WORD
+from primitives.hashing import EMPTY_HASH, keccak256
+from tests.builders.cchain import MemoryState, block_env
+
+ACCOUNT, OTHER, SHA256 = b"\xaa" * 20, b"\xbb" * 20, bytes(19) + b"\x02"
+ONE, TWO = (1).to_bytes(32, "big"), (2).to_bytes(32, "big")
+
+
+@pytest.fixture
+def state() -> MemoryState:
+    made = MemoryState(hashes={4: b"\x04" * 32})
+    made.put(ACCOUNT, balance=5, nonce=1, code=b"\x60", storage={1: 1, 2: 2})
+    return made
+
+
+def test_without_overrides_the_state_is_the_same(state):
+    assert override_state(state, {}, "prague") is state
+
+
+def test_what_is_not_overridden_stays(state):
+    changed = override_state(state, {OTHER: AccountOverride(balance=9)}, "prague")
+    assert changed.account(ACCOUNT) == state.account(ACCOUNT)
+    assert changed.storage(ACCOUNT, ONE) == ONE
+    assert changed.code(keccak256(b"\x60")) == b"\x60"
+    assert changed.block_hash(4) == b"\x04" * 32
+
+
+def test_an_account_that_does_not_exist_comes_to_be(state):
+    changed = override_state(state, {OTHER: AccountOverride(balance=9)}, "prague")
+    assert changed.account(OTHER) == (0, 9, EMPTY_HASH)
+
+
+def test_single_values_are_replaced(state):
+    changed = override_state(state, {ACCOUNT: AccountOverride(nonce=0, code=b"\x61")}, "prague")
+    assert changed.account(ACCOUNT) == (0, 5, keccak256(b"\x61"))
+    assert changed.code(keccak256(b"\x61")) == b"\x61"
+
+
+def test_code_can_be_taken_away(state):
+    changed = override_state(state, {ACCOUNT: AccountOverride(code=b"")}, "prague")
+    assert changed.account(ACCOUNT).code_hash == EMPTY_HASH
+    assert changed.code(EMPTY_HASH) == b""
+
+
+def test_state_is_all_of_the_storage(state):
+    changed = override_state(state, {ACCOUNT: AccountOverride(state={ONE: TWO})}, "prague")
+    assert (changed.storage(ACCOUNT, ONE), changed.storage(ACCOUNT, TWO)) == (TWO, ZERO_WORD)
+
+
+def test_a_state_diff_is_single_slots(state):
+    changed = override_state(state, {ACCOUNT: AccountOverride(state_diff={ONE: TWO})}, "prague")
+    assert (changed.storage(ACCOUNT, ONE), changed.storage(ACCOUNT, TWO)) == (TWO, TWO)
+
+
+def test_state_and_diff_exclude_each_other(state):
+    both = AccountOverride(state={}, state_diff={})
+    with pytest.raises(StateAndDiff, match="has both 'state' and 'stateDiff'"):
+        override_state(state, {ACCOUNT: both}, "prague")
+
+
+def test_only_precompiles_can_be_moved(state):
+    moved = AccountOverride(move_precompile_to=OTHER)
+    with pytest.raises(NotAPrecompile, match="is not a precompile"):
+        override_state(state, {ACCOUNT: moved}, "prague")
+
+
+def test_a_precompile_cannot_be_moved_onto_an_overridden_account(state):
+    moved = AccountOverride(move_precompile_to=OTHER)
+    with pytest.raises(AlreadyOverridden, match="is already overridden"):
+        override_state(state, {SHA256: moved, OTHER: AccountOverride(balance=1)}, "prague")
+
+
+@pytest.mark.parametrize(
+    "change", [AccountOverride(move_precompile_to=OTHER), AccountOverride(code=b"\x60")]
+)
+def test_a_precompile_stays_where_it_is(state, change):
+    with pytest.raises(PrecompileNotMovable, match="can neither move nor replace it"):
+        override_state(state, {SHA256: change}, "prague")
+
+
+def test_a_precompiles_balance_may_be_overridden(state):
+    changed = override_state(state, {SHA256: AccountOverride(balance=7)}, "prague")
+    assert changed.account(SHA256).balance == 7
+
+
+@pytest.mark.parametrize(
+    ("fork", "last"),
+    [
+        ("frontier", 4), ("spurious_dragon", 4), ("byzantium", 8), ("istanbul", 9), ("london", 9),
+        ("cancun", 10), ("prague", 17), ("osaka", 17),
+    ],
+)  # fmt: skip
+def test_forks_brought_precompiles(fork, last):
+    assert is_precompile(last.to_bytes(20, "big"), fork)
+    assert not is_precompile((last + 1).to_bytes(20, "big"), fork)
+    assert not is_precompile(bytes(20), fork)
+
+
+def test_osaka_brought_one_at_256():
+    assert is_precompile((256).to_bytes(20, "big"), "osaka")
+    assert not is_precompile((256).to_bytes(20, "big"), "prague")
+
+
+def test_surroundings_change_where_they_are_overridden():
+    env = block_env()
+    changed = BlockOverride(
+        number=1,
+        time=2,
+        gas_limit=3,
+        fee_recipient=OTHER,
+        prev_randao=TWO,
+        base_fee=0,
+        difficulty=4,
+    ).apply(env)
+    values = (
+        changed.number, changed.timestamp, changed.gas_limit, changed.coinbase,
+        changed.prev_randao, changed.base_fee, changed.difficulty,
+    )  # fmt: skip
+    assert values == (1, 2, 3, OTHER, TWO, 0, 4)
+    assert changed.fork == env.fork
+    assert BlockOverride().apply(env) == env

@@ -1,0 +1,327 @@
+"""The raw door, and that the Django door answers the same bytes."""
+
+import asyncio
+import gzip
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.dialects import GETH
+from jsonrpc.dispatch import Dispatcher, Limits
+from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.ninja_door import respond
+from jsonrpc.throttle import LocalThrottle, Rate
+from jsonrpc.workers import Workers
+
+NUMBER = b'{"jsonrpc":"2.0","id":1,"method":"number"}'
+ECHO = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":[%b]}'
+SLEEP = b'{"jsonrpc":"2.0","id":1,"method":"sleep","params":[0.3]}'
+JSON = {"content-type": "application/json", "host": "localhost"}
+
+
+class Answer:
+    """What an ASGI application sent."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.body = b""
+
+
+async def ask(
+    app: Callable[..., Any],
+    method: str = "POST",
+    path: str = "/rpc",
+    headers: dict[str, str] | None = None,
+    *,
+    parts: tuple[object, ...] = (b"",),
+    query: str = "",
+    client: str = "127.0.0.1",
+) -> Answer:
+    """One request; a part is bytes, or a number of seconds in which nothing comes."""
+    raw = [(k.encode(), v.encode()) for k, v in (JSON if headers is None else headers).items()]
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": raw,
+        "client": (client, 1),
+    }
+    waiting = list(parts)
+    answer = Answer()
+
+    async def receive() -> dict[str, object]:
+        while waiting and isinstance(waiting[0], float):
+            await asyncio.sleep(waiting.pop(0))
+        if not waiting:
+            return {"type": "http.disconnect"}
+        part = waiting.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(waiting)}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {k.decode(): v.decode() for k, v in message["headers"]}
+        else:
+            answer.body += message.get("body", b"")
+
+    await app(scope, receive, send)
+    return answer
+
+
+async def elsewhere(scope, receive, send) -> None:
+    await send({"type": "http.response.start", "status": 404, "headers": []})
+    await send({"type": "http.response.body", "body": b"elsewhere"})
+
+
+@pytest.fixture
+def workers():
+    workers = Workers(threads=2, queue=1)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture
+def door(registry, workers) -> Callable[..., RawDoor]:
+    def make(limits: Limits | None = None, seconds: float = 30.0, **options: Any) -> RawDoor:
+        config = options.pop("config", GateConfig(max_body=1000))
+        dispatcher = Dispatcher(registry, limits=limits or Limits())
+        endpoint = Endpoint(("/rpc",), dispatcher, config, **options)
+        return RawDoor(by_path([endpoint]), elsewhere, workers, body_seconds=seconds)
+
+    return make
+
+
+async def test_a_hot_call_and_a_cold_one(door) -> None:
+    for text in (NUMBER, ECHO % b'"0x10"'):
+        answer = await ask(door(), parts=(text,))
+        assert answer.status == 200
+        assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":"0x10"}'
+        assert answer.headers == {"content-type": "application/json", "content-length": "40"}
+
+
+async def test_paths_are_exact_but_for_a_slash_at_the_end(door) -> None:
+    assert (await ask(door(), path="/rpc/", parts=(NUMBER,))).status == 200
+    for path in ("/", "/rpc//", "/rpcs", "/RPC", ""):
+        assert (await ask(door(), path=path, parts=(NUMBER,))).body == b"elsewhere"
+
+
+async def test_other_scopes_are_handed_on(door) -> None:
+    seen = []
+
+    async def fallback(scope, receive, send) -> None:
+        seen.append(scope["type"])
+
+    app = RawDoor({}, fallback, Workers())
+    await app({"type": "lifespan"}, None, None)
+    await app({"type": "websocket", "path": "/rpc"}, None, None)
+    assert seen == ["lifespan", "websocket"]
+
+
+async def test_notifications_only_get_an_empty_body(door) -> None:
+    answer = await ask(door(), parts=(NUMBER.replace(b'"id":1,', b""),))
+    assert (answer.status, answer.body) == (200, b"")
+
+
+async def test_a_body_may_come_in_parts(door) -> None:
+    answer = await ask(door(), parts=(NUMBER[:5], 0.01, NUMBER[5:20], NUMBER[20:]))
+    assert answer.body.endswith(b'"result":"0x10"}')
+
+
+async def test_a_body_over_the_limit_is_not_read_to_its_end(door) -> None:
+    parts = (b" " * 600, b" " * 600, b"never read")
+    answer = await ask(door(), parts=parts)
+    assert (answer.status, answer.headers["connection"]) == (413, "close")
+    answer = await ask(door(), parts=(b" " * 1001,))
+    assert answer.status == 413
+    assert (await ask(door(), parts=(b" " * 958 + NUMBER,))).status == 200
+
+
+async def test_a_body_that_does_not_come_in_time_is_given_up(door) -> None:
+    answer = await ask(door(seconds=0.05), parts=(NUMBER[:9], 5.0, NUMBER[9:]))
+    assert (answer.status, answer.headers["connection"]) == (408, "close")
+    answer = await ask(door(seconds=0.05), parts=(5.0, NUMBER))
+    assert answer.status == 408
+
+
+async def test_a_client_that_goes_away_is_forgotten(door) -> None:
+    for parts in ((), (0.01,)):
+        assert (await ask(door(), parts=parts)).status == 0
+
+
+async def test_too_many_waiting_calls_get_a_503(door) -> None:
+    app = door()
+    answers = await asyncio.gather(*[ask(app, parts=(SLEEP,)) for _ in range(5)])
+    assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503]
+    busy = next(answer for answer in answers if answer.status == 503)
+    error = b'{"code":-32005,"message":"server is busy"}'
+    assert busy.body == b'{"jsonrpc":"2.0","id":1,"error":%b}' % error
+    assert busy.headers["retry-after"] == "1"
+    assert (await ask(app, parts=(NUMBER,))).status == 200
+
+
+async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> None:
+    monkeypatch.setattr("jsonrpc.asgi.GRACE_SECONDS", 0.0)
+    answer = await ask(door(Limits(seconds=0.05)), parts=(SLEEP,))
+    assert answer.status == 200
+    assert b'"code":-32002' in answer.body
+
+
+async def test_a_failing_door_answers_without_insides(door, monkeypatch, caplog) -> None:
+    def fail(*_args: object) -> None:
+        raise ZeroDivisionError("an inside")
+
+    monkeypatch.setattr(Dispatcher, "answer_hot", fail)
+    answer = await ask(door(), parts=(NUMBER,))
+    assert (answer.status, b"-32603" in answer.body, b"inside" in answer.body) == (200, True, False)
+    assert len(caplog.records) == 1
+
+
+async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:
+    app = door(throttle=LocalThrottle(Rate(1, 3), clock))
+    batch = b"[%b,%b]" % (NUMBER, NUMBER)
+    assert (await ask(app, parts=(batch,))).status == 200
+    refused = await ask(app, parts=(batch,))
+    assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+    error = b'{"code":-32005,"message":"rate limit exceeded"}'
+    assert refused.body == b'{"jsonrpc":"2.0","id":null,"error":%b}' % error
+    assert (await ask(app, parts=(NUMBER,))).status == 200
+    refused = await ask(app, parts=(NUMBER.replace(b'"id":1', b'"id":"x7"'),))
+    assert refused.body == b'{"jsonrpc":"2.0","id":"x7","error":%b}' % error
+    assert (await ask(app, parts=(NUMBER,), client="10.0.0.9")).status == 200
+    clock.now += 1
+    assert (await ask(app, parts=(NUMBER,))).status == 200
+
+
+async def test_a_long_answer_is_compressed_for_those_who_accept_it(door) -> None:
+    app = door(gzip_from=100)
+    text = ECHO % (b'"%b"' % (b"0" * 500))
+    plain = await ask(app, parts=(text,))
+    assert "content-encoding" not in plain.headers
+    for accepted in ("gzip", "br, gzip;q=0.5", "deflate, gzip"):
+        packed = await ask(app, headers={**JSON, "accept-encoding": accepted}, parts=(text,))
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.headers["content-length"] == str(len(packed.body))
+        assert gzip.decompress(packed.body) == plain.body
+    for refused in ("br", "gzip;q=0"):
+        same = await ask(app, headers={**JSON, "accept-encoding": refused}, parts=(text,))
+        assert same.body == plain.body
+    short = await ask(app, headers={**JSON, "accept-encoding": "gzip"}, parts=(NUMBER,))
+    assert "content-encoding" not in short.headers
+
+
+async def test_every_path_answers_a_preflight_but_not_every_options(door) -> None:
+    app = RawDoor({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    asked = {"origin": "https://a.example", "access-control-request-method": "POST"}
+    answer = await ask(app, "OPTIONS", "/anywhere", asked)
+    assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, "*")
+    assert "content-length" not in answer.headers
+    assert (await ask(app, "OPTIONS", "/anywhere", {})).body == b"elsewhere"
+    assert (await ask(app, "GET", "/anywhere", asked)).body == b"elsewhere"
+
+
+async def test_workers_run_what_follows_each_job_in_its_thread() -> None:
+    seen = []
+    workers = Workers(threads=1, after=lambda: seen.append(threading.current_thread()))
+    assert await workers.run(None, threading.current_thread) is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(1.0, lambda: 1 // 0)
+    assert len(seen) == 2
+    assert seen[0] is not threading.current_thread()
+    assert workers.pending == 0
+    workers.close()
+
+
+REQUESTS = {
+    "hot": ("POST", {}, NUMBER, ""),
+    "cold": ("POST", {}, ECHO % b"[1,{}]", ""),
+    "batch": ("POST", {}, b"[%b,5,%b]" % (NUMBER, ECHO % b"null"), ""),
+    "notification": ("POST", {}, NUMBER.replace(b'"id":1,', b""), ""),
+    "not json": ("POST", {}, b"nonsense", ""),
+    "not utf-8": ("POST", {}, b"\xff", ""),
+    "empty": ("POST", {}, b"", ""),
+    "empty batch": ("POST", {}, b"[]", ""),
+    "unknown method": ("POST", {}, NUMBER.replace(b"number", b"nope"), ""),
+    "query": ("POST", {}, NUMBER, "a=1"),
+    "origin": ("POST", {"origin": "https://a.example"}, NUMBER, ""),
+    "charset": ("POST", {"content-type": "application/json; charset=utf-8"}, NUMBER, ""),
+    "content type": ("POST", {"content-type": "text/plain"}, NUMBER, ""),
+    "form": ("POST", {"content-type": "application/x-www-form-urlencoded"}, b"a=1", ""),
+    "no content type": ("POST", {"content-type": ""}, NUMBER, ""),
+    "host": ("POST", {"host": "evil.example"}, NUMBER, ""),
+    "declared too large": ("POST", {"content-length": "5000"}, b" " * 5000, ""),
+    "gzip": ("POST", {"accept-encoding": "gzip"}, ECHO % (b'"%b"' % (b"0" * 500)), ""),
+    "probe": ("GET", {}, b"", ""),
+    "get with query": ("GET", {}, b"", "a=1"),
+    "put": ("PUT", {}, NUMBER, ""),
+    "delete": ("DELETE", {}, b"", ""),
+    "options": ("OPTIONS", {}, b"", ""),
+    "preflight": (
+        "OPTIONS",
+        {"origin": "https://a.example", "access-control-request-method": "POST"},
+        b"",
+        "",
+    ),
+    "forwarded": ("POST", {"x-forwarded-for": "9.9.9.9"}, NUMBER, ""),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("limited", [False, True], ids=["open", "limited"])
+async def test_both_doors_answer_the_same(registry, workers, clock, name, limited) -> None:
+    method, extra, body, query = REQUESTS[name]
+    config = GateConfig(max_body=1000, node_id="NodeID-1")
+    endpoint = Endpoint(("/rpc",), Dispatcher(registry, clock=clock), config, gzip_from=100)
+    if limited:
+        endpoint.throttle = LocalThrottle(Rate(1, 1), clock)
+        endpoint.throttle.take_now("127.0.0.1", 1)
+    headers = {**JSON, **extra}
+    raw = await ask(
+        RawDoor(by_path([endpoint]), elsewhere, workers),
+        method,
+        "/rpc",
+        headers,
+        parts=(body,),
+        query=query,
+    )
+    meta = {f"HTTP_{key.upper().replace('-', '_')}": value for key, value in headers.items()}
+    content_type = meta.pop("HTTP_CONTENT_TYPE")
+    length = meta.pop("HTTP_CONTENT_LENGTH", None)
+    path = f"/rpc?{query}" if query else "/rpc"
+    request = RequestFactory().generic(method, path, body, content_type, **meta)
+    request.META["CONTENT_TYPE"] = content_type
+    if length:
+        request.META["CONTENT_LENGTH"] = length
+    response = respond(request, endpoint)
+    assert (response.status_code, response.content) == (raw.status, raw.body)
+    raw.headers.pop("content-length", None)
+    assert {key.lower(): value for key, value in response.headers.items()} == raw.headers
+    if limited and method == "POST" and raw.status < 400:
+        pytest.fail("the limited client got through")
+
+
+def test_the_django_door_stops_at_the_limit_when_no_length_is_declared(registry) -> None:
+    endpoint = Endpoint(("/rpc",), Dispatcher(registry), GateConfig(max_body=1000))
+    request = RequestFactory().generic("POST", "/rpc", b" " * 1001, "application/json")
+    request.META["CONTENT_LENGTH"] = ""
+    assert respond(request, endpoint).status_code == 413
+
+
+def test_the_django_door_waits_for_a_shared_throttle(registry) -> None:
+    class Shared:
+        def take_now(self, key: str, cost: float) -> None:
+            return None
+
+        async def take(self, key: str, cost: float) -> float:
+            return 2.5
+
+    endpoint = Endpoint(("/rpc",), Dispatcher(registry), throttle=Shared())
+    request = RequestFactory().generic("POST", "/rpc", NUMBER, "application/json")
+    response = respond(request, endpoint)
+    assert (response.status_code, response.headers["retry-after"]) == (429, "3")

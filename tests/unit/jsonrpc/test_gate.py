@@ -1,0 +1,182 @@
+"""The gate: hosts, methods, sizes, types, origins, addresses."""
+
+import pytest
+
+from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
+from jsonrpc.dialects import GETH, GORILLA
+from jsonrpc.gate import Gate, GateConfig, Head
+
+JSON = {b"content-type": b"application/json"}
+
+
+def head(method: str = "POST", *, query: bool = False, **headers: str) -> Head:
+    named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
+    return Head(method, {**JSON, **named}, query, "127.0.0.1")
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate(GateConfig(max_body=1000), GETH)
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        ("localhost", True),
+        ("localhost:9650", True),
+        ("LocalHost:9650", True),
+        ("127.0.0.1:9650", True),
+        ("10.1.2.3", True),
+        ("[::1]:9650", True),
+        ("", True),
+        ("node.example", False),
+        ("localhost.example", False),
+        ("evil:localhost", False),
+    ],
+)
+def test_a_name_must_be_allowed_and_an_address_always_is(gate, host, allowed) -> None:
+    assert gate.host_allowed(host.encode()) is allowed
+    reply = gate.screen(head(host=host))
+    assert (reply is None) is allowed
+    if reply is not None:
+        assert (reply.status, reply.body) == (403, b"invalid host specified\n")
+
+
+def test_a_star_allows_every_host() -> None:
+    assert Gate(GateConfig(allowed_hosts=("*",)), GETH).host_allowed(b"node.example")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", None),
+        ("application/json; charset=utf-8", None),
+        ("Application/JSON;charset=UTF-8", None),
+        ("application/json-rpc", None),
+        ("application/jsonrequest", None),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+        ("application/jsonp", 415),
+    ],
+)
+def test_content_types(gate: Gate, content_type: str, status: int | None) -> None:
+    reply = gate.screen(head(content_type=content_type))
+    assert (reply and reply.status) == status
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [("1000", None), ("1001", 413), ("x", 413), ("9" * 5000, 413)]
+)
+def test_a_declared_length_over_the_limit_is_refused(gate, length: str, status) -> None:
+    reply = gate.screen(head(content_length=length))
+    assert (reply and reply.status) == status
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE"])
+def test_other_methods_are_not_allowed(gate: Gate, method: str) -> None:
+    reply = gate.screen(head(method))
+    assert reply is not None
+    assert (reply.status, reply.body) == (405, b"method not allowed\n")
+    assert (b"allow", b"POST, GET, OPTIONS") in reply.headers
+
+
+def test_a_get_without_query_and_body_is_a_probe(gate: Gate) -> None:
+    for method in ("GET", "HEAD"):
+        reply = gate.screen(head(method))
+        assert reply is not None
+        assert (reply.status, reply.body) == (200, b"")
+    for other in (head("GET", query=True), head("GET", content_length="5")):
+        reply = gate.screen(other)
+        assert reply is not None
+        assert reply.status == 405
+
+
+def test_gorilla_has_its_own_words() -> None:
+    gate = Gate(GateConfig(), GORILLA)
+    reply = gate.screen(head("GET"))
+    assert reply is not None
+    assert (reply.status, reply.body) == (405, b"rpc: POST method required, received GET\n")
+    reply = gate.screen(head(content_type="text/plain"))
+    assert reply is not None
+    assert (reply.status, reply.body) == (415, b"rpc: unrecognized Content-Type: text/plain\n")
+
+
+def cors(gate: Gate, origin: str, method: str = "OPTIONS") -> dict[str, str]:
+    reply = gate.screen(head(method, origin=origin, access_control_request_headers="x-a,b"))
+    headers = reply.headers if reply else gate.accept(head(origin=origin), b"").headers
+    return {
+        name.decode(): value.decode()
+        for name, value in headers
+        if name.startswith(b"access-control") or name == b"vary"
+    }
+
+
+def test_any_origin_may_ask_by_default(gate: Gate) -> None:
+    allowed = {
+        "access-control-allow-origin": "*",
+        "access-control-allow-credentials": "true",
+    }
+    assert cors(gate, "https://dapp.example", "POST") == allowed
+    assert cors(gate, "https://dapp.example") == allowed | {
+        "access-control-allow-methods": "POST, GET, OPTIONS",
+        "access-control-allow-headers": "x-a,b",
+        "access-control-max-age": "600",
+    }
+    assert gate.screen(head("OPTIONS")) == (204, (), b"")
+
+
+def test_listed_origins_are_named_and_others_get_no_permission() -> None:
+    config = GateConfig(
+        cors_origins=("https://a.example", "https://*.b.example"), cors_credentials=False
+    )
+    gate = Gate(config, GETH)
+    for origin in ("https://a.example", "https://x.b.example"):
+        allowed = {"access-control-allow-origin": origin, "vary": "origin"}
+        assert cors(gate, origin, "POST") == allowed
+    for origin in ("https://evil.example", "https://b.example", "https://a.example.evil"):
+        assert cors(gate, origin) == cors(gate, origin, "POST") == {"vary": "origin"}
+
+
+def test_a_refusal_can_be_read_by_the_page_that_caused_it(gate: Gate) -> None:
+    reply = gate.screen(head(content_type="text/plain", origin="https://dapp.example"))
+    assert reply is not None
+    assert (b"access-control-allow-origin", b"*") in reply.headers
+
+
+def test_the_node_names_itself_where_it_is_told_to() -> None:
+    gate = Gate(GateConfig(node_id="NodeID-1"), GETH)
+    assert (b"node-id", b"NodeID-1") in gate.accept(head(), b"").headers
+
+
+def test_websocket_origins() -> None:
+    gate = Gate(GateConfig(websocket_origins=("https://a.example",)), GETH)
+    assert gate.websocket_origin_allowed(b"")
+    assert gate.websocket_origin_allowed(b"https://a.example")
+    assert not gate.websocket_origin_allowed(b"https://b.example")
+    assert Gate(GateConfig(), GETH).websocket_origin_allowed(b"null")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "proxies", "client"),
+    [
+        ("1.2.3.4", "", NO_PROXIES, "1.2.3.4"),
+        ("1.2.3.4", "9.9.9.9", NO_PROXIES, "1.2.3.4"),
+        ("10.0.0.1", "9.9.9.9", TrustedProxies.of("10.0.0.0/8"), "9.9.9.9"),
+        ("10.0.0.1", "6.6.6.6, 9.9.9.9, 10.0.0.2", TrustedProxies.of("10.0.0.0/8"), "9.9.9.9"),
+        ("10.0.0.1", "10.0.0.3, 10.0.0.2", TrustedProxies.of("10.0.0.0/8"), "10.0.0.3"),
+        ("10.0.0.1", "9.9.9.9:555", TrustedProxies.of("10.0.0.1"), "9.9.9.9"),
+        ("1.2.3.4", "9.9.9.9", TrustedProxies.of("10.0.0.0/8"), "1.2.3.4"),
+        ("10.0.0.1", "6.6.6.6,9.9.9.9", TrustedProxies.of(hops=1), "9.9.9.9"),
+        ("10.0.0.1", "6.6.6.6,9.9.9.9", TrustedProxies.of(hops=2), "6.6.6.6"),
+        ("10.0.0.1", "9.9.9.9", TrustedProxies.of(hops=5), "9.9.9.9"),
+        ("10.0.0.1", "", TrustedProxies.of(hops=1), "10.0.0.1"),
+        ("::ffff:1.2.3.4", "", NO_PROXIES, "1.2.3.4"),
+        ("2001:db8:1:2:3:4:5:6", "", NO_PROXIES, "2001:db8:1:2::/64"),
+        ("::1", "[2001:db8::7]:80", TrustedProxies.of("::1"), "2001:db8::/64"),
+        ("10.0.0.1", "unknown", TrustedProxies.of("10.0.0.0/8"), "unknown"),
+        ("", "", NO_PROXIES, ""),
+    ],
+)
+def test_whose_request_it_is(peer: str, forwarded: str, proxies, client: str) -> None:
+    assert client_key(peer, forwarded.encode(), proxies) == client

@@ -1,0 +1,131 @@
+"""Answers on the event loop: what may be given there, what must not, and who is told."""
+
+import msgspec
+import pytest
+
+from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.inflight import Inflight
+
+
+def body(method: str, *params: object) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
+def test_a_cold_method_is_not_executed_on_the_loop(dispatcher: Dispatcher, calls) -> None:
+    assert dispatcher.answer_hot(body("send", "0x1")) is MISS
+    assert dispatcher.answer_hot(body("crash")) is MISS
+    assert calls.seen == []
+
+
+def test_a_hot_method_that_would_block_is_a_miss(dispatcher: Dispatcher, calls) -> None:
+    calls.in_memory = False
+    assert dispatcher.answer_hot(body("balance", "0x1")) is MISS
+    calls.in_memory = True
+    assert dispatcher.answer(body("balance", "0x1")) == dispatcher.answer_hot(
+        body("balance", "0x1")
+    )
+
+
+def test_blocking_in_a_worker_is_a_crash(dispatcher: Dispatcher, calls, caplog) -> None:
+    calls.in_memory = False
+    assert b"-32603" in (dispatcher.answer(body("balance", "0x1")) or b"")
+    assert len(caplog.records) == 1
+
+
+def test_a_hot_vectorized_method_that_would_block_is_a_miss(registry, would_block) -> None:
+    (blocked,) = would_block
+    registry.add("returns", vectorized=lambda calls: [blocked()] * len(calls), hot=True)
+    dispatcher = Dispatcher(registry, would_block=would_block)
+    assert dispatcher.answer_hot(body("returns")) is MISS
+    assert dispatcher.answer_hot(b"[%b]" % body("returns")) is MISS
+
+
+def test_what_needs_no_method_is_answered_at_once(dispatcher: Dispatcher) -> None:
+    for text in (body("nope"), b"{}", b"nonsense", b"[]", body("balance")):
+        assert dispatcher.answer_hot(text) == dispatcher.answer(text)
+
+
+def test_a_long_body_is_read_in_a_worker(registry) -> None:
+    dispatcher = Dispatcher(registry, limits=Limits(hot_body=100))
+    assert dispatcher.answer_hot(body("number").ljust(101)) is MISS
+    assert dispatcher.answer_hot(body("number").ljust(100)) is not MISS
+
+
+def test_the_observer_hears_method_seconds_and_code(registry, clock) -> None:
+    heard = []
+    dispatcher = Dispatcher(
+        registry, clock=clock, observer=lambda *what: heard.append(what), inflight=Inflight(clock)
+    )
+    dispatcher.answer_hot(body("number"))
+    dispatcher.answer(body("wait", 2))
+    dispatcher.answer(body("fail", 3))
+    dispatcher.answer(body("no_such_method"))
+    send = body("send", "0x0")
+    dispatcher.answer(b"[%b,%b]" % (send, send.replace(b"0x0", b"0x2")))
+    assert heard == [
+        ("number", 0.0, 0),
+        ("wait", 2.0, 0),
+        ("fail", 0.0, 3),
+        ("unknown", 0.0, -32601),
+        ("send", 0.0, -32000),
+        ("send", 0.0, 0),
+    ]
+
+
+def test_a_running_call_is_entered_until_it_ends(registry, clock) -> None:
+    inflight = Inflight(clock)
+    seen = []
+
+    def look() -> None:
+        clock.now += 3
+        seen.append((inflight.oldest().method, inflight.longest_seconds(), len(inflight)))
+        raise ZeroDivisionError
+
+    registry.add("look", look)
+    registry.add("look_all", vectorized=lambda calls: [look() for _ in calls])
+    dispatcher = Dispatcher(registry, clock=clock, inflight=inflight)
+    dispatcher.answer(body("look"))
+    dispatcher.answer(b"[%b]" % body("look_all"))
+    assert seen == [("look", 3.0, 1), ("look_all", 3.0, 1)]
+    assert (inflight.oldest(), inflight.longest_seconds()) == (None, 0.0)
+
+
+def test_the_oldest_running_call_is_the_one_that_began_first(clock) -> None:
+    inflight = Inflight(clock)
+    first = inflight.begin("a")
+    clock.now += 5
+    second = inflight.begin("b")
+    clock.now += 1
+    assert (inflight.oldest().method, inflight.longest_seconds()) == ("a", 6.0)
+    inflight.end(first)
+    assert (inflight.oldest().method, inflight.longest_seconds()) == ("b", 1.0)
+    inflight.end(second)
+    inflight.end(second)
+    assert len(inflight) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (body("number"), 1),
+        (b"[%b]" % body("number"), 1),
+        (b" [%b,%b,5]" % (body("number"), body("nope")), 3),
+        (b"[]", 1),
+        (b"[nonsense", 1),
+        (b"nonsense", 1),
+        (b"[%b]" % b",".join([b"1"] * 1001), 1),
+    ],
+)
+def test_a_batch_counts_by_its_calls(dispatcher: Dispatcher, text: bytes, count: int) -> None:
+    assert dispatcher.count(text) == count
+
+
+def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:
+    single = msgspec.json.decode(dispatcher.give_up(body("number")))
+    assert single["error"] == {"code": -32002, "message": "request timed out"}
+    text = b'[%b,5,{"jsonrpc":"2.0","method":"number"}]' % body("number")
+    batch = msgspec.json.decode(dispatcher.give_up(text))
+    assert [answer["error"]["code"] for answer in batch] == [-32002, -32600]
+    assert dispatcher.give_up(b'{"jsonrpc":"2.0","method":"number"}') is None
+    assert b"-32700" in (dispatcher.give_up(b"nonsense") or b"")
+    assert calls.seen == []

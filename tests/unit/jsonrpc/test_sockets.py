@@ -1,0 +1,332 @@
+"""WebSocket parts by themselves: coroutines run eagerly, the outbound queue, the hub."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from websockets.frames import Frame, Opcode
+
+from jsonrpc import eager
+from jsonrpc.connection import Connection, OutboundLimits
+from jsonrpc.envelope import notification
+from jsonrpc.errors import JsonRpcError, TooManyConnections
+from jsonrpc.frames import direct_write, text_frame
+from jsonrpc.hub import Exchange, Hub, HubLimits, random_id
+
+
+async def at_once() -> int:
+    return 7
+
+
+async def after(event: asyncio.Event, times: int = 1) -> int:
+    for _ in range(times):
+        await event.wait()
+        event.clear()
+    return 8
+
+
+async def test_a_coroutine_that_does_not_pause_is_done_at_once() -> None:
+    assert eager.start(at_once()) == 7
+
+
+async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> None:
+    event = asyncio.Event()
+    rest = eager.start(after(event, times=2))
+    assert isinstance(rest, eager.Paused)
+    task = asyncio.ensure_future(rest)
+    async with asyncio.timeout(5):
+        while not task.done():
+            event.set()
+            await asyncio.sleep(0)
+    assert task.result() == 8
+
+
+async def test_a_paused_coroutine_can_be_timed_out() -> None:
+    rest = eager.start(after(asyncio.Event()))
+    assert isinstance(rest, eager.Paused)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await rest
+
+
+async def test_an_exception_comes_out_of_the_start() -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        eager.start(fail())
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 100_000])
+def test_a_frame_is_the_one_that_the_websockets_library_makes(size: int) -> None:
+    expected = Frame(Opcode.TEXT, b"x" * size).serialize(mask=False)
+    assert text_frame("x" * size) == expected
+
+
+def test_a_server_without_the_shorter_way_is_left_alone() -> None:
+    assert direct_write(Peer().send) is None
+    assert direct_write(lambda message: None) is None
+
+
+class Peer:
+    """A server's side of a socket whose peer reads only while it is told to."""
+
+    def __init__(self) -> None:
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.gone = False
+        self.sent: list[str] = []
+        self.closed: list[tuple[int, str]] = []
+        self.abandoned = 0
+
+    async def send(self, message) -> None:
+        await self.reads.wait()
+        if self.gone:
+            raise OSError("gone")
+        if message["type"] == "websocket.close":
+            self.closed.append((message["code"], message["reason"]))
+        else:
+            self.sent.append(message["text"])
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+
+
+def connect(peer: Peer, **limits) -> Connection:
+    return Connection(peer.send, OutboundLimits(**limits), peer.abandon)
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_peer_that_keeps_up_is_written_to_without_a_task() -> None:
+    peer = Peer()
+    connection = connect(peer)
+    before = asyncio.all_tasks()
+    connection.push("a")
+    connection.push("b")
+    assert peer.sent == ["a", "b"]
+    assert asyncio.all_tasks() == before
+
+
+async def test_messages_for_a_peer_that_pauses_keep_their_order() -> None:
+    peer = Peer()
+    connection = connect(peer)
+    peer.reads.clear()
+    for text in "abc":
+        connection.push(text)
+    assert (peer.sent, connection.backlog) == ([], 2)
+    peer.reads.set()
+    await connection.drained()
+    connection.push("d")
+    assert peer.sent == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("limits", [{"messages": 3}, {"characters": 30}])
+async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> None:
+    peer = Peer()
+    connection = connect(peer, **limits)
+    peer.reads.clear()
+    for _ in range(5):
+        connection.push("x" * 10)
+    assert connection.closed
+    assert connection.backlog == 0
+    peer.reads.set()
+    await connection.drained()
+    await settle()
+    assert peer.sent == ["x" * 10]
+    assert peer.closed == [(1013, "too slow: messages wait for too long")]
+    assert peer.abandoned == 0
+
+
+async def test_one_message_larger_than_the_queue_may_wait_alone() -> None:
+    peer = Peer()
+    connection = connect(peer, characters=5)
+    peer.reads.clear()
+    connection.push("a")
+    connection.push("x" * 100)
+    assert not connection.closed
+    peer.reads.set()
+    await connection.drained()
+    assert peer.sent == ["a", "x" * 100]
+
+
+async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
+    peer = Peer()
+    connection = connect(peer, seconds=0.02)
+    peer.reads.clear()
+    connection.push("a")
+    connection.push("b")
+    await asyncio.sleep(0.08)
+    assert connection.closed
+    assert peer.abandoned == 1
+    assert (peer.sent, peer.closed) == ([], [])
+
+
+async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
+    peer = Peer()
+    connection = connect(peer)
+    peer.gone = True
+    connection.push("a")
+    assert connection.closed
+    await connection.close(1000, "bye")
+    other = Peer()
+    connection = connect(other)
+    other.reads.clear()
+    connection.push("a")
+    other.gone = True
+    other.reads.set()
+    await settle()
+    assert connection.closed
+    assert other.abandoned == 0
+
+
+async def test_closing_drops_what_waits_and_says_why() -> None:
+    peer = Peer()
+    connection = connect(peer)
+    peer.reads.clear()
+    connection.push("a")
+    connection.push("b")
+    peer.reads.set()
+    await connection.close(1009, "message too big")
+    connection.push("c")
+    assert peer.closed == [(1009, "message too big")]
+    assert peer.sent == []
+
+
+async def test_a_slow_peer_does_not_delay_another() -> None:
+    slow, quick = Peer(), Peer()
+    slow.reads.clear()
+    hub = Hub()
+    sinks = [connect(slow), connect(quick)]
+    for sink in sinks:
+        hub.connect(sink)
+        hub.activate(hub.open(sink, "newHeads"))
+    assert hub.publish("newHeads", b"1") == 2
+    assert hub.publish("newHeads", b"2") == 2
+    assert len(quick.sent) == 2
+    assert slow.sent == []
+    sinks[0].lose()
+
+
+class Sink:
+    """A socket that remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def push(self, text: str) -> None:
+        self.texts.append(text)
+
+
+@pytest.fixture
+def ids() -> Callable[[], str]:
+    numbers = iter(range(1, 1000))
+    return lambda: hex(next(numbers))
+
+
+@pytest.fixture
+def hub(ids) -> Hub:
+    return Hub(HubLimits(connections=2, subscriptions=3), new_id=ids)
+
+
+@pytest.fixture
+def sink(hub: Hub) -> Sink:
+    sink = Sink()
+    hub.connect(sink)
+    return sink
+
+
+def subscribe(hub: Hub, sink: Sink, topic: str, payload: object = None) -> str:
+    exchange = Exchange(hub, sink)
+    identifier = exchange.subscribe(topic, payload)
+    exchange.confirm()
+    return identifier
+
+
+def test_an_id_is_a_quantity_of_at_most_128_bits() -> None:
+    seen = {random_id() for _ in range(100)}
+    assert len(seen) == 100
+    assert all(hex(int(text, 16)) == text and int(text, 16) < 2**128 for text in seen)
+
+
+def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -> None:
+    subscribe(hub, sink, "newHeads")
+    hub.publish("newHeads", b'{"number":"0x1"}')
+    assert sink.texts[0].encode() == notification("eth_subscription", "0x1", b'{"number":"0x1"}')
+    assert msgspec.json.decode(sink.texts[0]) == {
+        "jsonrpc": "2.0",
+        "method": "eth_subscription",
+        "params": {"subscription": "0x1", "result": {"number": "0x1"}},
+    }
+
+
+def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
+    subscribe(hub, sink, "newHeads")
+    subscribe(hub, sink, "newHeads")
+    assert hub.publish("logs", b"1") == 0
+    assert hub.publish("newHeads", b"1") == 2
+
+
+def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
+    exchange = Exchange(hub, sink)
+    exchange.subscribe("newHeads")
+    assert hub.publish("newHeads", b"1") == 0
+    exchange.confirm()
+    assert hub.publish("newHeads", b"1") == 1
+    exchange.confirm()
+    assert hub.publish("newHeads", b"1") == 1
+
+
+def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
+    identifier = subscribe(hub, sink, "logs", payload=("address",))
+    (subscription,) = hub.subscriptions("logs")
+    assert (subscription.id, subscription.payload) == (identifier, ("address",))
+    hub.send(subscription, b"{}")
+    assert sink.texts[0].endswith(f'"subscription":"{identifier}","result":{{}}}}}}')
+
+
+def test_a_subscription_is_ended_by_its_own_socket_only(hub: Hub, sink: Sink) -> None:
+    other = Sink()
+    hub.connect(other)
+    identifier = subscribe(hub, sink, "newHeads")
+    assert not Exchange(hub, other).unsubscribe(identifier)
+    assert Exchange(hub, sink).unsubscribe(identifier)
+    assert not Exchange(hub, sink).unsubscribe(identifier)
+    assert hub.publish("newHeads", b"1") == 0
+
+
+def test_a_subscription_can_be_ended_in_the_message_that_made_it(hub: Hub, sink: Sink) -> None:
+    exchange = Exchange(hub, sink)
+    identifier = exchange.subscribe("newHeads")
+    assert exchange.unsubscribe(identifier)
+    exchange.confirm()
+    assert hub.publish("newHeads", b"1") == 0
+
+
+def test_everything_ends_with_the_connection(hub: Hub, sink: Sink) -> None:
+    subscribe(hub, sink, "newHeads")
+    late = Exchange(hub, sink)
+    late.subscribe("newHeads")
+    hub.disconnect(sink)
+    late.confirm()
+    assert hub.subscriptions("newHeads") == []
+    assert hub.connections == 0
+    hub.disconnect(sink)
+
+
+def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
+    hub: Hub, sink: Sink
+) -> None:
+    subscribe(hub, sink, "logs")
+    exchange = Exchange(hub, sink)
+    exchange.subscribe("logs")
+    exchange.subscribe("logs")
+    with pytest.raises(JsonRpcError, match="too many subscriptions on this connection"):
+        exchange.subscribe("logs")
+    hub.connect(Sink())
+    with pytest.raises(TooManyConnections):
+        hub.connect(Sink())

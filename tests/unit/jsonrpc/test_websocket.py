@@ -1,0 +1,373 @@
+"""The WebSocket door: as a Channels application, and under a real uvicorn on loopback."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+import uvicorn
+from channels.testing import WebsocketCommunicator
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from jsonrpc.connection import OutboundLimits
+from jsonrpc.dispatch import Dispatcher, Limits
+from jsonrpc.gate import GateConfig
+from jsonrpc.http import Endpoint
+from jsonrpc.hub import Hub, HubLimits
+from jsonrpc.session import SocketLimits
+from jsonrpc.throttle import LocalThrottle, Rate
+from jsonrpc.websocket import JsonRpcConsumer
+from jsonrpc.workers import Workers
+
+NUMBER = '{"jsonrpc":"2.0","id":1,"method":"number"}'
+NUMBER_ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x10"}'
+PARSE_ERROR = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
+
+
+def request(identifier: int, method: str, *params: object) -> str:
+    call = {"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}
+    return msgspec.json.encode(call).decode()
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    workers = Workers(threads=2, queue=2)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture
+def hub() -> Hub:
+    return Hub(HubLimits(connections=3))
+
+
+@pytest.fixture
+def application(registry, hub, workers):
+    def make(config=None, throttle=None, limits=None, budget=None):
+        dispatcher = Dispatcher(registry, limits=budget or Limits())
+        endpoint = Endpoint(("/ws",), dispatcher, config or GateConfig(), throttle)
+        return JsonRpcConsumer.as_asgi(endpoint=endpoint, hub=hub, workers=workers, limits=limits)
+
+    return make
+
+
+@asynccontextmanager
+async def opened(application, **headers: str) -> AsyncIterator[WebsocketCommunicator]:
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    socket = WebsocketCommunicator(application, "/ws", headers=raw)
+    socket.scope["client"] = ("127.0.0.1", 1)
+    connected, _ = await socket.connect()
+    assert connected
+    yield socket
+    await socket.disconnect()
+
+
+async def test_the_same_methods_as_over_http(application) -> None:
+    async with opened(application()) as ws:
+        for text, answer in (
+            (NUMBER, NUMBER_ANSWER),
+            (request(1, "echo", "0x10"), NUMBER_ANSWER),
+            (f"[{NUMBER}]", f"[{NUMBER_ANSWER}]"),
+        ):
+            await ws.send_to(text_data=text)
+            assert await ws.receive_from() == answer
+
+
+async def test_a_binary_message_is_answered_with_text(application) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(bytes_data=NUMBER.encode())
+        assert await ws.receive_from() == NUMBER_ANSWER
+
+
+async def test_a_notification_is_not_answered(application, calls) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data='{"jsonrpc":"2.0","method":"number"}')
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
+        assert len(calls.seen) == 2
+
+
+async def test_what_is_not_json_gets_an_error_and_then_the_end(application, hub) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data="nonsense")
+        assert await ws.receive_from() == PARSE_ERROR
+        closed = await ws.receive_output()
+        assert (closed["type"], closed["code"]) == ("websocket.close", 1007)
+    assert hub.connections == 0
+
+
+async def test_a_request_that_is_invalid_does_not_close(application) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data="{}")
+        assert "-32600" in await ws.receive_from()
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
+
+
+async def test_a_message_over_the_limit_closes_the_socket(application) -> None:
+    async with opened(application(limits=SocketLimits(message=100))) as ws:
+        await ws.send_to(text_data=NUMBER.ljust(101))
+        closed = await ws.receive_output()
+        assert (closed["code"], closed["reason"]) == (1009, "message too big")
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_nothing()
+
+
+async def test_a_subscription_hears_its_topic_until_it_ends(application, hub) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(1, "subscribe", "newHeads"))
+        identifier = msgspec.json.decode(await ws.receive_from())["result"]
+        assert hub.publish("newHeads", b'{"number":"0x1"}') == 1
+        params = msgspec.json.decode(await ws.receive_from())["params"]
+        assert params == {"subscription": identifier, "result": {"number": "0x1"}}
+        await ws.send_to(text_data=request(2, "unsubscribe", identifier))
+        assert msgspec.json.decode(await ws.receive_from())["result"] is True
+        await ws.send_to(text_data=request(3, "unsubscribe", identifier))
+        assert msgspec.json.decode(await ws.receive_from())["result"] is False
+        assert hub.publish("newHeads", b"1") == 0
+
+
+@pytest.mark.parametrize("hot", [True, False])
+async def test_the_confirmation_comes_before_the_first_notification(
+    application, registry, hub, hot
+) -> None:
+    loop = asyncio.get_running_loop()
+
+    def subscribe_and_publish(connection) -> str:
+        identifier = connection.subscribe("busy")
+        loop.call_soon_threadsafe(hub.publish, "busy", b'"during"')
+        return identifier
+
+    registry.add("busy", subscribe_and_publish, connection=True, hot=hot)
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(1, "busy"))
+        assert "result" in msgspec.json.decode(await ws.receive_from())
+        hub.publish("busy", b'"after"')
+        texts = [await ws.receive_from()]
+        if "during" in texts[0]:
+            texts.append(await ws.receive_from())
+        assert "after" in texts[-1]
+
+
+async def test_subscriptions_end_with_their_connection(application, hub) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(1, "subscribe", "newHeads"))
+        await ws.receive_from()
+        assert len(hub.subscriptions("newHeads")) == 1
+    assert hub.subscriptions("newHeads") == []
+
+
+async def test_a_slow_call_does_not_hold_up_a_quick_one(application) -> None:
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(7, "sleep", 0.2))
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
+        assert '"id":7' in await ws.receive_from()
+
+
+async def test_too_many_waiting_calls_get_an_error(application) -> None:
+    async with opened(application()) as ws:
+        for identifier in range(6):
+            await ws.send_to(text_data=request(identifier, "sleep", 0.1))
+        answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(6)]
+    busy = [answer["id"] for answer in answers if "error" in answer]
+    assert busy == [4, 5]
+
+
+async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application) -> None:
+    async with opened(application(limits=SocketLimits(pending=2))) as ws:
+        for identifier in range(6):
+            await ws.send_to(text_data=request(identifier, "sleep", 0.02))
+        answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(6)]
+    assert all("result" in answer for answer in answers)
+
+
+async def test_a_call_that_does_not_come_back_timed_out(application, monkeypatch) -> None:
+    monkeypatch.setattr("jsonrpc.session.GRACE_SECONDS", 0.0)
+    async with opened(application(budget=Limits(seconds=0.05))) as ws:
+        await ws.send_to(text_data=request(7, "sleep", 0.2))
+        assert "-32002" in await ws.receive_from()
+
+
+async def test_over_its_rate_a_socket_gets_the_error_and_stays(application, clock) -> None:
+    throttle = LocalThrottle(Rate(1, 1), clock)
+    async with opened(application(throttle=throttle)) as ws:
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
+        await ws.send_to(text_data=NUMBER)
+        error = {"code": -32005, "message": "rate limit exceeded"}
+        answer = msgspec.json.decode(await ws.receive_from())
+        assert answer == {"jsonrpc": "2.0", "id": 1, "error": error}
+        clock.now += 1
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
+
+
+@pytest.mark.parametrize("headers", [{"origin": "https://evil.example"}, {"host": "evil.example"}])
+async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None:
+    config = GateConfig(websocket_origins=("https://a.example",))
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    ws = WebsocketCommunicator(application(config), "/ws", headers=raw)
+    connected, _ = await ws.connect()
+    assert not connected
+
+
+async def test_a_full_process_says_so(application) -> None:
+    app = application()
+    async with opened(app), opened(app), opened(app):
+        ws = WebsocketCommunicator(app, "/ws")
+        assert (await ws.connect())[0]
+        closed = await ws.receive_output()
+        assert (closed["code"], closed["reason"]) == (1013, "too many connections")
+
+
+@pytest.fixture
+def served(application):
+    """Serves an application by uvicorn on a free port, in a thread of its own."""
+    running = []
+
+    def serve(app, *, deflate: bool = False) -> str:
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            app,
+            ws="websockets-sansio",
+            loop="uvloop",
+            lifespan="off",
+            log_level="critical",
+            ws_max_size=32 * 1024 * 1024,
+            ws_per_message_deflate=deflate,
+            proxy_headers=False,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        running.append((server, thread, listener))
+        return f"ws://127.0.0.1:{listener.getsockname()[1]}/ws"
+
+    yield serve
+    for server, thread, listener in running:
+        server.should_exit = True
+        thread.join(timeout=10)
+        listener.close()
+        assert not thread.is_alive(), "a socket held up the server's end"
+
+
+async def open_socket(url: str, **options):
+    for _ in range(100):
+        try:
+            return await connect(url, **options)
+        except OSError:
+            await asyncio.sleep(0.02)
+    raise AssertionError("the server did not start")
+
+
+async def open_slow_socket(url: str):
+    """A client whose kernel does not take megabytes on its behalf, and which does not read."""
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    narrow.connect(("127.0.0.1", int(url.rpartition(":")[2].partition("/")[0])))
+    narrow.setblocking(False)
+    return await connect(url, sock=narrow, max_queue=1)
+
+
+async def until_closed(ws) -> AsyncIterator[str]:
+    while True:
+        try:
+            yield await ws.recv()
+        except ConnectionClosed:
+            return
+
+
+async def until(condition) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
+    application, registry, hub, served
+) -> None:
+    loops = []
+    registry.add("loop", lambda: loops.append(asyncio.get_running_loop()), hot=True)
+    outbound = OutboundLimits(messages=50, seconds=0.3)
+    url = served(application(limits=SocketLimits(outbound=outbound)))
+    quick = await open_socket(url)
+    slow = await open_slow_socket(url)
+    await quick.send(request(0, "loop"))
+    await quick.recv()
+    for ws in (quick, slow):
+        await ws.send(request(1, "subscribe", "newHeads"))
+        await ws.recv()
+    slow.transport.pause_reading()
+    result = b'"%b"' % (b"x" * 200_000)
+    for _ in range(120):
+        loops[0].call_soon_threadsafe(hub.publish, "newHeads", result)
+        assert len(await quick.recv()) > len(result)
+    await until(lambda: hub.connections == 1)
+    await quick.send(NUMBER)
+    assert await quick.recv() == NUMBER_ANSWER
+    slow.transport.abort()
+    await slow.wait_closed()
+    await quick.close()
+
+
+async def test_under_uvicorn_a_reader_that_wakes_up_in_time_is_told_why(
+    application, registry, hub, served
+) -> None:
+    loops = []
+    registry.add("loop", lambda: loops.append(asyncio.get_running_loop()), hot=True)
+    outbound = OutboundLimits(messages=5, seconds=20)
+    url = served(application(limits=SocketLimits(outbound=outbound)))
+    first = await open_socket(url)
+    await first.send(request(0, "loop"))
+    await first.recv()
+    await first.close()
+    ws = await open_slow_socket(url)
+    await ws.send(request(1, "subscribe", "newHeads"))
+    await ws.recv()
+    ws.transport.pause_reading()
+    (subscription,) = hub.subscriptions("newHeads")
+    result = b'"%b"' % (b"x" * 900_000)
+    for _ in range(20):
+        loops[0].call_soon_threadsafe(hub.publish, "newHeads", result)
+    await until(lambda: subscription.sink.closed)
+    ws.transport.resume_reading()
+    received = [message async for message in until_closed(ws)]
+    await ws.close()
+    assert 0 < len(received) < 20
+    assert (ws.close_code, ws.close_reason) == (1013, "too slow: messages wait for too long")
+
+
+@pytest.mark.parametrize("compression", [None, "deflate"])
+@pytest.mark.parametrize("size", [0, 10, 125, 126, 65_535, 65_536, 300_000])
+async def test_under_uvicorn_messages_of_every_size_arrive_whole(
+    application, served, size, compression
+) -> None:
+    ws = await open_socket(served(application(), deflate=True), compression=compression)
+    text = "é" * (size // 2)
+    await ws.send(request(1, "echo", text))
+    assert msgspec.json.decode(await ws.recv())["result"] == text
+    await ws.send(NUMBER)
+    assert await ws.recv() == NUMBER_ANSWER
+    await ws.close()
+
+
+async def test_under_uvicorn_a_refusal_has_a_status(application, served) -> None:
+    config = GateConfig(websocket_origins=("https://a.example",))
+    url = served(application(config))
+    allowed = await open_socket(url, origin="https://a.example")
+    await allowed.close()
+    with pytest.raises(InvalidStatus) as refused:
+        await open_socket(url, origin="https://evil.example")
+    assert refused.value.response.status_code == 403
+    others = [await open_socket(url) for _ in range(3)]
+    with pytest.raises(InvalidStatus) as refused:
+        await open_socket(url)
+    assert refused.value.response.status_code == 503
+    for ws in others:
+        await ws.close()

@@ -1,0 +1,54 @@
+"""The embedded broker wakes a worker that waits, and tells when nothing came."""
+
+import threading
+
+import pytest
+from kombu import Connection, Consumer, Producer, Queue
+
+from nodeproject.broker import Transport
+
+
+@pytest.fixture
+def connection() -> Connection:
+    return Connection("memory://localhost", transport=Transport)
+
+
+def test_a_put_wakes_a_waiting_worker(connection: Connection) -> None:
+    queue = Queue("wakes", routing_key="wakes")
+    got: list[str] = []
+    with (
+        connection.channel() as channel,
+        Consumer(channel, queue, callbacks=[lambda body, _: got.append(body)], no_ack=True),
+    ):
+
+        def put() -> None:
+            with Connection("memory://localhost", transport=Transport) as other:
+                Producer(other.channel()).publish("hello", routing_key="wakes", declare=[queue])
+
+        # Without being woken the worker would wait out its ten minutes.
+        timer = threading.Timer(0.05, put)
+        timer.start()
+        connection.drain_events(timeout=600)
+        timer.join()
+
+    assert got == ["hello"]
+
+
+def test_what_was_put_before_is_taken_at_once(connection: Connection) -> None:
+    queue = Queue("before", routing_key="before")
+    got: list[str] = []
+    with connection.channel() as channel:
+        Producer(channel).publish("early", routing_key="before", declare=[queue])
+        with Consumer(channel, queue, callbacks=[lambda body, _: got.append(body)], no_ack=True):
+            connection.drain_events(timeout=600)
+
+    assert got == ["early"]
+
+
+def test_nothing_in_time_is_a_time_out(connection: Connection) -> None:
+    with (
+        connection.channel() as channel,
+        Consumer(channel, Queue("empty"), no_ack=True, accept=None),
+        pytest.raises(TimeoutError),
+    ):
+        connection.drain_events(timeout=0.01)
