@@ -37,10 +37,13 @@ def _uvicorn() -> None:
 
 def _daphne() -> None:
     from daphne.server import Server
+    from daphne.ws_protocol import WebSocketFactory
 
     from nodeproject.asgi import application
+    from nodeproject.daphne_protocol import ClosingProtocol
 
     node = settings.NODE
+    WebSocketFactory.protocol = ClosingProtocol
     host = node.http_host.replace(":", r"\:")
     Server(
         application=application,

@@ -1,5 +1,6 @@
 """Transactions and receipts, and how a signed transaction gets in."""
 
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,7 +13,7 @@ from cchain_app.api.rendered import rendered
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
-from jsonrpc.errors import JsonRpcError
+from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
 
@@ -23,6 +24,9 @@ SYNC_SECONDS: Final = 20.0
 SYNC_SECONDS_AT_MOST: Final = 60.0
 SYNC_PAUSE: Final = 0.02
 """Seconds between two looks for the block: as many as a block takes to be made."""
+
+SYNC_CALLS: Final = 8
+_waiting: Final = threading.BoundedSemaphore(SYNC_CALLS)
 
 
 def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
@@ -86,15 +90,22 @@ def send_raw_transactions(calls: Sequence[tuple[bytes]]) -> list[Any]:
 def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
     """eth_sendRawTransactionSync: send a transaction and wait for its receipt.
 
-    Unspecified: waits 20 s unless another time is given, and never more than a minute.
+    Unspecified: waits 20 s unless another time is given, and never more than a minute. Only so
+    many calls wait at a time, since each of them holds a thread.
 
     Raises:
-        JsonRpcError: 4, there was no block with it in that time; it stays in the pool.
+        JsonRpcError: 4, there was no block with it in that time, and it stays in the pool; -32005,
+            too many calls wait already, and it was not sent.
     """
-    (sent,) = transactions.submit([raw])
-    if isinstance(sent, Exception):
-        raise sent
-    return wait_for_receipt(sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000)
+    if not _waiting.acquire(blocking=False):
+        raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
+    try:
+        (sent,) = transactions.submit([raw])
+        if isinstance(sent, Exception):
+            raise sent
+        return wait_for_receipt(sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000)
+    finally:
+        _waiting.release()
 
 
 def wait_for_receipt(transaction_hash: Hash, seconds: float) -> Raw:

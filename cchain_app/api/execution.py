@@ -38,7 +38,8 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address, encode_data
 
 STEPS_ON_EVENT_LOOP: Final = 20_000
-"""Instructions that a call may take where it holds everybody up: about a millisecond."""
+SECONDS_ON_EVENT_LOOP: Final = 0.005
+"""What a call may take where it holds everybody up, whatever the engine."""
 
 PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
@@ -101,13 +102,16 @@ class Place:
                 message,
                 self.state,
                 step_limit=STEPS_ON_EVENT_LOOP if hot else None,
-                time_limit=max(self.deadline - time.monotonic(), 0.001),
+                time_limit=SECONDS_ON_EVENT_LOOP if hot else self._seconds_left(),
                 with_access_list=with_access_list,
             )
         except CallInterrupted as interruption:
             if hot:
                 raise WouldBlock from interruption
             raise timed_out() from interruption
+
+    def _seconds_left(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.001)
 
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the surroundings with a base fee that engines can read.

@@ -86,6 +86,10 @@ class NativeEngine:
             CallRejected: The call could not begin.
             CallInterrupted: A limit was reached.
         """
+        # revm counts prices in 128 bits and base fees in 64; only calls can name more.
+        prices = (message.gas_price, message.max_priority_fee or 0)
+        if any(price >> 128 for price in prices) or (env.base_fee or 0) >> 64:
+            raise CallRejected("gas price or base fee beyond what can be paid")
         try:
             output, gas_used, gas_peak, error, logs, access_list = cchain_native.call(
                 env,

@@ -17,6 +17,7 @@ from enum import Enum, auto
 from django.conf import settings
 from django.core.cache import BaseCache, caches
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, logs, pool
 from cchain_app.selectors.logs import FoundLog
@@ -26,6 +27,9 @@ CACHE = "filters"
 """The alias of the cache."""
 
 ID_BITS = 128
+
+BLOCKS_A_POLL = 1000
+"""Blocks that one poll looks through."""
 
 _COUNTER = "made"
 
@@ -185,34 +189,33 @@ def _find_some(log_filter: LogFilter, first: int, last: int) -> tuple[list[Found
 
 
 def _block_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
-    head = blocks.head().number
-    hashes = [
-        block.hash
-        for number in range(found.next_number, head + 1)
-        if (block := blocks.by_number(number)) is not None
-    ]
-    following = max(found.next_number, head + 1)
-    return replace(found, next_number=following), Changes(Kind.BLOCKS, full=False, hashes=hashes)
+    accepted = _unreported(found)
+    advanced = replace(found, next_number=_after(found, accepted))
+    hashes = [block.hash for block in accepted]
+    return advanced, Changes(Kind.BLOCKS, full=False, hashes=hashes)
 
 
 def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     """Report what became executable; also what was and is in a block already."""
     waiting = pool.executable_hashes()
-    head = blocks.head().number
-    mined = [
-        transaction.hash
-        for number in range(found.next_number, head + 1)
-        if (block := blocks.by_number(number)) is not None
-        for transaction in block.transactions
-    ]
+    accepted = _unreported(found)
+    mined = [transaction.hash for block in accepted for transaction in block.transactions]
     # A transaction can be in both lists when its block was accepted in between.
     hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one not in found.reported]
-    advanced = replace(
-        found,
-        next_number=max(found.next_number, head + 1),
-        reported=frozenset(waiting),
-    )
+    following = _after(found, accepted)
+    advanced = replace(found, next_number=following, reported=frozenset(waiting))
     return advanced, Changes(Kind.PENDING, full=found.full, hashes=hashes)
+
+
+def _unreported(found: PollFilter) -> list[AcceptedBlock]:
+    """Return the blocks since the last poll; of very many the first, and the next poll goes on."""
+    last = min(blocks.head().number, found.next_number + BLOCKS_A_POLL - 1)
+    numbers = range(found.next_number, last + 1)
+    return [block for number in numbers if (block := blocks.by_number(number)) is not None]
+
+
+def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
+    return accepted[-1].number + 1 if accepted else found.next_number
 
 
 def _add(made: PollFilter) -> int:

@@ -9,13 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
-from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 from typing_extensions import override
 
 from cchain_app import runtime
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
+from nodeproject.facts import print_facts
 
 TIMEOUT = 5.0
 """Seconds to wait for the node's RPC."""
@@ -34,19 +34,17 @@ class Command(BaseCommand):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         pending, queued = pool.counts()
         age = max(0, int(time.time()) - head.header.timestamp)
-        table = Table(title="Node", title_justify="left", show_header=False, box=None)
-        for name, value in (
-            ("Network", f"{settings.NODE.network_id}, chain ID {runtime.config().chain_id}"),
-            ("C-Chain head", f"{head.number}  0x{head.hash.hex()}"),
-            ("Head's age", f"{age} s, {len(head.transactions)} transactions"),
-            ("Next base fee", f"{(base_fee_after(head) or 0) / 1e9:g} gwei"),
-            ("Pool", f"{pending} pending, {queued} queued"),
-            ("Engine", runtime.engine().name),
-            ("Database", f"{connection.vendor}, {settings.NODE.profile} profile"),
-            ("RPC", _rpc_state(head.number)),
-        ):
-            table.add_row(f"[bold]{name}[/bold]", value)
-        Console(soft_wrap=True).print(table)
+        facts = {
+            "Network": f"{settings.NODE.network_id}, chain ID {runtime.config().chain_id}",
+            "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
+            "Head's age": f"{age} s, {len(head.transactions)} transactions",
+            "Next base fee": f"{(base_fee_after(head) or 0) / 1e9:g} gwei",
+            "Pool": f"{pending} pending, {queued} queued",
+            "Engine": runtime.engine().name,
+            "Database": f"{connection.vendor}, {settings.NODE.profile} profile",
+            "RPC": _rpc_state(head.number),
+        }
+        print_facts("Node", facts)
 
 
 def _rpc_state(head: int) -> str:
@@ -62,7 +60,7 @@ def _rpc_state(head: int) -> str:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # as above
             number = int(json.load(answer)["result"], 16)
     except (urllib.error.URLError, TimeoutError, OSError, KeyError, ValueError) as error:
-        return f"[red]does not answer[/red] ({error})"
+        return f"[red]does not answer[/red] ({escape(str(error))})"
     milliseconds = (time.perf_counter() - started) * 1000
     state = "[green]answers[/green]" if number >= head else f"[yellow]at block {number}[/yellow]"
     return f"{state} in {milliseconds:.0f} ms on {node.http_host}:{node.http_port}"

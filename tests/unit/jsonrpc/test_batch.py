@@ -49,6 +49,11 @@ def test_an_element_that_is_no_request_has_its_own_entry(
     assert answers[1] == {"jsonrpc": "2.0", "id": 1, "result": "0x10"}
 
 
+def test_a_batch_may_have_many_brackets_as_long_as_they_are_flat(dispatcher: Dispatcher) -> None:
+    answers = ask(dispatcher, call(1, "echo", [[]] * 11_000), [[]] * 3, call(2, "number"))
+    assert codes(answers) == [None, -32600, None]
+
+
 def test_an_empty_batch_gets_one_object(dispatcher: Dispatcher) -> None:
     error = b'{"code":-32600,"message":"empty batch"}'
     expected = b'{"jsonrpc":"2.0","id":null,"error":%b}' % error
@@ -124,6 +129,22 @@ def test_a_vectorized_method_that_crashes_fails_each_of_its_calls(registry, capl
         answers = ask(Dispatcher(registry), call(1, method), call(2, method), call(3, "number"))
         assert codes(answers) == [-32603, -32603, None]
     assert len(caplog.records) == 2
+
+
+def test_a_vectorized_method_without_a_single_readable_call_is_not_executed(
+    dispatcher: Dispatcher, calls
+) -> None:
+    assert codes(ask(dispatcher, call(1, "send"), call(2, "send", 5))) == [-32602, -32602]
+    assert calls.seen == []
+
+
+def test_an_interrupt_goes_through_a_vectorized_method(registry) -> None:
+    def interrupt(_calls: list[tuple[()]]) -> list[object]:
+        raise KeyboardInterrupt
+
+    registry.add("interrupt", vectorized=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ask(Dispatcher(registry), call(1, "interrupt"))
 
 
 def test_each_result_of_a_vectorized_method_is_encoded_by_itself(registry, caplog) -> None:

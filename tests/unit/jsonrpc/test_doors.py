@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from jsonrpc.asgi import RawDoor
 from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.gate import Gate, GateConfig, Head
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.ninja_door import respond
 from jsonrpc.throttle import LocalThrottle, Rate
@@ -73,6 +73,16 @@ async def ask(
 
     await app(scope, receive, send)
     return answer
+
+
+class Shared:
+    """A throttle that cannot answer at once, and then says no."""
+
+    def take_now(self, key: str, cost: float) -> None:
+        return None
+
+    async def take(self, key: str, cost: float) -> float:
+        return 2.5
 
 
 async def elsewhere(scope, receive, send) -> None:
@@ -199,6 +209,24 @@ async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:
     assert (await ask(app, parts=(NUMBER,))).status == 200
 
 
+async def test_a_long_batch_is_counted_by_its_calls_too(door, clock) -> None:
+    app = door(Limits(hot_body=100), throttle=LocalThrottle(Rate(1, 3), clock))
+    batch = b"[%b]" % b",".join([NUMBER] * 3)
+    assert (await ask(app, parts=(batch,))).status == 200
+    assert (await ask(app, parts=(NUMBER,))).status == 429
+
+
+async def test_a_shared_throttle_is_waited_for(door) -> None:
+    answer = await ask(door(throttle=Shared()), parts=(NUMBER,))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "3")
+
+
+async def test_an_endpoint_without_a_throttle_lets_everybody_through(registry) -> None:
+    endpoint = Endpoint(("/rpc",), Dispatcher(registry))
+    head = Head("POST", {}, False, "127.0.0.1")
+    assert await endpoint.charge(head, 1000) == 0.0
+
+
 async def test_a_long_answer_is_compressed_for_those_who_accept_it(door) -> None:
     app = door(gzip_from=100)
     text = ECHO % (b'"%b"' % (b"0" * 500))
@@ -234,6 +262,18 @@ async def test_workers_run_what_follows_each_job_in_its_thread() -> None:
         await workers.run(1.0, lambda: 1 // 0)
     assert len(seen) == 2
     assert seen[0] is not threading.current_thread()
+    assert workers.pending == 0
+    workers.close()
+
+
+async def test_a_job_that_comes_too_late_wakes_nobody() -> None:
+    workers = Workers(threads=1)
+    release = threading.Event()
+    with pytest.raises(TimeoutError):
+        await workers.run(0.01, release.wait, 5)
+    assert workers.pending == 1
+    release.set()
+    assert await workers.run(None, int) == 0
     assert workers.pending == 0
     workers.close()
 
@@ -314,13 +354,6 @@ def test_the_django_door_stops_at_the_limit_when_no_length_is_declared(registry)
 
 
 def test_the_django_door_waits_for_a_shared_throttle(registry) -> None:
-    class Shared:
-        def take_now(self, key: str, cost: float) -> None:
-            return None
-
-        async def take(self, key: str, cost: float) -> float:
-            return 2.5
-
     endpoint = Endpoint(("/rpc",), Dispatcher(registry), throttle=Shared())
     request = RequestFactory().generic("POST", "/rpc", NUMBER, "application/json")
     response = respond(request, endpoint)

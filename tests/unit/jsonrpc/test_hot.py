@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.errors import server_busy
 from jsonrpc.inflight import Inflight
 
 
@@ -34,10 +35,16 @@ def test_blocking_in_a_worker_is_a_crash(dispatcher: Dispatcher, calls, caplog) 
 
 def test_a_hot_vectorized_method_that_would_block_is_a_miss(registry, would_block) -> None:
     (blocked,) = would_block
+
+    def fail(_calls: list[tuple[()]]) -> list[object]:
+        raise blocked
+
     registry.add("returns", vectorized=lambda calls: [blocked()] * len(calls), hot=True)
+    registry.add("raises", vectorized=fail, hot=True)
     dispatcher = Dispatcher(registry, would_block=would_block)
-    assert dispatcher.answer_hot(body("returns")) is MISS
-    assert dispatcher.answer_hot(b"[%b]" % body("returns")) is MISS
+    for method in ("returns", "raises"):
+        assert dispatcher.answer_hot(body(method)) is MISS
+        assert dispatcher.answer_hot(b"[%b]" % body(method)) is MISS
 
 
 def test_what_needs_no_method_is_answered_at_once(dispatcher: Dispatcher) -> None:
@@ -118,6 +125,19 @@ def test_the_oldest_running_call_is_the_one_that_began_first(clock) -> None:
 )
 def test_a_batch_counts_by_its_calls(dispatcher: Dispatcher, text: bytes, count: int) -> None:
     assert dispatcher.count(text) == count
+
+
+def test_a_refusal_has_the_id_of_a_single_call_that_is_not_long(registry) -> None:
+    dispatcher = Dispatcher(registry, limits=Limits(hot_body=100))
+    for text, identifier in (
+        (body("number"), 1),
+        (body("number").ljust(101), None),
+        (b"[%b]" % body("number"), None),
+        (b"nonsense", None),
+        (b'{"id":{}}', None),
+    ):
+        answer = msgspec.json.decode(dispatcher.refuse(text, server_busy()))
+        assert (answer["id"], answer["error"]["code"]) == (identifier, -32005)
 
 
 def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:

@@ -115,6 +115,8 @@ def test_gorilla_takes_an_object_or_an_array_with_one(gorilla: Dispatcher, param
 @pytest.mark.parametrize("params", [None, [], {}, [{}], [None]])
 def test_gorilla_needs_no_params_where_there_are_none(gorilla: Dispatcher, params) -> None:
     assert ask(gorilla, "number", params) == {"jsonrpc": "2.0", "result": "0x10", "id": 1}
+    absent = gorilla.answer(b'{"jsonrpc":"2.0","id":1,"method":"number"}')
+    assert absent == b'{"jsonrpc":"2.0","result":"0x10","id":1}'
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import Dispatcher
-from jsonrpc.errors import JsonRpcError
+from jsonrpc.errors import NO_DATA, JsonRpcError
+from jsonrpc.registry import MethodRegistry
 
 PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
 INVALID = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}'
@@ -160,6 +161,8 @@ def nested(levels: int, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
     [
         nested(65),
         nested(100_000),
+        b'[{"x":%b}]' % nested(4_000),
+        b"[%b]" % b",".join([nested(70)] * 3),
         b"[" * 100_000,
         b'{"a":' * 100_000,
         nested(70, b'{"a":[', b"]}"),
@@ -201,6 +204,11 @@ def test_a_number_that_no_machine_number_holds_names_its_argument(
     text = b'{"jsonrpc":"2.0","id":1,"method":"balance","params":["0x1",%b]}' % number
     expected = (-32602, "invalid argument 1: number out of range")
     assert error_of(dispatcher.answer(text)) == expected
+
+
+def test_a_number_without_an_array_is_refused_like_any_value(dispatcher: Dispatcher) -> None:
+    text = b'{"jsonrpc":"2.0","id":1,"method":"balance","params":1e999}'
+    assert error_of(dispatcher.answer(text)) == (-32602, "non-array args")
 
 
 def test_of_two_members_with_one_name_the_last_counts(dispatcher: Dispatcher) -> None:
@@ -253,6 +261,12 @@ def test_an_error_of_the_domain_gets_the_code_of_its_registry(dispatcher: Dispat
     assert error_of(answer) == (-32000, "nonce too low")
 
 
+def test_a_single_call_of_a_vectorized_method_is_a_list_of_one(dispatcher, calls) -> None:
+    answer = dispatcher.answer(body(method="send", params=["0x5"]))
+    assert answer == b'{"jsonrpc":"2.0","id":1,"result":"0x5"}'
+    assert calls.seen == [("send", 5)]
+
+
 def test_a_crash_is_logged_once_and_shows_no_insides(dispatcher: Dispatcher, caplog) -> None:
     with caplog.at_level(logging.ERROR, logger="jsonrpc"):
         answer = dispatcher.answer(body(method="crash"))
@@ -272,6 +286,12 @@ def test_a_result_that_is_no_json_is_a_crash(registry, result: object, caplog) -
     registry.add("odd", lambda: result)
     assert error_of(Dispatcher(registry).answer(body(method="odd")))[0] == -32603
     assert len(caplog.records) == 1
+
+
+def test_a_registry_without_an_error_table_calls_everything_a_crash(caplog) -> None:
+    registry = MethodRegistry()
+    registry.add("crash", lambda: 1 // 0)
+    assert error_of(Dispatcher(registry).answer(body(method="crash")))[0] == -32603
 
 
 def test_a_panic_is_a_crash_and_an_interrupt_is_not_swallowed(registry, caplog) -> None:
@@ -296,6 +316,11 @@ def test_an_error_whose_data_is_no_json_is_still_answered(registry, caplog) -> N
     registry.add("odd", fail)
     answer = Dispatcher(registry).answer(body(method="odd"))
     assert error_of(answer) == (-32603, "method handler crashed")
+
+
+def test_no_data_is_not_null() -> None:
+    assert JsonRpcError(-32000, "odd").data is NO_DATA
+    assert repr(NO_DATA) == "NO_DATA"
 
 
 def test_null_is_a_result(dispatcher: Dispatcher) -> None:

@@ -173,6 +173,8 @@ async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
     connection.push("a")
     assert connection.closed
     await connection.close(1000, "bye")
+    connection = connect(peer)
+    await connection.close(1000, "bye")
     other = Peer()
     connection = connect(other)
     other.reads.clear()

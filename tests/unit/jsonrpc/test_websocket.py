@@ -207,6 +207,60 @@ async def test_over_its_rate_a_socket_gets_the_error_and_stays(application, cloc
         assert await ws.receive_from() == NUMBER_ANSWER
 
 
+async def test_a_long_message_that_nobody_can_count_now_is_refused(
+    application, clock, workers
+) -> None:
+    throttle = LocalThrottle(Rate(1, 100), clock)
+    app = application(throttle=throttle, budget=Limits(hot_body=100))
+    async with opened(app) as ws:
+        for identifier in range(4):
+            await ws.send_to(text_data=request(identifier, "sleep", 0.2))
+        await until(lambda: workers.pending == 4)
+        await ws.send_to(text_data=f"[{NUMBER}]".ljust(101))
+        assert "server is busy" in await ws.receive_from()
+        answers = [await ws.receive_from() for _ in range(4)]
+        assert all("result" in answer for answer in answers)
+
+
+class Stalled:
+    """A server whose socket takes the opening and then nothing more, not even its end."""
+
+    def __init__(self, *messages: str) -> None:
+        self.messages = [{"type": "websocket.connect"}]
+        self.messages += [{"type": "websocket.receive", "text": text} for text in messages]
+
+    async def receive(self) -> dict[str, str]:
+        if self.messages:
+            return self.messages.pop(0)
+        return await asyncio.Event().wait()
+
+    async def send(self, message: dict[str, str]) -> None:
+        if message["type"] != "websocket.accept":
+            await asyncio.Event().wait()
+
+
+SCOPE = {"type": "websocket", "path": "/ws", "query_string": b"", "headers": []}
+
+
+async def test_a_socket_that_takes_nothing_is_left_where_it_cannot_be_cut(application, hub) -> None:
+    server = Stalled(NUMBER)
+    app = application(limits=SocketLimits(outbound=OutboundLimits(seconds=0.02)))
+    async with asyncio.timeout(5):
+        await app(SCOPE, server.receive, server.send)
+    assert hub.connections == 0
+
+
+async def test_a_server_that_stops_ends_its_sockets(application, hub) -> None:
+    server = Stalled(request(1, "sleep", 0.1))
+    task = asyncio.create_task(application()(SCOPE, server.receive, server.send))
+    await until(lambda: hub.connections == 1)
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert hub.connections == 0
+
+
 @pytest.mark.parametrize("headers", [{"origin": "https://evil.example"}, {"host": "evil.example"}])
 async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None:
     config = GateConfig(websocket_origins=("https://a.example",))

@@ -208,3 +208,14 @@ def test_a_filter_that_cannot_match_is_refused(rpc, chain, wanted, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_newFilter", wanted)
     assert (failure.value.code, failure.value.message) == (-32602, words)
+
+
+def test_very_many_blocks_are_reported_by_several_polls(rpc, chain, monkeypatch):
+    monkeypatch.setattr(poll_filters, "BLOCKS_A_POLL", 2)
+    blocks, pending = rpc("eth_newBlockFilter"), rpc("eth_newPendingTransactionFilter")
+    sent = [signed(nonce=nonce) for nonce in range(5)]
+    accepted = [chain.accept(one) for one in sent]
+    for made, wanted in ((blocks, accepted), (pending, sent)):
+        reported = [rpc("eth_getFilterChanges", made) for _ in range(4)]
+        assert [len(found) for found in reported] == [2, 2, 1, 0]
+        assert [one for found in reported for one in found] == [hexed(one.hash) for one in wanted]

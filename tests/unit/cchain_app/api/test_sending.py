@@ -1,6 +1,7 @@
 """eth_sendRawTransaction and its waiting form: what goes to the pool, and what comes back."""
 
 import json
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -101,3 +102,14 @@ def test_nobody_waits_longer_than_a_minute(rpc, memory_chain, monkeypatch):
     monkeypatch.setattr(eth_transactions, "time", still)
     with pytest.raises(JsonRpcError, match="within 60s"):
         eth_transactions.wait_for_receipt(signed().hash, 10**9)
+
+
+def test_only_so_many_calls_wait_at_a_time(rpc, submitted, monkeypatch):
+    monkeypatch.setattr(eth_transactions, "_waiting", threading.BoundedSemaphore(1))
+    eth_transactions._waiting.acquire()
+    with pytest.raises(JsonRpcError) as failure:
+        rpc("eth_sendRawTransactionSync", "0x01")
+    assert (failure.value.code, failure.value.message) == (
+        -32005, "too many calls wait for receipts",
+    )  # fmt: skip
+    assert submitted == []

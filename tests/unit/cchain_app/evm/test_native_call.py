@@ -332,3 +332,13 @@ def test_a_failed_call_has_an_access_list_too() -> None:
 
 def test_code_that_only_looks_like_a_delegation_is_code() -> None:
     assert run(bytes.fromhex("ef01")).error == "invalid opcode: opcode 0xef not defined"
+
+
+@pytest.mark.parametrize(
+    ("fields", "base_fee"), [({"gas_price": 1 << 128}, 0), ({"gas_price": 1 << 100}, 1 << 64)]
+)
+def test_prices_that_nobody_can_pay_are_rejected(fields: dict[str, Any], base_fee: int) -> None:
+    message = call_message(CONTRACT, **fields)
+
+    with pytest.raises(CallRejected, match="gas price or base fee beyond what can be paid"):
+        NativeEngine().call(block_env(base_fee=base_fee), message, MemoryState())

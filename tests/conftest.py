@@ -1,0 +1,45 @@
+"""What all tests share: nothing of a real node's data, and settings that a test names itself."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers of this project known."""
+    config.addinivalue_line(
+        "markers", "node_settings(**values): settings of the node for one test, as in NodeSettings"
+    )
+
+
+@pytest.fixture
+def node_settings(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
+    """The node's settings with what the test's marks change; forgotten together with all caches."""
+    changed: dict[str, Any] = {}
+    for mark in reversed(list(request.node.iter_markers("node_settings"))):
+        changed |= mark.kwargs
+    settings.NODE = replace(settings.NODE, **changed)
+    forget_process()
+    yield settings.NODE
+    forget_process()
+
+
+def forget_process() -> None:
+    """Make this process one that has just begun: nothing of the chain or the settings is known."""
+    from django.core.cache import caches
+
+    from cchain_app import runtime
+    from cchain_app.selectors import blocks
+    from cchain_app.services import limits
+    from nodeproject import doors
+
+    modules: tuple[ModuleType, ...] = (runtime, blocks, limits, doors)
+    for module in modules:
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+    for cache in caches.all(initialized_only=True):
+        cache.clear()

@@ -1,0 +1,19 @@
+"""The admin before there is a chain."""
+
+import pytest
+from django.test import Client
+
+from tests.integration.cchain_app.admin.paths import ADMIN, MODELS, listing
+
+
+def test_it_says_when_there_is_no_chain_yet(admin_client: Client) -> None:
+    answer = admin_client.get(ADMIN)
+    assert answer.status_code == 200
+    assert "There is no chain yet" in answer.content.decode()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_list_is_empty(admin_client: Client, model: str) -> None:
+    answer = admin_client.get(listing(model))
+    assert answer.status_code == 200
+    assert answer.context["cl"].result_list == []

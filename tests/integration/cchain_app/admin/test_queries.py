@@ -1,0 +1,138 @@
+"""What the admin's pages ask of the database: few statements, each by an index, none that counts."""
+
+from typing import Any
+
+import pytest
+
+from cchain_app import models
+from tests.builders import rows
+from tests.integration.cchain_app.admin.conftest import Browse
+from tests.integration.cchain_app.admin.paths import ADMIN, MODELS, detail, hexed, listing
+
+pytestmark = pytest.mark.usefixtures("chain")
+
+DEEP: dict[str, Any] = {
+    "block": 60,
+    "transaction": models.row_id(60),
+    "log": models.row_id(60),
+    "account": "0x80" + "00" * 19,
+    "accountchange": models.row_id(60),
+    "contract": "0x80" + "00" * 19,
+}
+
+SEARCHES = [
+    ("block", "60", 1),
+    ("block", hexed(rows.block_hash(60)), 2),
+    ("transaction", "60", 1),
+    ("transaction", hexed(rows.transaction_hash(60, 4)), 2),
+    ("transaction", hexed(rows.block_hash(60)), 4),
+    ("transaction", hexed(rows.person(5)), 4),
+    ("transaction", hexed(rows.contract(60)), 5),
+    ("log", "60", 1),
+    ("log", hexed(rows.transaction_hash(60, 4)), 3),
+    ("log", hexed(rows.block_hash(60)), 3),
+    ("log", hexed(rows.TRANSFER), 3),
+    # Three steps from event to event, three lanes, and the rows.
+    ("log", hexed(rows.TOKEN), 7),
+    ("account", hexed(rows.TOKEN), 1),
+    ("accountchange", hexed(rows.COINBASE), 1),
+    ("accountchange", "60", 1),
+    ("contract", hexed(rows.TOKEN), 1),
+    ("pooltransaction", hexed(rows.person(5)), 1),
+    ("pooltransaction", hexed(rows.waiting_hash(5)), 1),
+]
+
+DETAILS = [
+    ("block", 60, 2),
+    ("block", hexed(rows.block_hash(60)), 2),
+    ("transaction", models.row_id(60, 0), 1),
+    ("transaction", models.row_id(60, 4), 2),
+    ("transaction", hexed(rows.transaction_hash(60, 4)), 2),
+    ("log", models.row_id(60, 1), 2),
+    ("account", hexed(rows.person(5)), 1),
+    ("account", hexed(rows.TOKEN), 4),
+    ("contract", hexed(rows.TOKEN), 4),
+    ("accountchange", models.row_id(60, 1), 1),
+]
+
+
+def _assert_cheap(page: Any, statements: int) -> None:
+    assert page.status == 200
+    assert page.slow_plans() == []
+    assert len(page.chain_statements) == statements
+    for sql, _ in page.chain_statements:
+        assert "COUNT(" not in sql
+        assert "LIKE" not in sql
+        assert "OFFSET" not in sql
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_list_is_one_statement_by_index(browse: Browse, model: str) -> None:
+    page = browse(listing(model))
+    assert len(page.rows) == 50
+    _assert_cheap(page, 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("direction", ["next", "previous"])
+def test_a_page_in_the_middle_is_one_statement_by_index(
+    browse: Browse, model: str, direction: str
+) -> None:
+    # Keys of the pool go on growing from test to test.
+    middle = models.PoolTransaction.objects.order_by("id")[30].pk
+    page = browse(listing(model), **{direction: DEEP.get(model, middle)})
+    assert page.rows
+    _assert_cheap(page, 1)
+
+
+@pytest.mark.parametrize(("model", "text", "statements"), SEARCHES)
+def test_a_search_is_a_few_statements_by_index(
+    browse: Browse, model: str, text: str, statements: int
+) -> None:
+    page = browse(listing(model), q=text)
+    assert page.rows
+    _assert_cheap(page, statements)
+
+
+@pytest.mark.parametrize(("model", "key", "statements"), DETAILS)
+def test_a_detail_page_is_a_few_statements_by_index(
+    browse: Browse, model: str, key: object, statements: int
+) -> None:
+    _assert_cheap(browse(detail(model, key)), statements)
+
+
+def test_the_page_of_a_waiting_transaction_is_one_statement(browse: Browse) -> None:
+    _assert_cheap(browse(detail("pooltransaction", hexed(rows.waiting_hash(5)))), 1)
+
+
+def test_a_page_asks_besides_only_for_session_and_user(browse: Browse) -> None:
+    page = browse(listing("transaction"))
+    assert len(page.statements) == len(page.chain_statements) + 2
+
+
+def test_a_list_does_not_read_the_large_columns(browse: Browse) -> None:
+    for model, column in (
+        ("block", '"header"'),
+        ("transaction", '"raw"'),
+        ("pooltransaction", '"raw"'),
+    ):
+        statements = browse(listing(model)).chain_statements
+        assert statements
+        assert not any(column in sql for sql, _ in statements)
+
+
+def test_the_first_page_counts_the_pool_only_when_it_or_the_head_changed(browse: Browse) -> None:
+    first, second = browse(ADMIN), browse(ADMIN)
+    # Latest blocks, size of the pool, latest transactions.
+    assert len(second.chain_statements) == 3
+    assert len(first.chain_statements) > 3
+    assert "30 pending" in first.text
+    assert "30 pending" in second.text
+    models.PoolTransaction.objects.filter(sender=rows.person(0)).delete()
+    assert "29 pending" in browse(ADMIN).text
+
+
+def test_the_first_page_reads_no_large_table_whole(browse: Browse) -> None:
+    browse(ADMIN)
+    # The pool is small by its limits, so that its size may be counted.
+    assert [plan for plan in browse(ADMIN).slow_plans() if "pooltransaction" not in plan] == []

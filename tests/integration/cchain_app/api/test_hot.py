@@ -1,0 +1,96 @@
+"""What is answered on the event loop: from memory without a query, or not at all."""
+
+import asyncio
+import json
+
+import pytest
+from django.core.exceptions import SynchronousOnlyOperation
+
+from cchain_app.api import REGISTRY
+from chaindb.hotpath import WouldBlock
+from jsonrpc.dispatch import MISS, Dispatcher
+from tests.builders import bytecode
+from tests.builders.transactions import RECIPIENT, SENDER
+
+DISPATCHER = Dispatcher(REGISTRY, would_block=(SynchronousOnlyOperation, WouldBlock))
+CONTRACT = bytecode.created(SENDER, 0)
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def body(method, *params) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+async def on_event_loop(asked: bytes):
+    return DISPATCHER.answer_hot(asked)
+
+
+@pytest.fixture
+def used(chain):
+    """A chain whose blocks, accounts and slots are remembered, since they were asked for."""
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    made, block = chain.do(to=CONTRACT, gas=100_000, value=0)
+    asked = {
+        "eth_blockNumber": (), "eth_chainId": (), "net_version": (), "web3_clientVersion": (),
+        "eth_gasPrice": (), "eth_maxPriorityFeePerGas": (), "eth_baseFee": (),
+        "eth_feeHistory": ("0x2", "latest", [50]),
+        "eth_getBalance": (hexed(SENDER), "latest"),
+        "eth_getTransactionCount": (hexed(SENDER), "latest"),
+        "eth_getCode": (hexed(CONTRACT), "latest"),
+        "eth_getStorageAt": (hexed(CONTRACT), "0x0", "latest"),
+        "eth_getBlockByNumber": ("latest", True),
+        "eth_getBlockByHash": (hexed(block.hash), True),
+        "eth_getBlockReceipts": ("latest",),
+        "eth_getTransactionByHash": (hexed(made.hash),),
+        "eth_getTransactionReceipt": (hexed(made.hash),),
+        "eth_getLogs": ({"fromBlock": "0x1"},),
+        "eth_call": ({"to": hexed(CONTRACT)}, "latest"),
+        "eth_estimateGas": ({"from": hexed(SENDER), "to": hexed(CONTRACT)},),
+    }  # fmt: skip
+    return {method: body(method, *params) for method, params in asked.items()}
+
+
+def test_what_is_remembered_is_answered_on_the_event_loop(used):
+    for method, asked in used.items():
+        answered = DISPATCHER.answer(asked)
+        assert b'"result"' in answered, answered
+        assert asyncio.run(on_event_loop(asked)) == answered, method
+
+
+def test_what_has_to_be_read_is_left_to_a_thread(used):
+    unknown = [
+        body("eth_getBalance", "0x" + "31" * 20, "latest"),
+        body("eth_getBalance", hexed(RECIPIENT), "0x0"),
+        body("eth_getTransactionReceipt", "0x" + "31" * 32),
+        body("eth_getBlockByHash", "0x" + "31" * 32, False),
+        body("eth_getTransactionCount", hexed(SENDER), "pending"),
+        body("eth_call", {"to": "0x" + "32" * 20}, "latest"),
+        body("eth_sendRawTransaction", "0x00"),
+    ]
+    for asked in unknown:
+        assert asyncio.run(on_event_loop(asked)) is MISS, asked
+
+
+def test_what_was_read_once_is_remembered(used):
+    asked = body("eth_getBalance", hexed(RECIPIENT), "latest")
+    assert asyncio.run(on_event_loop(asked)) is MISS
+    answered = DISPATCHER.answer(asked)
+    assert asyncio.run(on_event_loop(asked)) == answered
+
+
+def test_a_long_call_is_left_to_a_thread(chain):
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.LOOP), gas=500_000, value=0)
+    asked = body("eth_call", {"to": hexed(CONTRACT), "gas": hex(5_000_000)}, "latest")
+    assert b"out of gas" in DISPATCHER.answer(asked)
+    assert asyncio.run(on_event_loop(asked)) is MISS
+
+
+def test_a_batch_of_balances_is_answered_on_the_event_loop(used):
+    one = json.loads(body("eth_getBalance", hexed(SENDER), "latest"))
+    asked = json.dumps([{**one, "id": n} for n in range(100)]).encode()
+    answered = asyncio.run(on_event_loop(asked))
+    assert answered is not MISS
+    assert len(json.loads(answered)) == 100

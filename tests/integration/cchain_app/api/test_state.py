@@ -1,0 +1,84 @@
+"""eth_getBalance, eth_getTransactionCount, eth_getCode and eth_getStorageAt at every height."""
+
+import json
+
+import pytest
+
+from cchain_app.api import REGISTRY
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
+from tests.builders import bytecode
+from tests.builders.transactions import RECIPIENT, SENDER
+
+GENESIS_BALANCE = 0x295BE96E64066972000000
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def test_get_balance_of_the_funded_account(rpc, chain):
+    assert rpc("eth_getBalance", hexed(SENDER), "latest") == hex(GENESIS_BALANCE)
+
+
+def test_a_balance_is_known_at_every_height(rpc, chain):
+    asked = hexed(RECIPIENT)
+    for value in (5, 7):
+        chain.do(value=value)
+    assert [rpc("eth_getBalance", asked, hex(n)) for n in range(3)] == ["0x0", "0x5", "0xc"]
+    assert rpc("eth_getBalance", asked, "earliest") == "0x0"
+    assert rpc("eth_getBalance", asked) == "0xc"
+    with pytest.raises(JsonRpcError, match="header not found"):
+        rpc("eth_getBalance", asked, "0x3")
+
+
+def test_a_balance_is_known_by_block_hash(rpc, chain):
+    _, block = chain.do(value=5)
+    chain.do(value=7)
+    wanted = {"blockHash": hexed(block.hash), "requireCanonical": True}
+    assert rpc("eth_getBalance", hexed(RECIPIENT), wanted) == "0x5"
+    assert rpc("eth_getBalance", hexed(RECIPIENT), hexed(block.hash)) == "0x5"
+
+
+def test_the_count_of_transactions_is_the_nonce(rpc, chain):
+    chain.do()
+    assert rpc("eth_getTransactionCount", hexed(SENDER), "latest") == "0x1"
+    assert rpc("eth_getTransactionCount", hexed(SENDER), "0x0") == "0x0"
+
+
+def test_the_pending_count_is_after_what_can_run_and_not_behind_a_gap(rpc, chain):
+    chain.do()
+    chain.send(chain.make(), chain.make())
+    assert rpc("eth_getTransactionCount", hexed(SENDER), "pending") == "0x3"
+    chain.nonce += 1
+    chain.send(chain.make())
+    assert rpc("eth_getTransactionCount", hexed(SENDER), "pending") == "0x3"
+    assert rpc("eth_getTransactionCount", hexed(SENDER), "latest") == "0x1"
+
+
+def test_code_and_slots_of_a_contract(rpc, chain):
+    address = bytecode.created(SENDER, 0)
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+    for _ in range(2):
+        chain.do(to=address, gas=100_000, value=0)
+    assert rpc("eth_getCode", hexed(address), "latest") == hexed(bytecode.COUNTER)
+    assert rpc("eth_getCode", hexed(address), "earliest") == "0x"
+    slots = [int(rpc("eth_getStorageAt", hexed(address), "0x0", hex(n)), 16) for n in range(4)]
+    assert slots == [0, 0, 1, 2]
+    assert rpc("eth_getAccountInfo", hexed(address), "latest") == {
+        "balance": "0x0", "nonce": "0x1", "code": hexed(bytecode.COUNTER),
+    }  # fmt: skip
+
+
+def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_num_queries):
+    chain.do()
+    chain.forget()
+    body = [
+        {"jsonrpc": "2.0", "id": n, "method": "eth_getBalance",
+         "params": ["0x" + n.to_bytes(20, "big").hex(), "latest"]}
+        for n in range(100)
+    ]  # fmt: skip
+    with django_assert_max_num_queries(12):
+        answers = json.loads(Dispatcher(REGISTRY).answer(json.dumps(body).encode()))
+    assert [one["id"] for one in answers] == list(range(100))
+    assert {one["result"] for one in answers} == {"0x0"}

@@ -1,0 +1,127 @@
+"""/ext/bc/C/ws: the methods of HTTP, and subscriptions that hear of real blocks."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.core.exceptions import SynchronousOnlyOperation
+
+from cchain_app.api import REGISTRY, subscriptions
+from cchain_app.consumers import EthConsumer
+from chaindb.connections import release
+from chaindb.hotpath import WouldBlock
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.http import Endpoint
+from jsonrpc.hub import Hub
+from jsonrpc.workers import Workers
+from tests.builders import bytecode
+from tests.builders.transactions import SENDER
+
+LOGGER = bytecode.created(SENDER, 0)
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+class Socket:
+    """A client of the consumer."""
+
+    def __init__(self, application: Any) -> None:
+        self._communicator = WebsocketCommunicator(application, "/ext/bc/C/ws")
+
+    async def __aenter__(self) -> "Socket":
+        accepted, _ = await self._communicator.connect()
+        assert accepted
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._communicator.disconnect()
+
+    async def call(self, method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+        await self._communicator.send_to(text_data=json.dumps(body))
+        answer = await self.next()
+        assert answer["id"] == 7
+        return answer["result"] if "result" in answer else answer["error"]
+
+    async def next(self) -> Any:
+        return json.loads(await self._communicator.receive_from(timeout=5))
+
+    async def silent(self) -> bool:
+        return await self._communicator.receive_nothing(timeout=0.1)
+
+
+@pytest.fixture
+def application(shared_chain, monkeypatch):
+    """The consumer with its own listeners and threads."""
+    hub = Hub()
+    monkeypatch.setattr(subscriptions, "hub", lambda: hub)
+    monkeypatch.setattr("cchain_app.consumers.hub", lambda: hub)
+    monkeypatch.setattr(subscriptions, "_heads", subscriptions.Heads())
+    dispatcher = Dispatcher(REGISTRY, would_block=(SynchronousOnlyOperation, WouldBlock))
+    workers = Workers(2, 16, after=release)
+    endpoint = Endpoint(("/ext/bc/C/rpc",), dispatcher)
+    yield EthConsumer.as_asgi(endpoint=endpoint, workers=workers)
+    workers.close()
+
+
+async def accept(chain, **fields):
+    """Make a block with a transaction, and tell of it."""
+    _, block = await asyncio.to_thread(lambda: chain.do(**fields))
+    await subscriptions.head_accepted(block.number, block.hash)
+    return block
+
+
+async def test_the_methods_are_those_of_http(application, shared_chain):
+    async with Socket(application) as socket:
+        assert await socket.call("eth_chainId") == "0xa868"
+        found = await socket.call("eth_getBlockByNumber", "latest", False)
+        assert found["hash"] == hexed(shared_chain.genesis.hash)
+
+
+async def test_new_heads_arrive_after_the_confirmation(application, shared_chain):
+    async with Socket(application) as socket:
+        identifier = await socket.call("eth_subscribe", "newHeads")
+        block = await accept(shared_chain)
+        message = await socket.next()
+        assert message["method"] == "eth_subscription"
+        assert message["params"]["subscription"] == identifier
+        assert message["params"]["result"]["hash"] == hexed(block.hash)
+        assert await socket.call("eth_unsubscribe", identifier) is True
+        await accept(shared_chain)
+        assert await socket.silent()
+
+
+async def test_logs_arrive_one_by_one(application, shared_chain):
+    await accept(
+        shared_chain, to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0
+    )
+    async with Socket(application) as socket:
+        wanted = {"address": hexed(LOGGER)}
+        await socket.call("eth_subscribe", "logs", wanted)
+        await accept(shared_chain, to=LOGGER, data=b"\x2a", gas=100_000, value=0)
+        heard = [(await socket.next())["params"]["result"] for _ in range(2)]
+        assert heard == await socket.call("eth_getLogs", wanted)
+
+
+async def test_pending_transactions_arrive(application, shared_chain):
+    async with Socket(application) as socket:
+        await socket.call("eth_subscribe", "newPendingTransactions", True)
+        sent = shared_chain.make()
+        await asyncio.to_thread(shared_chain.send, sent)
+        await subscriptions.pending_transactions([sent.hash])
+        result = (await socket.next())["params"]["result"]
+        assert (result["hash"], result["blockHash"]) == (hexed(sent.hash), None)
+
+
+async def test_what_cannot_be_subscribed_to_is_an_error(application, shared_chain):
+    async with Socket(application) as socket:
+        assert await socket.call("eth_subscribe", "oldHeads") == {
+            "code": -32601, "message": 'no "oldHeads" subscription in eth namespace',
+        }  # fmt: skip
+        assert await socket.call("eth_unsubscribe", "0x1") == {
+            "code": -32000, "message": "subscription not found",
+        }  # fmt: skip

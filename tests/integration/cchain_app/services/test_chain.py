@@ -1,0 +1,119 @@
+"""Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
+
+import pytest
+
+from cchain_app import models
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import state_at
+from cchain_app.services import chain as service
+from cchain_app.services.genesis import GenesisMismatch, load_genesis
+from cchain_app.store import chain as rows
+from primitives.evm import Address
+from tests.builders.transactions import RECIPIENT, SENDER, signed
+from tests.integration.conftest import Chain
+
+
+def balance(address: Address, number: int) -> int:
+    account = state_at(number).account(address)
+    return account.balance if account else 0
+
+
+def test_without_transactions_there_is_no_block(chain: Chain) -> None:
+    assert service.produce_block(now=chain.now) is None
+    assert blocks.head().number == 0
+
+
+def test_a_block_takes_what_can_run_and_leaves_what_cannot(chain: Chain) -> None:
+    first, gap = signed(nonce=0), signed(nonce=2)
+    chain.send(first, gap)
+
+    block = chain.mine()
+
+    assert [one.hash for one in block.transactions] == [first.hash]
+    assert [row.hash for row in models.PoolTransaction.objects.all()] == [gap.hash]
+
+
+def test_state_is_there_at_every_height(chain: Chain) -> None:
+    heights = [chain.do(value=value)[1].number for value in (1, 10, 100)]
+
+    assert [balance(RECIPIENT, number) for number in [0, *heights]] == [0, 1, 11, 111]
+    chain.forget()
+    assert [balance(RECIPIENT, number) for number in [0, *heights]] == [0, 1, 11, 111]
+
+
+def test_a_block_reads_back_from_its_rows_as_it_was_made(chain: Chain) -> None:
+    _, block = chain.do()
+
+    assert rows.load_block(block.number) == block
+
+
+def test_time_never_goes_back(chain: Chain) -> None:
+    _, first = chain.do()
+    chain.now -= 1000
+
+    _, second = chain.do()
+
+    assert second.header.timestamp == first.header.timestamp
+
+
+def test_fees_are_burnt_and_tips_credited(chain: Chain) -> None:
+    before = balance(SENDER, 0)
+    _, block = chain.do(value=0)
+    header = block.header
+    assert header.base_fee is not None
+    tip = 10**9
+
+    assert balance(header.coinbase, block.number) == header.gas_used * tip
+    assert balance(SENDER, block.number) == before - header.gas_used * (header.base_fee + tip)
+
+
+def test_whoever_is_slower_makes_its_block_on_the_new_head(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.send(signed(nonce=0))
+    write = service._write
+    overtaken: list[AcceptedBlock] = []
+
+    def overtake(made: service._Made, parent: AcceptedBlock) -> None:
+        monkeypatch.setattr(service, "_write", write)
+        overtaken.append(chain.mine())  # another process, between execution and commit
+        write(made, parent)
+
+    monkeypatch.setattr(service, "_write", overtake)
+    assert service.produce_block(now=chain.now) is None  # the other block took the transaction
+
+    assert blocks.head() == overtaken[0]
+    assert models.Block.objects.count() == 2
+
+
+def test_a_process_that_missed_blocks_catches_up(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.do(value=5)
+    assert balance(RECIPIENT, 1) == 5
+    memory = blocks.memory()
+    chain.forget()  # what follows is another process's work
+    chain.do(value=6)
+    chain.do(value=7)
+    monkeypatch.setattr(blocks, "memory", lambda: memory)
+
+    assert blocks.head().number == 1
+    assert balance(RECIPIENT, 1) == 5
+    assert blocks.catch_up().number == 3
+    assert balance(RECIPIENT, 3) == 18
+    assert balance(RECIPIENT, 1) == 5
+
+
+def test_the_genesis_is_written_once(chain: Chain) -> None:
+    assert load_genesis() == chain.genesis
+    assert models.Block.objects.count() == 1
+
+
+def test_another_genesis_is_refused(chain: Chain) -> None:
+    models.Block.objects.update(hash=bytes(32))  # what another genesis file would give
+
+    with pytest.raises(GenesisMismatch, match="choose another data directory"):
+        load_genesis()
+
+    models.Block.objects.update(hash=chain.genesis.hash)

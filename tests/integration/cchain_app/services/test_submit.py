@@ -1,0 +1,136 @@
+"""Taking transactions in: what is stored, what is refused, who is told."""
+
+import threading
+
+import pytest
+
+from cchain_app import models
+from cchain_app.pool import errors
+from cchain_app.selectors import pool
+from cchain_app.services import transactions
+from cchain_app.services.pool import expire
+from cchain_app.txs.errors import TypedTransactionTooShort
+from primitives.devkeys import DEV_KEYS
+from tests.builders.transactions import SENDER, signed
+from tests.integration.conftest import Chain
+
+OTHER_KEY = bytes.fromhex(list(DEV_KEYS.values())[1][2:])
+
+
+def test_an_acknowledged_transaction_is_a_row(chain: Chain) -> None:
+    made = chain.make()
+
+    assert transactions.submit([made.raw]) == [made.hash]
+    row = models.PoolTransaction.objects.get()
+    assert (row.hash, row.sender, row.nonce, row.raw) == (made.hash, SENDER, 0, made.raw)
+
+
+def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
+    good, gap, poor = signed(nonce=0), signed(nonce=7), signed(nonce=1, value=10**30)
+
+    outcomes = transactions.submit([good.raw, b"", gap.raw, poor.raw, good.raw])
+
+    assert outcomes[0] == good.hash
+    assert isinstance(outcomes[1], TypedTransactionTooShort)
+    assert outcomes[2] == gap.hash
+    assert isinstance(outcomes[3], errors.FundsBelowCost)
+    assert isinstance(outcomes[4], errors.AlreadyKnown)
+    assert models.PoolTransaction.objects.count() == 2
+
+
+def test_a_nonce_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
+    chain.send(signed(nonce=1))
+    assert pool.counts() == (0, 1)
+    assert pool.next_nonce(SENDER) == 0
+
+    chain.send(signed(nonce=0))
+
+    assert pool.counts() == (2, 0)
+    assert pool.next_nonce(SENDER) == 2
+
+
+def test_a_replacement_within_one_batch_leaves_one_row(chain: Chain) -> None:
+    low = signed(nonce=0)
+    high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
+
+    assert transactions.submit([low.raw, high.raw]) == [low.hash, high.hash]
+    assert list(models.PoolTransaction.objects.values_list("hash", flat=True)) == [high.hash]
+
+
+def test_a_replacement_of_a_stored_one_takes_its_place(chain: Chain) -> None:
+    chain.send(signed(nonce=0))
+    high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
+
+    chain.send(high)
+
+    assert [row.hash for row in models.PoolTransaction.objects.all()] == [high.hash]
+
+
+def test_a_replacement_that_pays_too_little_is_refused(chain: Chain) -> None:
+    chain.send(signed(nonce=0))
+    cheap = signed(nonce=0, max_fee_per_gas=54 * 10**9, max_priority_fee_per_gas=11 * 10**8)
+
+    (outcome,) = transactions.submit([cheap.raw])
+
+    assert isinstance(outcome, errors.ReplacementUnderpriced)
+
+
+def test_what_was_mined_is_not_taken_again(chain: Chain) -> None:
+    made, _ = chain.do()
+
+    (outcome,) = transactions.submit([made.raw])
+
+    assert isinstance(outcome, errors.NonceTooLow)
+    assert not models.PoolTransaction.objects.exists()
+
+
+@pytest.mark.node_settings(pool_slots=3, pool_queue=2, pool_account_slots=1)
+def test_a_full_pool_keeps_those_that_pay_most(chain: Chain) -> None:
+    cheap = [signed(nonce=nonce) for nonce in range(3)]
+    chain.send(*cheap)
+    rich = signed(
+        key=OTHER_KEY, nonce=0, max_fee_per_gas=90 * 10**9, max_priority_fee_per_gas=9 * 10**9
+    )
+
+    chain.send(rich)
+
+    # The cheap lane loses its end, so that no gap opens.
+    kept = set(models.PoolTransaction.objects.values_list("hash", flat=True))
+    assert kept == {cheap[0].hash, cheap[1].hash, rich.hash}
+
+
+@pytest.mark.node_settings(pool_slots=3, pool_queue=2, pool_account_slots=1)
+def test_a_full_pool_refuses_what_pays_less(chain: Chain) -> None:
+    chain.send(*(signed(nonce=nonce) for nonce in range(3)))
+    cheap = signed(key=OTHER_KEY, nonce=1, max_priority_fee_per_gas=1)
+
+    outcomes = transactions.submit([signed(nonce=3).raw, cheap.raw])
+
+    assert isinstance(outcomes[0], errors.PoolFull)
+    assert outcomes[1] == cheap.hash  # queued: there is room for two of that kind
+
+
+def test_waiting_too_long_ends_in_the_bin(chain: Chain) -> None:
+    chain.send(signed(nonce=5))
+    received = models.PoolTransaction.objects.get().received_at
+
+    assert expire(now=received + 10_799) == 0
+    assert expire(now=received + 10_801) == 1
+    assert not models.PoolTransaction.objects.exists()
+
+
+def test_threads_that_submit_at_once_share_a_commit_and_lose_nothing(shared_chain: Chain) -> None:
+    made = [signed(nonce=nonce) for nonce in range(24)]
+    outcomes: dict[int, object] = {}
+
+    def submit(index: int) -> None:
+        (outcomes[index],) = transactions.submit([made[index].raw])
+
+    threads = [threading.Thread(target=submit, args=(index,)) for index in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [outcomes[index] for index in range(24)] == [one.hash for one in made]
+    assert models.PoolTransaction.objects.count() == 24

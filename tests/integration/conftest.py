@@ -1,0 +1,108 @@
+"""A chain on a real database, asked as clients ask it, and recomputed after each test.
+
+`chain` is for tests of one thread: everything happens in one transaction that is rolled back.
+`shared_chain` commits, so that other threads and connections see it; it costs more.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks
+from cchain_app.services import transactions
+from cchain_app.services.chain import produce_block
+from cchain_app.services.genesis import load_genesis
+from cchain_app.txs.transaction import Transaction
+from jsonrpc.errors import JsonRpcError
+from nodeproject import doors
+from primitives.evm import Hash
+from tests.builders.transactions import signed
+from tests.conformance.openrpc import assert_conforms
+from tests.integration.recomputed import assert_recomputes
+
+Rpc = Callable[..., Any]
+"""Takes method and params; returns the result or raises `JsonRpcError`."""
+
+
+class Chain:
+    """A chain whose blocks are made on command, and whose clock is the test's."""
+
+    def __init__(self) -> None:
+        self.genesis = load_genesis()
+        self.now = self.genesis.header.timestamp
+        self.nonce = 0
+        """Of the well-known key's account."""
+
+    def send(self, *sent: Transaction) -> list[Hash]:
+        """Put transactions into the pool; all of them must get in."""
+        outcomes = transactions.submit([one.raw for one in sent])
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+
+    def mine(self) -> AcceptedBlock:
+        """Make a block a second later, with what the pool has."""
+        self.now += 1
+        block = produce_block(now=self.now, allow_empty=True)
+        assert block is not None
+        return block
+
+    def make(self, **fields: Any) -> Transaction:
+        """Return the next transaction of the well-known key's account, not sent yet."""
+        made = signed(nonce=self.nonce, **fields)
+        self.nonce += 1
+        return made
+
+    def do(self, **fields: Any) -> tuple[Transaction, AcceptedBlock]:
+        """Send the next transaction and make a block with it."""
+        made = self.make(**fields)
+        self.send(made)
+        return made, self.mine()
+
+    def forget(self) -> None:
+        """Empty the memory, as if the process had just begun."""
+        blocks.memory.cache_clear()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests make blocks on command, unless they name another way themselves."""
+    for item in items:
+        if {"chain", "shared_chain"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.node_settings(mining="manual"), append=False)
+
+
+@pytest.fixture
+def chain(db: None, node_settings: Any) -> Iterator[Chain]:
+    """The local network's chain; every block that the test makes is recomputed in the end."""
+    made = Chain()
+    yield made
+    assert_recomputes()
+
+
+@pytest.fixture
+def shared_chain(transactional_db: None, node_settings: Any) -> Iterator[Chain]:
+    """The same, committed: other threads see it."""
+    made = Chain()
+    yield made
+    assert_recomputes()
+
+
+@pytest.fixture
+def rpc(node_settings: Any) -> Rpc:
+    """Ask the dispatcher, and hold every result against the published schema."""
+
+    def ask(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = doors.cchain().dispatcher.answer(json.dumps(body).encode())
+        assert answer is not None
+        shown = json.loads(answer)
+        if "error" in shown:
+            raise JsonRpcError(**shown["error"])
+        assert_conforms(method, shown["result"])
+        return shown["result"]
+
+    return ask

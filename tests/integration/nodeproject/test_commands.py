@@ -1,0 +1,88 @@
+"""The command line: what the operator sees."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from nodeproject.checks import check_genesis, check_ports
+from tests.integration.conftest import Chain
+
+
+def said(command: str, *arguments: str) -> str:
+    out = StringIO()
+    call_command(command, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_block_is_made_by_hand(chain: Chain) -> None:
+    assert said("produce_block") == "The pool has nothing that can run.\n"
+    assert said("produce_block", "--empty") == "Block 1 with 0 transactions.\n"
+
+    chain.send(chain.make())
+
+    assert said("produce_block") == "Block 2 with 1 transactions.\n"
+
+
+@pytest.mark.node_settings(http_port=1)
+def test_status_shows_head_pool_and_that_nothing_answers(
+    chain: Chain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, block = chain.do()
+    chain.send(chain.make())
+
+    call_command("node_status")
+
+    shown = capsys.readouterr().out
+    assert f"1  0x{block.hash.hex()}" in shown
+    assert "1 pending, 0 queued" in shown
+    assert "does not answer" in shown
+
+
+@pytest.mark.usefixtures("db", "node_settings")
+def test_status_without_a_chain_says_how_to_begin() -> None:
+    with pytest.raises(CommandError, match="start it with `make run`"):
+        call_command("node_status")
+
+
+def test_settings_are_printed_as_a_table() -> None:
+    assert "| `NODE_HTTP_PORT` | `9650` | Port of HTTP and WebSocket. |" in said("node_settings")
+
+
+@pytest.mark.node_settings(genesis="/nowhere/genesis.json")
+@pytest.mark.usefixtures("node_settings")
+def test_a_genesis_file_that_is_not_there_is_an_error_of_the_check() -> None:
+    (error,) = check_genesis()
+
+    assert error.id == "node.E001"
+    assert "NODE_GENESIS" in (error.hint or "")
+
+
+@pytest.mark.node_settings(network_id=1, chain_id=5)
+@pytest.mark.usefixtures("node_settings")
+def test_a_public_network_has_its_own_chain_id() -> None:
+    (error,) = check_genesis()
+
+    assert (error.id, error.msg) == (
+        "node.E002",
+        "Network 1 has chain ID 96369, but the settings give 5.",
+    )
+
+
+@pytest.mark.parametrize("network_id", [1, 5, 12345])
+def test_the_networks_own_files_pass(
+    network_id: int, node_settings: object, settings: object
+) -> None:
+    from dataclasses import replace
+
+    settings.NODE = replace(settings.NODE, network_id=network_id)  # type: ignore[attr-defined]
+
+    assert check_genesis() == []
+
+
+@pytest.mark.node_settings(http_port=9651)
+@pytest.mark.usefixtures("node_settings")
+def test_http_and_peers_need_ports_of_their_own() -> None:
+    (error,) = check_ports()
+
+    assert error.id == "node.E003"

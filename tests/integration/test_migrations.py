@@ -1,0 +1,24 @@
+"""Migrations: they go back as well as forth, and the models need no others."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tables_can_be_taken_away_and_made_again() -> None:
+    call_command("migrate", "cchain_app", "zero", verbosity=0)
+    assert not [name for name in tables() if name.startswith("cchain_app_")]
+
+    call_command("migrate", "cchain_app", verbosity=0)
+    assert {"cchain_app_block", "cchain_app_trienode"} <= set(tables())
+
+
+@pytest.mark.django_db
+def test_the_models_need_no_other_migration() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def tables() -> list[str]:
+    with connection.cursor() as cursor:
+        return connection.introspection.table_names(cursor)
