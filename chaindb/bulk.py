@@ -4,7 +4,8 @@ Model instances cost ten times what the database takes for a row; a block of a t
 writes ten thousand rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from django.db import connection
@@ -13,59 +14,66 @@ from django.db.models import Field, Model
 from chaindb.fields import UnsignedField, for_database
 
 Row = Sequence[Any]
+Columns = tuple[str, ...]
 
 
-def insert(model: type[Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
+def insert(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
     """Insert rows; each has the values of `columns` (names of fields) in their order."""
-    _execute(model, columns, rows, "")
+    _execute(_insertion(model, columns), model, columns, rows)
 
 
-def upsert(model: type[Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
+def upsert(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
     """Insert rows, or overwrite those that have the same primary key (the first column)."""
-    names = [_column(model, name) for name in columns]
-    updates = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
-    _execute(model, columns, rows, f" ON CONFLICT ({names[0]}) DO UPDATE SET {updates}")
+    _execute(_upsertion(model, columns), model, columns, rows)
 
 
-def delete(model: type[Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
+def delete(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
     """Delete the rows that have the given values in `columns`, one row of values for each."""
-    adapted = list(_adapt(model, columns, rows))
-    if not adapted:
-        return
-    matches = " AND ".join(f"{_column(model, name)} = %s" for name in columns)
-    sql = f"DELETE FROM {_quote(model._meta.db_table)} WHERE {matches}"  # noqa: S608  # names are the model's
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, adapted)
+    _execute(_deletion(model, columns), model, columns, rows)
 
 
-def _execute(model: type[Model], columns: Sequence[str], rows: Iterable[Row], tail: str) -> None:
-    adapted = list(_adapt(model, columns, rows))
-    if not adapted:
-        return
+def _execute(sql: str, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
+    big = _big_integers(model, columns) if connection.vendor != "postgresql" else {}
+    adapted = [_adapt(row, big) for row in rows] if big else list(rows)
+    if adapted:
+        with connection.cursor() as cursor:
+            cursor.executemany(sql, adapted)
+
+
+def _adapt(row: Row, big: Mapping[int, int]) -> list[Any]:
+    """Give big integers the form that this database's columns have."""
+    values = list(row)
+    for place, digits in big.items():
+        if values[place] is not None:
+            values[place] = for_database(values[place], digits, connection.vendor)
+    return values
+
+
+@cache
+def _insertion(model: type[Model], columns: Columns) -> str:
     names = ", ".join(_column(model, name) for name in columns)
     marks = ", ".join(["%s"] * len(columns))
-    sql = f"INSERT INTO {_quote(model._meta.db_table)} ({names}) VALUES ({marks}){tail}"  # noqa: S608  # names are the model's
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, adapted)
+    return f"INSERT INTO {_quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608  # names are the model's
 
 
-def _adapt(model: type[Model], columns: Sequence[str], rows: Iterable[Row]) -> Iterable[Row]:
-    """Give big integers the form that this database's columns have."""
-    vendor = connection.vendor
-    big = {
-        place: field.digits
-        for place, name in enumerate(columns)
-        if isinstance(field := model._meta.get_field(name), UnsignedField)
-    }
-    if vendor == "postgresql" or not big:
-        yield from rows
-        return
-    for row in rows:
-        values = list(row)
-        for place, digits in big.items():
-            if values[place] is not None:
-                values[place] = for_database(values[place], digits, vendor)
-        yield values
+@cache
+def _upsertion(model: type[Model], columns: Columns) -> str:
+    key, *others = (_column(model, name) for name in columns)
+    updates = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"{_insertion(model, columns)} ON CONFLICT ({key}) DO UPDATE SET {updates}"
+
+
+@cache
+def _deletion(model: type[Model], columns: Columns) -> str:
+    matches = " AND ".join(f"{_column(model, name)} = %s" for name in columns)
+    return f"DELETE FROM {_quote(model._meta.db_table)} WHERE {matches}"  # noqa: S608  # names are the model's
+
+
+@cache
+def _big_integers(model: type[Model], columns: Columns) -> dict[int, int]:
+    """Return the places of integers beyond 63 bits, and how many digits they have."""
+    fields = ((place, model._meta.get_field(name)) for place, name in enumerate(columns))
+    return {place: field.digits for place, field in fields if isinstance(field, UnsignedField)}
 
 
 def _column(model: type[Model], name: str) -> str:

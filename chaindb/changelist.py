@@ -4,7 +4,7 @@ A page begins behind a key (`next`) or ends before one (`previous`), and reads o
 shows to know whether there are others. A search is a union of lanes; each is answered by one index.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
@@ -16,9 +16,6 @@ from django.utils.text import capfirst
 from typing_extensions import override
 
 from chaindb.terms import parse_term
-
-if TYPE_CHECKING:
-    from chaindb.admin import ReadOnlyModelAdmin
 
 NEXT = "next"
 PREVIOUS = "previous"
@@ -34,7 +31,8 @@ class Cursor(NamedTuple):
 class KeysetChangeList(ChangeList):
     """The page of a `ReadOnlyModelAdmin` list, found by key."""
 
-    model_admin: "ReadOnlyModelAdmin"
+    model_admin: Any
+    """A `ReadOnlyModelAdmin`, which knows this class: naming its type here would close a circle."""
     cursor: Cursor
     next_url: str | None
     previous_url: str | None

@@ -58,14 +58,12 @@ def catch_up() -> AcceptedBlock:
             return old
         if old is None or not 0 < number - old.number <= FEW or not _follows(old):
             new = rows.load_block(number)
-            remembered.state.reset(number)
-            remembered.blocks.reset(new)
+            remembered.begin_at(new)
             return new
         missed = [rows.load_block(between) for between in range(old.number + 1, number + 1)]
-        for new in missed:
-            remembered.blocks.remember(new)
         remembered.state.move(number, *evm_state.changed_since(old.number))
-        remembered.blocks.head = missed[-1]
+        for new in missed:
+            remembered.follow(new)
         return missed[-1]
 
 
@@ -93,6 +91,8 @@ def find_transaction(transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None
     place = memory().blocks.place_of(transaction_hash)
     if place is not None and place[0].number <= head().number:
         return place
+    if memory().transactions.get(transaction_hash) is not None:
+        return None  # it waits: whoever polls for its receipt costs no question to the database
     key = (
         models.Transaction.objects.filter(hash=transaction_hash)
         .values_list("id", flat=True)

@@ -186,7 +186,7 @@ class BlockMemory:
 
 
 class TransactionMemory:
-    """Transactions that came in through this process, decoded and with their senders."""
+    """Transactions that came in through this process and were in no block yet when it looked."""
 
     def __init__(self, *, transactions: int) -> None:
         self._lock = threading.Lock()
@@ -203,6 +203,17 @@ class TransactionMemory:
             self._by_hash.update((transaction.hash, transaction) for transaction in transactions)
             _shrink(self._by_hash, self._most)
 
+    def forget(self, transactions: Iterable[Transaction]) -> None:
+        """Drop transactions that are in a block now, or were not taken into the pool."""
+        with self._lock:
+            for transaction in transactions:
+                self._by_hash.pop(transaction.hash, None)
+
+    def reset(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._by_hash.clear()
+
 
 class Memory:
     """All that a process remembers; one for each process (`selectors.blocks.memory`)."""
@@ -214,15 +225,27 @@ class Memory:
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
 
+    def follow(self, block: AcceptedBlock) -> None:
+        """Take the block after the head as the head. State moves on its own."""
+        self.blocks.remember(block)
+        self.blocks.head = block
+        # Last: until here a reader that finds it in no block finds it waiting.
+        self.transactions.forget(block.transactions)
+
+    def begin_at(self, head: AcceptedBlock) -> None:
+        """Forget everything and begin at a head."""
+        self.state.reset(head.number)
+        self.blocks.reset(head)
+        self.transactions.reset()
+
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
         """Take a block that this process has just committed on the head that it remembers."""
         with self.moving:
             head = self.blocks.head
             if head is None or block.header.parent_hash != head.hash:
                 return  # another process was faster: `catch_up` finds this block too
-            self.blocks.remember(block)
             self.state.advance(block.number, changes)
-            self.blocks.head = block
+            self.follow(block)
 
 
 def _shrink(values: dict[Any, Any], most: int) -> None:

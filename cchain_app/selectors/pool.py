@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cchain_app import models
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import Lane, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
@@ -32,14 +31,10 @@ def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
     """Return those of the transactions that are in the pool, by hash."""
     memory = blocks.memory().transactions
     wanted = list(hashes)
-    found: dict[Hash, Transaction] = {}
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
-        waiting = models.PoolTransaction.objects.filter(hash__in=part)
-        for row in waiting.values_list("hash", "sender", "raw"):
-            tx_hash, sender, raw = map(bytes, row)
-            known = memory.get(Hash(tx_hash))
-            found[Hash(tx_hash)] = known or with_sender(decode_unsigned(raw), Address(sender))
+    found = {
+        tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
+        for tx_hash, (sender, raw) in rows.envelopes(wanted).items()
+    }
     return {tx_hash: found[tx_hash] for tx_hash in wanted if tx_hash in found}
 
 

@@ -114,7 +114,7 @@ def _write(made: _Made, parent: AcceptedBlock) -> None:
     """Commit a block and take what it used out of the pool."""
     with database.atomic(durable=True):
         acquire(Lock.CCHAIN)
-        if chain.head_number() != parent.number or chain.hash_at(parent.number) != parent.hash:
+        if chain.head_pointer() != (parent.number, parent.hash):
             raise _HeadMoved
         chain.commit(made.block, made.executed, made.trie)
         acquire(Lock.CCHAIN_POOL)

@@ -142,13 +142,20 @@ _QUEUE = _AdmissionQueue()
 def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
     now = int(time.time())
-    with database.atomic(durable=True):
-        acquire(Lock.CCHAIN_POOL)
-        admissions = _Admissions(blocks.catch_up(), transactions, now)
-        outcomes = [admissions.admit(one) for one in transactions]
-        rows.remove(admissions.removed)
-        rows.add(admissions.added.values(), now)
-    blocks.memory().transactions.remember(admissions.added.values())
+    memory = blocks.memory().transactions
+    admissions: _Admissions | None = None
+    try:
+        with database.atomic(durable=True):
+            acquire(Lock.CCHAIN_POOL)
+            admissions = _Admissions(blocks.catch_up(), transactions, now)
+            outcomes = [admissions.admit(one) for one in transactions]
+            rows.remove(admissions.removed)
+            rows.add(admissions.added.values(), now)
+            # Before the commit: right after it a block may have them, and have them forgotten.
+            memory.remember(admissions.added.values())
+    except BaseException:
+        memory.forget(admissions.added.values() if admissions else ())
+        raise
     if admissions.executable:
         notifications.pending_transactions(admissions.executable)
         scheduling.request_block()

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Max
-
 from cchain_app import models
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -16,9 +14,13 @@ from cchain_app.evm.trie import TrieUpdate
 from cchain_app.store import state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
-from chaindb import bulk
+from chaindb import bulk, sql
 from primitives.evm import Address, Hash, Word
 
+_BLOCK = (
+    "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",
+    "base_fee", "size", "transaction_count", "log_count", "header",
+)  # fmt: skip
 _TRANSACTION = (
     "id", "hash", "block", "index", "type", "sender", "to", "nonce", "value", "gas",
     "max_fee_per_gas", "max_priority_fee_per_gas", "raw",
@@ -32,16 +34,16 @@ _LOG = (
 )  # fmt: skip
 
 
+def head_pointer() -> tuple[int, Hash] | None:
+    """Return height and hash of the last block, or None when there is no genesis block."""
+    found = sql.row("SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1")
+    return None if found is None else (found[0], Hash(bytes(found[1])))
+
+
 def head_number() -> int | None:
     """Return the height of the chain, or None when there is no genesis block."""
-    number: int | None = models.Block.objects.aggregate(Max("number"))["number__max"]
-    return number
-
-
-def hash_at(number: int) -> Hash | None:
-    """Return the hash of the block at a height, or None when there is none."""
-    found = models.Block.objects.filter(number=number).values_list("hash", flat=True).first()
-    return None if found is None else Hash(bytes(found))
+    pointer = head_pointer()
+    return None if pointer is None else pointer[0]
 
 
 def commit(block: AcceptedBlock, executed: ExecutedBlock, trie: TrieUpdate) -> None:
@@ -62,21 +64,13 @@ def commit_state(number: int, changes: StateChanges, trie: TrieUpdate) -> None:
 def add_block(block: AcceptedBlock) -> None:
     """Write the row of a block alone (of the genesis block, which has nothing in it)."""
     header = block.header
-    models.Block.objects.create(
-        number=header.number,
-        hash=block.hash,
-        parent_hash=header.parent_hash,
-        timestamp=header.timestamp,
-        state_root=header.state_root,
-        miner=header.coinbase,
-        gas_limit=header.gas_limit,
-        gas_used=header.gas_used,
-        base_fee=header.base_fee,
-        size=block.size,
-        transaction_count=len(block.transactions),
-        log_count=sum(len(receipt.logs) for receipt in block.receipts),
-        header=encode_header(header),
-    )
+    row = (
+        header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
+        header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
+        len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
+        encode_header(header),
+    )  # fmt: skip
+    bulk.insert(models.Block, _BLOCK, [row])
 
 
 def load_block(number: int) -> AcceptedBlock:

@@ -7,10 +7,9 @@ statement, so that an answer is right while a writer commits the next block.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import connection
-
 from cchain_app import models
 from cchain_app.evm.engine import AccountState
+from chaindb import sql
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
@@ -33,40 +32,44 @@ ORDER BY rank LIMIT 1
 """
 
 
+_ACCOUNTS = """
+SELECT address, nonce, balance, code_hash FROM cchain_app_account WHERE address IN ({keys})
+"""
+_SLOTS = "SELECT key, value FROM cchain_app_storageslot WHERE key IN ({keys})"
+_NODES = "SELECT key, rlp FROM cchain_app_trienode WHERE key IN ({keys})"
+
+
 def account_at(address: Address, number: int) -> AccountState | None:
     """Return an account as it was after block `number`, or None when it did not exist."""
-    row = _one(_ACCOUNT, (address, number, address))
+    row = sql.row(_ACCOUNT, (address, number, address))
     return None if row is None else account_of(row[0], row[1], row[2])
 
 
 def slot_at(address: Address, slot: Slot, number: int) -> Word:
     """Return a storage slot as it was after block `number`; zero when it was not set."""
     key = address + slot
-    row = _one(_SLOT, (key, number, key))
+    row = sql.row(_SLOT, (key, number, key))
     return ZERO_WORD if row is None else Word(bytes(row[0]))
 
 
 def code(code_hash: Hash) -> bytes:
     """Return code by its hash; empty when there is none (the hash of nothing)."""
-    row = _one("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
+    row = sql.row("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
     return b"" if row is None else bytes(row[0])
 
 
 def block_hash(number: int) -> Hash:
     """Return the hash of an accepted block, zero when there is none."""
-    row = _one("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
+    row = sql.row("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
     return ZERO_HASH if row is None else Hash(bytes(row[0]))
 
 
 def accounts_now(addresses: Iterable[Address]) -> dict[Address, AccountState]:
     """Return those of the accounts that exist at the head, hundreds in one statement."""
-    wanted = list(addresses)
     found: dict[Address, AccountState] = {}
-    for start in range(0, len(wanted), 500):
-        rows = models.Account.objects.filter(pk__in=wanted[start : start + 500])
-        for address, nonce, balance, code_hash in rows.values_list():
-            state = AccountState(nonce, balance, Hash(bytes(code_hash)))
-            found[Address(bytes(address))] = state
+    for address, nonce, balance, code_hash in sql.rows_by_keys(_ACCOUNTS, list(addresses)):
+        state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+        found[Address(bytes(address))] = state
     return found
 
 
@@ -74,9 +77,8 @@ def slots_now(keys: Iterable[bytes]) -> dict[bytes, Word]:
     """Return the values at the head of slots by key (address and slot); zero where not set."""
     wanted = list(keys)
     values = dict.fromkeys(wanted, ZERO_WORD)
-    for start in range(0, len(wanted), 500):
-        rows = models.StorageSlot.objects.filter(pk__in=wanted[start : start + 500])
-        values.update((bytes(key), Word(bytes(value))) for key, value in rows.values_list())
+    found = sql.rows_by_keys(_SLOTS, wanted)
+    values.update((bytes(key), Word(bytes(value))) for key, value in found)
     return values
 
 
@@ -105,11 +107,7 @@ class NodeRows:
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the nodes with these keys in their order, None for those that do not exist."""
-        found: dict[bytes, bytes] = {}
-        for start in range(0, len(keys), 500):
-            part = list(keys[start : start + 500])
-            rows = models.TrieNode.objects.filter(pk__in=part).values_list("key", "rlp")
-            found.update((bytes(key), bytes(rlp)) for key, rlp in rows)
+        found = {bytes(key): bytes(rlp) for key, rlp in sql.rows_by_keys(_NODES, list(keys))}
         return [found.get(key) for key in keys]
 
 
@@ -118,10 +116,3 @@ def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
     if nonce is None:
         return None
     return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
-
-
-def _one(sql: str, params: Sequence[Any]) -> tuple[Any, ...] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        row: tuple[Any, ...] | None = cursor.fetchone()
-        return row

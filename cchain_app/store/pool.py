@@ -1,13 +1,12 @@
 """The pool's rows: the mempool that survives a restart."""
 
-from collections.abc import Iterable, Sequence
-
-from django.db.models import F, QuerySet, Sum
+from collections.abc import Iterable
+from typing import Any
 
 from cchain_app import models
 from cchain_app.pool.entry import SLOT_BYTES, PoolEntry
 from cchain_app.txs.transaction import Transaction
-from chaindb import bulk
+from chaindb import bulk, sql
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
@@ -15,10 +14,13 @@ _COLUMNS = (
     "size", "received_at", "raw",
 )  # fmt: skip
 
-_ENTRY = (
-    "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
-    "size", "id", "received_at",
-)  # fmt: skip
+_ENTRIES = """
+SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, value, size, id,
+       received_at
+FROM cchain_app_pooltransaction
+"""
+_RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
+_SLOTS = "SELECT sum((size + %s) / %s) FROM cchain_app_pooltransaction"
 
 
 def add(transactions: Iterable[Transaction], received_at: int) -> None:
@@ -49,34 +51,32 @@ def remove_mined(transactions: Iterable[Transaction]) -> None:
 
 def slots() -> int:
     """Return how many slots of 32 KiB the whole pool takes."""
-    taken = (F("size") + (SLOT_BYTES - 1)) / SLOT_BYTES
-    total: int | None = models.PoolTransaction.objects.aggregate(total=Sum(taken))["total"]
-    return total or 0
+    found = sql.row(_SLOTS, (SLOT_BYTES - 1, SLOT_BYTES))
+    return int(found[0]) if found and found[0] else 0
 
 
 def entries() -> list[PoolEntry]:
     """Return the whole pool without the envelopes, in order of arrival."""
-    return _entries(models.PoolTransaction.objects.order_by("id"))
+    return [_entry(row) for row in sql.rows(_ENTRIES + "ORDER BY id")]
 
 
 def entries_of(senders: Iterable[Address]) -> list[PoolEntry]:
-    """Return what waits of these senders, in order of arrival."""
-    rows = models.PoolTransaction.objects.filter(sender__in=list(senders))
-    return _entries(rows.order_by("id"))
+    """Return what waits of these senders."""
+    found = sql.rows_by_keys(_ENTRIES + "WHERE sender IN ({keys})", list(senders))
+    return [_entry(row) for row in found]
 
 
-def raws(hashes: Sequence[Hash]) -> dict[Hash, bytes]:
-    """Return the envelopes of waiting transactions by hash."""
-    found: dict[Hash, bytes] = {}
-    for start in range(0, len(hashes), 500):
-        part = hashes[start : start + 500]
-        rows = models.PoolTransaction.objects.filter(hash__in=list(part)).values_list("hash", "raw")
-        found.update((Hash(bytes(tx_hash)), bytes(raw)) for tx_hash, raw in rows)
-    return found
+def envelopes(hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
+    """Return sender and envelope of waiting transactions by hash."""
+    found = sql.rows_by_keys(_RAWS, list(hashes))
+    return {
+        Hash(bytes(tx_hash)): (Address(bytes(sender)), bytes(raw)) for tx_hash, sender, raw in found
+    }
 
 
-def _entries(rows: QuerySet[models.PoolTransaction]) -> list[PoolEntry]:
-    return [
-        PoolEntry(Hash(bytes(row[0])), Address(bytes(row[1])), *row[2:])
-        for row in rows.values_list(*_ENTRY)
-    ]
+def _entry(row: tuple[Any, ...]) -> PoolEntry:
+    tx_hash, sender, nonce, gas, max_fee, tip, value, *others = row
+    return PoolEntry(
+        Hash(bytes(tx_hash)), Address(bytes(sender)), int(nonce), gas, int(max_fee), int(tip),
+        int(value), *others,
+    )  # fmt: skip

@@ -1,12 +1,15 @@
 """People and schedules in the admin: with the theme's forms, and still working."""
 
+from typing import Any
+
 import pytest
-from django.contrib.auth.models import Group, User
-from django.test import Client
+from django.contrib.auth.models import AnonymousUser, Group, User
+from django.test import Client, RequestFactory
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from unfold.admin import ModelAdmin
 
 from nodeproject import admin as node_admin
+from nodeproject.settings.theme import UNFOLD
 
 BEAT = "/admin/django_celery_beat/"
 
@@ -33,8 +36,17 @@ def test_the_page_is_there(admin_client: Client, path: str) -> None:
     assert admin_client.get(path).status_code == 200
 
 
-def test_the_login_page_is_there(client: Client, db: None) -> None:
-    assert client.get("/admin/login/").status_code == 200
+@pytest.mark.parametrize(
+    ("path", "goes_to"), [("", "/admin/"), ("?next=/admin/auth/user/", "/admin/auth/user/")]
+)
+def test_the_login_goes_on_to_the_first_page_or_to_what_was_asked_for(
+    client: Client, admin_user: User, path: str, goes_to: str
+) -> None:
+    page = client.get(f"/admin/login/{path}")
+    field = f'<input type="hidden" form="login-form" name="next" value="{goes_to}">'
+    assert field in page.content.decode()
+    sent = {"username": "admin", "password": "password", "next": page.context["next"]}
+    assert client.post("/admin/login/", sent).headers["Location"] == goes_to
 
 
 @pytest.mark.parametrize("model", list(node_admin._THEMED))
@@ -86,3 +98,19 @@ def test_a_task_can_be_scheduled(admin_client: Client) -> None:
 
 def test_the_label_on_top_names_the_network() -> None:
     assert node_admin.network_label(None) == ["local", "info"]
+
+
+_MENU = [item for group in UNFOLD["SIDEBAR"]["navigation"] for item in group["items"]]
+
+
+@pytest.mark.parametrize("item", _MENU, ids=lambda item: item["title"])
+def test_an_item_of_the_menu_leads_to_a_page_that_its_permission_opens(
+    admin_client: Client, admin_user: User, rf: RequestFactory, item: dict[str, Any]
+) -> None:
+    assert admin_client.get(str(item["link"])).status_code == 200
+    request = rf.get("/")
+    if may_view := item.get("permission"):
+        request.user = admin_user
+        assert may_view(request)
+        request.user = AnonymousUser()
+        assert not may_view(request)

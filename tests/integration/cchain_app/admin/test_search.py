@@ -1,6 +1,7 @@
 """A list finds what has exactly this number, hash or address, however it is written."""
 
 import pytest
+from django.utils.html import escape
 
 from cchain_app import models
 from tests.builders import rows
@@ -115,6 +116,7 @@ def test_waiting_transactions_are_found_by_hash_and_sender(browse: Browse) -> No
 def test_what_is_not_there_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
     page = browse(listing(model), q=text)
     assert (page.status, page.rows) == (200, [])
+    assert f"Nothing is exactly “{escape(text)}”." in page.text
 
 
 def test_a_null_byte_is_refused_with_a_word(browse: Browse) -> None:

@@ -1,12 +1,13 @@
 """Taking transactions in: what is stored, what is refused, who is told."""
 
 import threading
+from typing import Any
 
 import pytest
 
 from cchain_app import models
 from cchain_app.pool import errors
-from cchain_app.selectors import pool
+from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
 from cchain_app.services.pool import expire
 from cchain_app.txs.errors import TypedTransactionTooShort
@@ -134,3 +135,34 @@ def test_threads_that_submit_at_once_share_a_commit_and_lose_nothing(shared_chai
 
     assert [outcomes[index] for index in range(24)] == [one.hash for one in made]
     assert models.PoolTransaction.objects.count() == 24
+
+
+def test_polling_for_a_waiting_transaction_asks_no_database(
+    chain: Chain, django_assert_num_queries: Any
+) -> None:
+    made = chain.make()
+    chain.send(made)
+
+    with django_assert_num_queries(0):
+        assert blocks.find_transaction(made.hash) is None
+
+    block = chain.mine()
+    with django_assert_num_queries(0):
+        assert blocks.find_transaction(made.hash) == (block, 0)
+    chain.forget()
+    assert blocks.find_transaction(made.hash) == (block, 0)
+
+
+def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = chain.make()
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(transactions.rows, "add", fail)
+        with pytest.raises(OSError, match="disk full"):
+            transactions.submit([made.raw])
+
+    assert blocks.memory().transactions.get(made.hash) is None
+    assert transactions.submit([made.raw]) == [made.hash]
