@@ -23,6 +23,7 @@ class PoolTransaction(models.Model):
 
     class Meta:
         ordering = ["id"]
+        verbose_name = "waiting transaction"
         constraints = [
             models.UniqueConstraint(fields=["sender", "nonce"], name="cchain_pool_nonce_once"),
         ]

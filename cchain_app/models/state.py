@@ -7,6 +7,7 @@ from django.db import models
 from typing_extensions import override
 
 from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
+from primitives.hashing import EMPTY_HASH
 
 
 class Account(models.Model):
@@ -19,6 +20,13 @@ class Account(models.Model):
 
     class Meta:
         ordering = ["address"]
+        indexes = [
+            models.Index(
+                fields=["address"],
+                name="cchain_contract",
+                condition=~models.Q(code_hash=EMPTY_HASH),
+            ),
+        ]
 
     @override
     def __str__(self) -> str:

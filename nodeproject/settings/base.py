@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.utils import get_random_secret_key
 
 from nodeproject.settings.node import BASE_DIR, NODE
+from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
 
 ROOT_URLCONF = "nodeproject.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"
@@ -104,5 +105,3 @@ LOGGING: dict[str, Any] = {
         for name in ("celery", "django.request", "django_celery_beat", "kombu", "uvicorn.access")
     },
 }
-
-UNFOLD = {"SITE_TITLE": "Node", "SITE_HEADER": "Node", "SITE_SYMBOL": "hub", "SHOW_HISTORY": False}

@@ -6,6 +6,12 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 
+FAVICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Crect width='16' height='16' rx='3' fill='%239810fa'/%3E"
+    "%3Ccircle cx='8' cy='8' r='3.5' fill='white'/%3E%3C/svg%3E"
+)
+
 
 def _may_view(app: str, model: str) -> Callable[[HttpRequest], bool]:
     return lambda request: request.user.has_perm(f"{app}.view_{model}")
@@ -24,6 +30,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Node",
     "SITE_HEADER": "Node",
     "SITE_SYMBOL": "hub",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": None,
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,

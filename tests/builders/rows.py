@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 
 from cchain_app import models
 from cchain_app.blocks.header import EMPTY_ROOT, Header, encode_header
@@ -99,6 +99,17 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.StorageSlot, ("key", "value"), _slots())
     _write(models.PoolTransaction, _WAITING, (_waiting(index, blocks) for index in range(waiting)))
 
+
+def erase_chain() -> None:
+    """Delete all that `write_chain` wrote."""
+    for model in _WRITTEN:
+        model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
+
+
+_WRITTEN: tuple[Any, ...] = (
+    models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
+    models.Log, models.Receipt, models.Transaction, models.Block,
+)  # fmt: skip
 
 _BLOCK = (
     "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",

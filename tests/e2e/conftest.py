@@ -79,6 +79,15 @@ def node(nodes: Nodes, request: pytest.FixtureRequest) -> RunningNode:
     return nodes.get(getattr(request, "param", "embedded"))
 
 
+@pytest.fixture
+def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RunningNode]:
+    """A running node that no other test sees; its parameter is the profile, else embedded."""
+    production = getattr(request, "param", "embedded") == "production"
+    server = request.getfixturevalue("postgresql") if production else None
+    with RunningNode(tmp_path / "node", postgresql=server) as node:
+        yield node.start()
+
+
 _SEEDS = itertools.count(1)
 
 
@@ -127,7 +136,8 @@ def _node_script(script: str, *arguments: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=60,
     )
-    assert done.returncode == 0, f"{script} {arguments[:2]}:\n{done.stderr}"
+    if done.returncode:
+        pytest.fail(f"{script} {arguments[:2]}:\n{done.stderr}", pytrace=False)
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""web3.py 8 over WebSocket against the running node: calls, and the four kinds of subscription."""
+"""web3.py 8 over WebSocket against the running node: what it subscribes to, it is told."""
 
 import asyncio
 import itertools
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 from web3 import AsyncWeb3, WebSocketProvider
-from web3.exceptions import Web3RPCError
 
 from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.transactions import Sender
@@ -105,29 +104,3 @@ async def test_a_transaction_behind_a_gap_is_told_when_the_gap_is_filled(
     sender.nonce = 0
     first = await w3.eth.send_raw_transaction(sender.transfer(STRANGER))
     assert [one["result"] for one in await notifications(w3, 2)] == [first, second]
-
-
-async def test_what_a_connection_did_not_subscribe_to_it_cannot_unsubscribe(
-    w3: Any, node: RunningNode
-) -> None:
-    async with AsyncWeb3(WebSocketProvider(node.ws_url)) as other:
-        subscription = await other.eth.subscribe("newHeads")
-        with pytest.raises(Web3RPCError, match="subscription not found"):
-            await w3.eth.unsubscribe(subscription)
-
-
-@EVERYWHERE
-async def test_both_doors_answer_alike(w3: Any, node: RunningNode) -> None:
-    calls: list[tuple[str, list[Any]]] = [
-        ("eth_getBlockByNumber", ["0x0", True]),
-        ("eth_getBlockByNumber", ["0x0"]),
-        ("eth_noSuchMethod", []),
-        ("eth_call", [{"to": STRANGER, "gas": "0x1"}, "latest"]),
-        ("web3_clientVersion", []),
-    ]
-    for method, params in calls:
-        over_socket = await w3.provider.make_request(method, params)
-        with node.client() as client:
-            (over_http,) = client.batch([(method, *params)])
-        told = over_socket.get("result") or over_socket["error"]["message"]
-        assert told == getattr(over_http, "message", over_http)

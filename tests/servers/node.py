@@ -3,8 +3,8 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from tests.servers.process import ServerProcess, free_port
 from tests.servers.redis import RedisServer
 
 ROOT = Path(__file__).resolve().parents[2]
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+"""Takes an SQL query and returns its rows."""
 
 START_SECONDS = 60.0
 """A start may take so long on a busy machine; how long it takes is measured in benchmarks."""
@@ -131,14 +134,18 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         with self.client() as client:
             return client.call(method, *params)
 
-    def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """Ask the node's database by SQL, as an analyst would."""
+    @contextmanager
+    def database(self) -> Iterator[Ask]:
+        """Give a function that answers SQL, all of it as of one moment."""
         if self._production:
-            with psycopg.connect(self._settings["NODE_DATABASE_URL"]) as connection:
-                return connection.execute(statement.encode()).fetchall()
+            with psycopg.connect(self._settings["NODE_DATABASE_URL"]) as postgresql:
+                postgresql.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+                yield lambda statement: postgresql.execute(statement.encode()).fetchall()
+            return
         path = f"file:{self.directory}/data/node.sqlite3?mode=ro"
-        with closing(sqlite3.connect(path, uri=True)) as connection:
-            return connection.execute(statement).fetchall()
+        with closing(sqlite3.connect(path, uri=True, isolation_level=None)) as sqlite:
+            sqlite.execute("BEGIN")
+            yield lambda statement: sqlite.execute(statement).fetchall()
 
     def log(self, process: str = "web") -> str:
         """Return all output of one of the node's processes: web, worker, beat or init."""

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from cchain_app import models
 from cchain_app.pool import errors
@@ -125,7 +126,10 @@ def test_threads_that_submit_at_once_share_a_commit_and_lose_nothing(shared_chai
     outcomes: dict[int, object] = {}
 
     def submit(index: int) -> None:
-        (outcomes[index],) = transactions.submit([made[index].raw])
+        try:
+            (outcomes[index],) = transactions.submit([made[index].raw])
+        finally:
+            connections.close_all()
 
     threads = [threading.Thread(target=submit, args=(index,)) for index in range(24)]
     for thread in threads:

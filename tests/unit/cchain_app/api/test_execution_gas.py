@@ -1,11 +1,15 @@
 """eth_estimateGas and eth_createAccessList."""
 
+from dataclasses import replace
+
 import pytest
 
+from cchain_app.api import execution
+from cchain_app.api.remembered import Remembered
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
-from tests.builders.cchain import SENDERS
+from tests.builders.cchain import SENDERS, authorization
 from tests.builders.transactions import RECIPIENT
 
 CONTRACT, OTHER, POOR = b"\xc0" * 20, b"\xc1" * 20, b"\x99" * 20
@@ -157,3 +161,53 @@ def test_a_list_for_what_cannot_begin_is_an_error(rpc, memory_chain):
     given = {"from": hexed(POOR), "to": hexed(CONTRACT), "value": "0x1"}
     with pytest.raises(JsonRpcError, match="failed to apply transaction: err: insufficient funds"):
         rpc("eth_createAccessList", given)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("eth_estimateGas", "failed with 30000000 gas: max fee per gas less than block base fee"),
+        (
+            "eth_createAccessList",
+            "failed to apply transaction: err: max fee per gas less than block base fee",
+        ),
+    ],
+)
+def test_a_fee_cap_below_the_base_fee_is_said(rpc, memory_chain, method, words):
+    given = {"from": hexed(SENDERS[0]), "to": hexed(CONTRACT), "maxFeePerGas": "0x1"}
+    with pytest.raises(JsonRpcError) as failure:
+        rpc(method, given)
+    assert failure.value.code == -32000
+    assert failure.value.message.startswith(words)
+
+
+def test_since_osaka_a_transaction_has_at_most_2_to_the_24_gas(estimate, monkeypatch):
+    env_of = execution.env_of
+    monkeypatch.setattr(
+        execution, "env_of", lambda header, config: replace(env_of(header, config), fork="osaka")
+    )
+    monkeypatch.setattr(execution, "_environments", Remembered(1))
+    with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(16777216\)"):
+        estimate(bytecode.LOOP)
+
+
+def test_less_gas_than_data_costs_is_too_little(estimate):
+    with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(21000\)"):
+        estimate(bytecode.COUNTER, b"\x01" * 100, gas="0x5208")
+
+
+def test_an_authorization_is_paid_for(estimate, memory_chain):
+    plain = estimate(bytecode.COUNTER)
+    signed = authorization(1, OTHER, 0)
+    listed = [
+        {
+            "chainId": hex(signed.chain_id),
+            "address": hexed(signed.address),
+            "nonce": hex(signed.nonce),
+            "yParity": hex(signed.y_parity),
+            "r": hex(signed.r),
+            "s": hex(signed.s),
+        }
+    ]
+    with_one = estimate(bytecode.COUNTER, authorizationList=listed)
+    assert with_one >= plain + 12_500

@@ -67,6 +67,7 @@ def test_a_block_can_be_named_by_its_hash():
         ),
         ({"topics": [[T] * 1001]}, "exceed max addresses or topics per search position"),
         ({"address": [A] * 1001}, "exceed max addresses or topics per search position"),
+        ({"topics": ["01"]}, "hex string without 0x prefix"),
         ({"fromBlock": "1"}, "hex string without 0x prefix"),
     ],
 )

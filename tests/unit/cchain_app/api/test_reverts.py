@@ -85,3 +85,19 @@ def test_no_revert_data_is_too_strange(data):
     for selector in ("08c379a0", "4e487b71"):
         reason = reason_of(bytes.fromhex(selector) + data)
         assert reason is None or isinstance(reason, str)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        b"",
+        (32).to_bytes(32, "big"),
+        (1000).to_bytes(32, "big") + bytes(32),
+        (32).to_bytes(32, "big") + (33).to_bytes(32, "big") + bytes(32),
+        b"\xff" * 64,
+    ],
+)
+def test_an_error_without_a_readable_text_has_no_reason(arguments):
+    data = bytes.fromhex("08c379a0") + arguments
+    error = failure(result("execution reverted", data))
+    assert (error.message, error.data) == ("execution reverted", "0x" + data.hex())

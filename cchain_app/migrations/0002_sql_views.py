@@ -93,6 +93,6 @@ def quoted(column):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("cchain_app", "0002_contract")]
+    dependencies = [("cchain_app", "0001_initial")]
 
     operations = [migrations.RunPython(create, drop)]

@@ -1,0 +1,139 @@
+"""Several processes are one node: what one took in all others know, and nothing is counted twice."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from tests.e2e.chain_rows import check_chain
+from tests.e2e.conftest import CHAIN_ID, RICH_KEY
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.client import RpcClient, RpcFault
+from tests.servers.node import RunningNode
+from tests.servers.postgresql import PostgresqlServer
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+CONNECTIONS = 8
+"""So many connections meet both of two processes, but for one time in a hundred."""
+
+on_production = pytest.mark.parametrize("node", ["production"], indirect=True)
+
+
+@pytest.fixture
+def connections(node: RunningNode) -> Iterator[list[RpcClient]]:
+    """Open connections, spread over the web processes as the kernel likes."""
+    clients = [node.client() for _ in range(CONNECTIONS)]
+    yield clients
+    for client in clients:
+        client.close()
+
+
+@on_production
+def test_what_one_process_took_in_every_process_knows(
+    connections: list[RpcClient], account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    for number in range(24):
+        first, *others = connections[number % CONNECTIONS :] + connections[: number % CONNECTIONS]
+        sent = first.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        for client in others:
+            assert client.call("eth_getTransactionByHash", sent)["hash"] == sent
+            count = client.call("eth_getTransactionCount", account.address, "pending")
+            assert int(count, 16) == number + 1
+
+
+@on_production
+def test_a_receipt_is_seen_everywhere_with_its_block(
+    connections: list[RpcClient], account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    for _ in range(10):
+        sent = connections[0].call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        (receipt,) = wait_for_receipts(connections[0], [sent])
+        for client in connections:
+            assert client.call("eth_getTransactionReceipt", sent) == receipt
+            assert int(client.call("eth_blockNumber"), 16) >= int(receipt["blockNumber"], 16)
+
+
+@on_production
+def test_filters_are_shared_by_all_processes(
+    connections: list[RpcClient], account: LocalAccount
+) -> None:
+    sender = Sender(account, CHAIN_ID)
+    made = connections[0].call("eth_newPendingTransactionFilter")
+    sent = [one.call("eth_sendRawTransaction", sender.transfer(STRANGER)) for one in connections]
+    heard = [one for client in connections for one in client.call("eth_getFilterChanges", made)]
+    assert [one for one in heard if one in sent] == sent
+
+
+@on_production
+def test_senders_on_all_processes_lose_nothing(node: RunningNode) -> None:
+    each, count = 40, 6
+    senders = [
+        Sender(Account.from_key((2000 + number).to_bytes(32, "big")), CHAIN_ID)
+        for number in range(count)
+    ]
+    with node.client() as client:
+        rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
+        rich.nonce = int(client.call("eth_getTransactionCount", rich.address, "pending"), 16)
+        raws = [rich.transfer(one.address, 10**20) for one in senders]
+        funded = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
+        wait_for_receipts(client, funded)
+    hashes: list[str] = []
+    faults: list[RpcFault] = []
+
+    def send(sender: Sender) -> None:
+        for _ in range(each):
+            with node.client() as client:
+                try:
+                    raw = sender.transfer(STRANGER)
+                    hashes.append(client.call("eth_sendRawTransaction", raw))
+                except RpcFault as fault:
+                    faults.append(fault)
+
+    threads = [threading.Thread(target=send, args=[one]) for one in senders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert len(set(hashes)) == each * count
+    with node.client() as client:
+        receipts = wait_for_receipts(client, hashes)
+        assert all(one["status"] == "0x1" for one in receipts)
+        for sender in senders:
+            assert int(client.call("eth_getTransactionCount", sender.address, "latest"), 16) == each
+    with node.database() as ask:
+        check_chain(ask)
+
+
+def test_the_rate_limit_counts_over_all_processes(
+    tmp_path: Path, postgresql: PostgresqlServer
+) -> None:
+    # Network 5's own limit: 40 tokens, and 40 more each second.
+    env = {"NODE_NETWORK_ID": "5", "NODE_WEB_WORKERS": "2"}
+    with RunningNode(tmp_path / "limited", postgresql=postgresql, env=env) as node:
+        node.start()
+        time.sleep(1.1)  # the calls of the start are forgotten by then
+        clients = [node.client() for _ in range(CONNECTIONS)]
+        body = b'{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":[]}'
+        started = time.monotonic()
+        replies = [clients[number % CONNECTIONS].post(body) for number in range(400)]
+        seconds = time.monotonic() - started
+        for client in clients:
+            client.close()
+    answered = sum(reply.status == 200 for reply in replies)
+    refused = next(reply for reply in replies if reply.status != 200)
+    assert 40 <= answered <= 40 + 40 * seconds + 2
+    assert refused.status == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    assert json.loads(refused.body) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "error": {"code": -32005, "message": "rate limit exceeded"},
+    }

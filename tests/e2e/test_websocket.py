@@ -1,0 +1,74 @@
+"""The WebSocket door by the wire: what clients with libraries of their own see."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from tests.servers.node import RunningNode
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+
+Open = Callable[[], ClientConnection]
+
+pytestmark = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+
+
+@pytest.fixture
+def opened(node: RunningNode) -> Iterator[Open]:
+    """Opens connections, which end with the test."""
+    with ExitStack() as connections:
+        yield lambda: connections.enter_context(connect(node.ws_url, compression=None))
+
+
+def asked(connection: ClientConnection, method: str, *params: Any) -> Any:
+    """Return the answer to a call, without its frame."""
+    call = {"jsonrpc": "2.0", "id": "a", "method": method, "params": params}
+    connection.send(json.dumps(call))
+    reply = json.loads(connection.recv(10))
+    assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", "a")
+    return reply
+
+
+def test_a_subscription_belongs_to_its_connection(opened: Open) -> None:
+    first, second = opened(), opened()
+    made = asked(first, "eth_subscribe", "newHeads")
+    unknown = {"error": {"code": -32000, "message": "subscription not found"}}
+    assert asked(second, "eth_unsubscribe", made["result"]) == unknown
+    assert asked(first, "eth_unsubscribe", made["result"]) == {"result": True}
+    assert asked(first, "eth_unsubscribe", made["result"]) == unknown
+
+
+def test_a_kind_that_does_not_exist_is_refused(opened: Open) -> None:
+    refused = asked(opened(), "eth_subscribe", "newTeas")
+    assert refused == {
+        "error": {"code": -32601, "message": 'no "newTeas" subscription in eth namespace'}
+    }
+
+
+def test_both_doors_answer_the_same_bytes(opened: Open, node: RunningNode) -> None:
+    connection = opened()
+    calls: list[tuple[str, list[Any]]] = [
+        ("eth_getBlockByNumber", ["0x0", True]),
+        ("eth_getBlockByNumber", ["0x0"]),
+        ("eth_noSuchMethod", []),
+        ("eth_call", [{"to": STRANGER, "gas": "0x1"}, "latest"]),
+        ("eth_getProof", [STRANGER, ["0x0"], "0x0"]),
+        ("web3_clientVersion", []),
+    ]
+    bodies = [
+        json.dumps({"jsonrpc": "2.0", "id": place, "method": method, "params": params})
+        for place, (method, params) in enumerate(calls)
+    ]
+    with node.client() as client:
+        for body in [*bodies, f"[{','.join(bodies)}]", "[]", '{"jsonrpc":"2.0","id":1}', "{"]:
+            connection.send(body)
+            assert connection.recv(10) == client.post(body.encode()).body.decode()
+    with pytest.raises(ConnectionClosed) as closed:  # as geth does after what is no JSON
+        connection.recv(10)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
