@@ -23,6 +23,8 @@ def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
         "PRAGMA temp_store=MEMORY",
         "PRAGMA wal_autocheckpoint=4000",
     )
+    # Opening a file anew for each request would cost more than what most requests ask of it.
+    entry["CONN_MAX_AGE"] = None
     # IMMEDIATE: a transaction that will write waits for the lock at its start. Taking it later
     # fails at once when another one has written meanwhile, whatever the time-out.
     entry["OPTIONS"] = {

@@ -41,7 +41,9 @@ class NodeSettings:
     database_url: str = flag(
         "", "Database. Default: SQLite in the data directory; production needs PostgreSQL."
     )
-    database_pool: int = flag(20, "Most PostgreSQL connections of one process.")
+    database_pool: int = flag(
+        32, "Most PostgreSQL connections of one process; more than its threads (NODE_RPC_THREADS)."
+    )
     sqlite_synchronous: str = flag(
         "NORMAL",
         "`NORMAL` survives a kill of the node, `FULL` also a loss of power, at a cost per block.",

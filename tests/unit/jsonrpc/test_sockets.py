@@ -186,6 +186,19 @@ async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
     assert other.abandoned == 0
 
 
+async def test_a_server_that_refuses_the_code_closes_without_it() -> None:
+    sent = []
+
+    async def send(message) -> None:
+        if "code" in message:
+            raise ValueError("invalid close code")
+        sent.append(message)
+
+    connection = Connection(send, OutboundLimits(), lambda: None)
+    await connection.close(1013, "too many connections")
+    assert sent == [{"type": "websocket.close"}]
+
+
 async def test_closing_drops_what_waits_and_says_why() -> None:
     peer = Peer()
     connection = connect(peer)
