@@ -137,13 +137,17 @@ class Connection:
             await write
 
     async def _say_goodbye(self, code: int, reason: str) -> None:
-        message = {"type": "websocket.close", "code": code, "reason": reason}
-        try:
-            await self._within_limit(self._send(message))
-        except TimeoutError:
-            self._abandon()
-        except Exception:
-            _log.debug("a websocket was gone before it could be closed")
+        """Close; without a code where the server does not let us have it (daphne knows 1000)."""
+        close = {"type": "websocket.close"}
+        for message in ({**close, "code": code, "reason": reason}, close):
+            try:
+                await self._within_limit(self._send(message))
+            except TimeoutError:
+                self._abandon()
+            except Exception as error:
+                _log.debug("a websocket could not be closed: %s", error)
+                continue
+            return
 
     def _drop(self) -> None:
         self._closed = True

@@ -6,6 +6,7 @@ Limits of a body and of a batch are here; HTTP and WebSocket are not.
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
@@ -131,14 +132,16 @@ class Dispatcher:
         return max(1, len(request))
 
     def refuse(self, body: bytes, error: JsonRpcError) -> bytes:
-        """One error object for a whole body that is not executed, with its id if there is one."""
-        try:
-            request = read(body)
-        except JsonRpcError:
-            return self.dialect.failure(NULL, error)
-        if isinstance(request, list):
-            return self.dialect.failure(NULL, error)
-        return self.dialect.failure(valid_id(request) or NULL, error)
+        """One error object for a whole body that is not executed.
+
+        It has the id of a single call; a batch, and a body too long to be read for that, has none.
+        """
+        identifier = None
+        if len(body) <= self.limits.hot_body:
+            with suppress(JsonRpcError):
+                request = read(body)
+                identifier = valid_id(request) if isinstance(request, Call) else None
+        return self.dialect.failure(identifier or NULL, error)
 
     def give_up(self, body: bytes) -> bytes | None:
         """The answer to a body whose work has not come back in time: each call timed out."""

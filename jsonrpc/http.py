@@ -80,8 +80,7 @@ class Endpoint:
     def _later(
         self, head: Head, body: bytes, status: HTTPStatus, error: JsonRpcError, seconds: int
     ) -> Reply:
-        short = body if len(body) <= self.dispatcher.limits.hot_body else b""
-        reply = self.gate.accept(head, self.dispatcher.refuse(short, error), status)
+        reply = self.gate.accept(head, self.dispatcher.refuse(body, error), status)
         retry = ((b"retry-after", b"%d" % seconds),)
         return reply._replace(headers=reply.headers + retry)
 

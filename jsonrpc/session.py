@@ -15,6 +15,7 @@ from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import NULL
 from jsonrpc.errors import (
+    JsonRpcError,
     Overloaded,
     TooManyConnections,
     parse_error,
@@ -108,7 +109,7 @@ class Session:
             return
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             await self._send({"type": "websocket.accept"})
-        await self._send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": text})
+        await self._connection.close(TRY_AGAIN_LATER, text)
 
     async def _serve(self, head: Head, receive: Receive) -> None:
         """Take messages one by one; none is taken while the peer does not read its answers."""
@@ -129,11 +130,12 @@ class Session:
 
     async def _handle(self, head: Head, body: bytes) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        endpoint = self._endpoint
-        if endpoint.throttle is not None and await charge(endpoint, self._workers, head, body):
-            self._refuse_message(body, rate_limit_exceeded())
-            return
         exchange = Exchange(self._hub, self._connection)
+        if self._endpoint.throttle is not None:
+            refused = await self._charge(head, body)
+            if refused is not None:
+                await self._deliver(exchange, self._dispatcher.refuse(body, refused))
+                return
         answer = self._dispatcher.answer_hot(body, exchange)
         if answer is not MISS:
             await self._deliver(exchange, answer)
@@ -141,6 +143,14 @@ class Session:
         while len(self._tasks) >= self._limits.pending:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         self._spawn(self._work(exchange, body))
+
+    async def _charge(self, head: Head, body: bytes) -> JsonRpcError | None:
+        """Charge the client; the error if it may not go on. Its socket stays open."""
+        try:
+            wait = await charge(self._endpoint, self._workers, head, body)
+        except Overloaded:
+            return server_busy()
+        return rate_limit_exceeded() if wait else None
 
     async def _work(self, exchange: Exchange, body: bytes) -> None:
         dispatcher = self._dispatcher
@@ -179,6 +189,7 @@ class Session:
         abort = getattr(transport, "abort", None)
         if abort is not None:
             abort()
-        elif self._main is not None:
+        else:
+            assert self._main is not None, "the socket was opened by `run`"
             self._abandoned = True
             self._main.cancel()

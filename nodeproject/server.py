@@ -31,6 +31,7 @@ def _uvicorn() -> None:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,  # whom to believe is the gate's decision (NODE_TRUSTED_PROXIES)
         workers=node.web_workers if node.profile == "production" else 1,
     )
 

@@ -11,6 +11,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber
 from cchain_app.api.remembered import Remembered
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
 from cchain_app.selectors import blocks
 from cchain_app.selectors.next_block import base_fee_after
@@ -88,7 +89,10 @@ def fee_history(
     first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
     if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
-    fees = [_fees_at(number) for number in range(first, last + 1)]
+    if percentiles is None and last - first >= HISTORY_ON_EVENT_LOOP:
+        fees = [_fees_without_tips(header) for header in blocks.headers(first, last)]
+    else:
+        fees = [_fees_at(number) for number in range(first, last + 1)]
     history = feemarket.fee_history(fees, percentiles, runtime.config().min_base_fee)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
@@ -130,6 +134,18 @@ def _fees_at(number: int) -> BlockFees:
     return _fees.of(block.hash, lambda: _fees_of(block))
 
 
+def _fees_without_tips(header: Header) -> BlockFees:
+    """Return the fees of a block as far as its header tells."""
+    return BlockFees(
+        number=header.number,
+        coinbase=header.coinbase,
+        base_fee=header.base_fee,
+        gas_used=header.gas_used,
+        gas_limit=header.gas_limit,
+        paid=(),
+    )
+
+
 def _fees_of(block: AcceptedBlock) -> BlockFees:
     header = block.header
     paid = []
@@ -144,11 +160,4 @@ def _fees_of(block: AcceptedBlock) -> BlockFees:
             )
         )
         before = receipt.cumulative_gas_used
-    return BlockFees(
-        number=header.number,
-        coinbase=header.coinbase,
-        base_fee=header.base_fee,
-        gas_used=header.gas_used,
-        gas_limit=header.gas_limit,
-        paid=tuple(paid),
-    )
+    return _fees_without_tips(header)._replace(paid=tuple(paid))

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import Header, decode_header
 from cchain_app.selectors.memory import Memory
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
@@ -73,6 +74,12 @@ def by_number(number: int) -> AcceptedBlock | None:
         return None
     remembered = memory().blocks
     return remembered.by_number(number) or _kept(rows.load_block(number))
+
+
+def headers(first: int, last: int) -> list[Header]:
+    """Return the headers of blocks first to last, which must not be above the head."""
+    found = models.Block.objects.filter(number__gte=first, number__lte=last).order_by("number")
+    return [decode_header(bytes(header)) for header in found.values_list("header", flat=True)]
 
 
 def by_hash(block_hash: Hash) -> AcceptedBlock | None:

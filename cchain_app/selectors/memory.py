@@ -158,7 +158,11 @@ class BlockMemory:
         return self._places.get(transaction_hash)
 
     def remember(self, block: AcceptedBlock) -> None:
-        """Keep a block, and forget the one that was kept first when there are too many."""
+        """Keep a block, and forget another one when there are too many.
+
+        Half of the room is for the blocks right below the head: who reads old ones, a thousand at
+        a time, does not push them out.
+        """
         with self._lock:
             if block.hash in self._by_hash:
                 return
@@ -167,7 +171,7 @@ class BlockMemory:
             for index, transaction in enumerate(block.transactions):
                 self._places[transaction.hash] = (block, index)
             while len(self._by_number) > self._most:
-                self._forget(next(iter(self._by_number)))
+                self._forget(self._oldest_kept())
 
     def reset(self, head: AcceptedBlock) -> None:
         """Forget all blocks and begin again at a head."""
@@ -177,6 +181,11 @@ class BlockMemory:
             self._places.clear()
         self.remember(head)
         self.head = head
+
+    def _oldest_kept(self) -> int:
+        """Return the number of the block that was kept first of those far below the head."""
+        recent = max(self._by_number) - self._most // 2
+        return next(number for number in self._by_number if number <= recent)
 
     def _forget(self, number: int) -> None:
         block = self._by_number.pop(number)

@@ -1,5 +1,7 @@
 """Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
 
+from typing import Any
+
 import pytest
 
 from cchain_app import models
@@ -11,7 +13,7 @@ from cchain_app.services.genesis import GenesisMismatch, load_genesis
 from cchain_app.store import chain as rows
 from primitives.evm import Address
 from tests.builders.transactions import RECIPIENT, SENDER, signed
-from tests.integration.conftest import Chain
+from tests.integration.conftest import Chain, Rpc
 
 
 def balance(address: Address, number: int) -> int:
@@ -117,3 +119,29 @@ def test_another_genesis_is_refused(chain: Chain) -> None:
         load_genesis()
 
     models.Block.objects.update(hash=chain.genesis.hash)
+
+
+@pytest.mark.node_settings(cache_blocks=64)
+def test_reading_old_blocks_does_not_push_out_recent_ones(
+    chain: Chain, django_assert_num_queries: Any
+) -> None:
+    for _ in range(70):
+        chain.mine()
+
+    for number in range(1, 35):
+        assert blocks.by_number(number) is not None
+
+    with django_assert_num_queries(0):
+        for number in range(40, 71):
+            assert blocks.by_number(number) is not None
+
+
+def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None:
+    for value in range(40):
+        chain.do(value=value)
+
+    with_tips = rpc("eth_feeHistory", "0x28", "latest", [50])
+    without = rpc("eth_feeHistory", "0x28", "latest")
+
+    assert with_tips.pop("reward")
+    assert without == with_tips
