@@ -2,25 +2,62 @@
 
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
+from django.core.management.commands import migrate
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from rich.console import Console
+from rich.progress import Progress
+from typing_extensions import override
 
 from cchain_app.services.genesis import load_genesis
 from chaindb.locks import Lock, acquire
 
 
 def initialise() -> None:
-    """Bring the data directory and its database to where the node can run."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", interactive=False, verbosity=0)
-    load_genesis()
+    """Bring the data directory and its database to where the node can run.
+
+    Raises:
+        GenesisMismatch: The database holds another chain.
+        GenesisFileError: The genesis file cannot be used.
+    """
+    _migrate()
+    with Console(stderr=True).status("Looking at the genesis block"):
+        load_genesis()
     _make_admin_user()
+
+
+def _migrate() -> None:
+    """Run the migrations that are missing, with a bar: a first start has some dozens."""
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not missing:
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Making tables", total=len(missing))
+        command = _Migrate(lambda: progress.advance(task))
+        call_command(command, interactive=False, verbosity=0)
+
+
+class _Migrate(migrate.Command):
+    """Django's command, telling of each migration that is done."""
+
+    def __init__(self, done: Callable[[], None]) -> None:
+        super().__init__()
+        self._done = done
+
+    @override
+    def migration_progress_callback(
+        self, action: str, migration: Any | None = None, fake: bool = False
+    ) -> None:
+        if action == "apply_success":
+            self._done()
 
 
 def password_file() -> Path:
