@@ -16,7 +16,6 @@ from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
 from jsonrpc.http import Endpoint
-from jsonrpc.redis_throttle import RedisThrottle
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.workers import Workers
 
@@ -64,6 +63,9 @@ def _throttle() -> Throttle | None:
     rate = Rate(node.requests_per_second, node.requests_per_second)
     if node.profile != "production":
         return LocalThrottle(rate)
+    # Only here: Redis' client takes a fifth of a second to import.
     from redis.asyncio import Redis
+
+    from jsonrpc.redis_throttle import RedisThrottle
 
     return RedisThrottle(Redis.from_url(node.redis_url), rate)
