@@ -1,0 +1,1 @@
+"""Measures this node beside its peers: same load, same workload, one server at a time."""

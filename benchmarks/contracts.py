@@ -1,0 +1,38 @@
+"""The contracts of the workloads: what `contracts/*.hex` holds, and the calls into them.
+
+Source: contracts/Bench.sol, compiled by solc 0.8.30 with `--evm-version shanghai --optimize
+--optimize-runs 1000 --metadata-hash none --no-cbor-metadata`; one file for each contract.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from primitives.evm import Address
+from primitives.hashing import keccak256
+
+DIRECTORY = Path(__file__).with_name("contracts")
+TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
+
+
+def creation_code(name: str) -> bytes:
+    """Return what a transaction without recipient carries to create the contract."""
+    return bytes.fromhex((DIRECTORY / f"{name}.hex").read_text().strip())
+
+
+def call_data(signature: str, *arguments: int | Address) -> bytes:
+    """Return a call with arguments that take one word each."""
+    words = (
+        argument.to_bytes(32, "big") if isinstance(argument, int) else argument.rjust(32, b"\0")
+        for argument in arguments
+    )
+    return keccak256(signature.encode())[:4] + b"".join(words)
+
+
+def transfer(to: Address, amount: int) -> bytes:
+    """Return the call of Token.transfer."""
+    return call_data("transfer(address,uint256)", to, amount)
+
+
+def pay(to: Sequence[Address]) -> bytes:
+    """Return the call of Disperser.pay."""
+    return call_data("pay(address[])", 32, len(to), *to)

@@ -1,0 +1,189 @@
+/* The hot loop of the load generator: many connections in one thread, each with one request under
+ * way. Written in C because a loop in Python takes as long for a request as the faster servers do,
+ * and on two cores takes from them what it needs.
+ *
+ * usage: generator HOST PORT http|ws CONNECTIONS WARM_UP SECONDS < frames
+ *
+ * Input, integers 32-bit little-endian: length and bytes of what opens a connection (nothing for
+ * HTTP, the handshake for WebSocket), number of frames, length and bytes of each frame.
+ * Output: answers, answers that hold an error, seconds, median and 99th percentile of the latency
+ * in microseconds, and the answers of the warm-up, on one line. Only the last counts those before
+ * WARM_UP seconds.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READ (1 << 16)
+#define PATIENCE_MS 30000
+#define HEAD_END "\r\n\r\n"
+#define LAST_CHUNK "0\r\n\r\n"
+#define CONTENT_LENGTH "content-length:"
+
+struct frame { char *bytes; uint32_t length; };
+struct lane {
+    int fd;
+    uint32_t next;      /* the frame that is sent next */
+    char *received;
+    size_t length, room;
+    double sent_at;
+};
+
+static int websocket;
+static struct frame *frames;
+static uint32_t frame_count;
+
+static void die(const char *reason) { fprintf(stderr, "%s\n", reason); exit(1); }
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static struct frame read_frame(void) {
+    struct frame f;
+    if (fread(&f.length, 4, 1, stdin) != 1) die("input ends early");
+    f.bytes = malloc(f.length + 1);
+    if (!f.bytes || fread(f.bytes, 1, f.length, stdin) != f.length) die("input ends early");
+    return f;
+}
+
+static void send_bytes(int fd, const char *bytes, size_t length) {
+    while (length) {
+        ssize_t n = write(fd, bytes, length);
+        if (n <= 0) die("the server closed the connection");
+        bytes += n;
+        length -= (size_t)n;
+    }
+}
+
+/* Whether the answer in the buffer is whole. */
+static int whole_http(const char *p, size_t length) {
+    const char *end = memmem(p, length, HEAD_END, 4);
+    if (!end) return 0;
+    size_t head = (size_t)(end - p) + 4;
+    for (const char *line = p; line < end; line++) {
+        if (*line != '\n') continue;
+        if (strncasecmp(line + 1, CONTENT_LENGTH, sizeof CONTENT_LENGTH - 1) == 0)
+            return length >= head + strtoul(line + sizeof CONTENT_LENGTH, NULL, 10);
+    }
+    return length >= head + 5 && memcmp(p + length - 5, LAST_CHUNK, 5) == 0;
+}
+
+static int whole_ws(const unsigned char *p, size_t length) {
+    if (length < 2) return 0;
+    size_t size = p[1] & 127, width = size == 126 ? 2 : size == 127 ? 8 : 0;
+    if (length < 2 + width) return 0;
+    if (width) {
+        size = 0;
+        for (size_t i = 0; i < width; i++) size = size << 8 | p[2 + i];
+    }
+    return length >= 2 + width + size;
+}
+
+static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame opening) {
+    int on = 1;
+    char byte;
+    uint32_t tail = 0;
+    l->fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(l->fd, (struct sockaddr *)to, sizeof *to)) die("cannot connect");
+    setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    l->room = 2 * READ;
+    l->received = malloc(l->room);
+    if (!opening.length) return;
+    send_bytes(l->fd, opening.bytes, opening.length);
+    while (tail != 0x0d0a0d0a) {
+        if (read(l->fd, &byte, 1) != 1) die("the server refused the connection");
+        tail = tail << 8 | (unsigned char)byte;
+    }
+}
+
+static void send_next(struct lane *l) {
+    struct frame *f = &frames[l->next];
+    l->next = (l->next + 1) % frame_count;
+    l->length = 0;
+    l->sent_at = now();
+    send_bytes(l->fd, f->bytes, f->length);
+}
+
+/* Take what has come; 1 when the answer is whole. */
+static int take(struct lane *l) {
+    if (l->room - l->length < READ) {
+        l->room *= 2;
+        l->received = realloc(l->received, l->room);
+        if (!l->received) die("out of memory");
+    }
+    ssize_t n = read(l->fd, l->received + l->length, READ);
+    if (n <= 0) die("the server closed the connection");
+    l->length += (size_t)n;
+    return websocket ? whole_ws((unsigned char *)l->received, l->length)
+                     : whole_http(l->received, l->length);
+}
+
+static int by_size(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 7) die("usage: generator HOST PORT http|ws CONNECTIONS WARM_UP SECONDS");
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
+    inet_pton(AF_INET, argv[1], &to.sin_addr);
+    websocket = strcmp(argv[3], "ws") == 0;
+    int connections = atoi(argv[4]);
+    double warm_up = atof(argv[5]), seconds = atof(argv[6]);
+
+    struct frame opening = read_frame();
+    if (fread(&frame_count, 4, 1, stdin) != 1 || !frame_count) die("no frames");
+    frames = malloc(frame_count * sizeof *frames);
+    for (uint32_t i = 0; i < frame_count; i++) frames[i] = read_frame();
+
+    struct lane *lanes = calloc((size_t)connections, sizeof *lanes);
+    struct epoll_event event = {.events = EPOLLIN}, ready[256];
+    int poll = epoll_create1(0);
+    for (int i = 0; i < connections; i++) {
+        open_lane(&lanes[i], &to, opening);
+        lanes[i].next = (uint32_t)((uint64_t)i * frame_count / (uint64_t)connections);
+        event.data.ptr = &lanes[i];
+        epoll_ctl(poll, EPOLL_CTL_ADD, lanes[i].fd, &event);
+    }
+
+    size_t answers = 0, failed = 0, early = 0, room = 1 << 20;
+    float *latencies = malloc(room * sizeof *latencies);
+    double begin = now() + warm_up, end = begin + seconds, last = begin;
+    for (int i = 0; i < connections; i++) send_next(&lanes[i]);
+    while (last < end) {
+        int n = epoll_wait(poll, ready, 256, PATIENCE_MS);
+        if (n <= 0) die("no answer within 30 s");
+        for (int i = 0; i < n; i++) {
+            struct lane *l = ready[i].data.ptr;
+            if (!take(l)) continue;
+            last = now();
+            if (last >= begin) {
+                if (answers == room) {
+                    room *= 2;
+                    latencies = realloc(latencies, room * sizeof *latencies);
+                    if (!latencies) die("out of memory");
+                }
+                latencies[answers++] = (float)(last - l->sent_at);
+                failed += memmem(l->received, l->length, "\"error\"", 7) != NULL;
+            }
+            if (last < begin) early++;
+            send_next(l);
+        }
+    }
+    if (!answers) die("no answers");
+    qsort(latencies, answers, sizeof *latencies, by_size);
+    printf("%zu %zu %.6f %.1f %.1f %zu\n", answers, failed, last - begin,
+           latencies[answers / 2] * 1e6, latencies[(size_t)((double)answers * 0.99)] * 1e6, early);
+    return 0;
+}

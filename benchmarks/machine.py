@@ -1,0 +1,44 @@
+"""What a table was measured on, as text for its reader."""
+
+import os
+import platform
+import sqlite3
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.peers import versions
+
+
+def description(peers: list[str]) -> list[str]:
+    """Return the facts about machine, programs and time, one a line."""
+    installed = versions()
+    lines = [
+        f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        f"{os.cpu_count()} cores ({_processor()}), {_memory():.0f} GiB, {_system()}",
+        f"Python {platform.python_version()}, SQLite {_sqlite()}",
+    ]
+    if peers:
+        lines.append(", ".join(f"{peer} {installed[peer]}" for peer in peers))
+    lines.append(f"Load before the start: {os.getloadavg()[0]:.1f} (another's work makes noise)")
+    return lines
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _memory() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _system() -> str:
+    release = platform.freedesktop_os_release().get("PRETTY_NAME", sys.platform)
+    return f"{release}, Linux {platform.release().partition('-')[0]}"
+
+
+def _sqlite() -> str:
+    return sqlite3.sqlite_version

@@ -1,0 +1,197 @@
+"""The table: one row for each workload, servers side by side, ratios and bars."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.groups import WORKLOADS
+from benchmarks.node import NODE
+from benchmarks.peers import PEERS
+from benchmarks.workload import Bar, Better, Measurement, Workload
+
+WIDE = 240
+"""Columns for a table that goes into a file."""
+
+KINDS = {**PEERS, NODE.name: NODE}
+LEGEND = (
+    "× is how many times as good as the peer this node is: 2.0 means twice the rate, or half the "
+    "time or memory. † is explained below the table. ✓ and ✗ tell whether the bar is passed."
+)
+
+
+@dataclass(slots=True)
+class Results:
+    """What was measured so far: a cell for each server and workload."""
+
+    servers: Sequence[str]
+    cells: dict[tuple[str, str], Measurement] = field(default_factory=dict)
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Why a cell is empty."""
+
+    def measured(self, workload: Workload) -> dict[str, float]:
+        """Return the numbers of one row by server."""
+        return {
+            server: cell.value
+            for server in self.servers
+            if (cell := self.cells.get((server, workload.name)))
+        }
+
+    def workloads(self) -> list[Workload]:
+        """Return the rows that were tried, in the table's order."""
+        tried = {name for _, name in (*self.cells, *self.failures)}
+        return [workload for name, workload in WORKLOADS.items() if name in tried]
+
+
+def print_table(results: Results, machine: Sequence[str]) -> None:
+    """Print the table for a terminal."""
+    console = Console(soft_wrap=True)
+    if not console.is_terminal:
+        console.width = WIDE
+    table = Table(title="This node beside its peers")
+    for column, title in enumerate(_header(results)):
+        table.add_column(title, justify="right" if column else "left")
+    for row in _rows(results):
+        table.add_row(*row)
+    console.print(table)
+    details = Table(title="Processor time of the server for an answer, µs")
+    for title in _details_header(results):
+        details.add_column(title, justify="left" if title == "Workload" else "right")
+    for row in _detail_rows(results, _processor):
+        details.add_row(*row)
+    if details.row_count:
+        console.print(details)
+    for line in (LEGEND, *_notes(results), *machine):
+        console.print(line, markup=False, highlight=False)
+
+
+def markdown(results: Results, machine: Sequence[str]) -> str:
+    """Return the table, the latencies and the machine as Markdown."""
+    lines = [
+        *(f"- {line}" for line in machine),
+        "",
+        *_markdown_table(_header(results), _rows(results)),
+        "",
+        LEGEND,
+        "",
+        *(f"- {note}" for note in _notes(results)),
+        "",
+        "Latency of single answers, p50 / p99, in milliseconds:",
+        "",
+        *_markdown_table(_details_header(results), _detail_rows(results, _latency)),
+        "",
+        "Processor time of the server for an answer, in microseconds (what others do on the machine "
+        "matters less here):",
+        "",
+        *_markdown_table(_details_header(results), _detail_rows(results, _processor)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_table(header: Sequence[str], rows: Iterator[list[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in header[1:])]
+    return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
+
+
+def _header(results: Results) -> list[str]:
+    peers = [server for server in results.servers if server != NODE.name]
+    return [
+        "Workload",
+        "Unit",
+        *(KINDS[server].title for server in results.servers),
+        *(f"× {KINDS[peer].title}" for peer in peers),
+        "First bar",
+        "Goal",
+    ]
+
+
+def _rows(results: Results) -> Iterator[list[str]]:
+    for workload in results.workloads():
+        values = results.measured(workload)
+        yield [
+            workload.title,
+            workload.unit,
+            *(_cell(results, server, workload) for server in results.servers),
+            *(
+                _ratio(workload.better, values, peer)
+                for peer in results.servers
+                if peer != NODE.name
+            ),
+            _bar(workload, workload.first, values),
+            _bar(workload, workload.goal, values),
+        ]
+
+
+def _details_header(results: Results) -> list[str]:
+    return ["Workload", *(KINDS[server].title for server in results.servers)]
+
+
+def _detail_rows(results: Results, text_of: Callable[[Measurement], str]) -> Iterator[list[str]]:
+    """Yield the rows for which any server has the detail."""
+    for workload in results.workloads():
+        cells = [results.cells.get((server, workload.name)) for server in results.servers]
+        texts = [text_of(cell) if cell else "" for cell in cells]
+        if any(texts):
+            yield [workload.title, *texts]
+
+
+def _latency(cell: Measurement) -> str:
+    if cell.p50 is None or cell.p99 is None:
+        return ""
+    return f"{number(cell.p50 * 1e3)} / {number(cell.p99 * 1e3)}"
+
+
+def _processor(cell: Measurement) -> str:
+    return "" if cell.processor is None else number(cell.processor * 1e6)
+
+
+def _cell(results: Results, server: str, workload: Workload) -> str:
+    cell = results.cells.get((server, workload.name))
+    if cell is None:
+        return "failed †" if (server, workload.name) in results.failures else ""
+    return number(cell.value) + (" †" if cell.note else "")
+
+
+def _notes(results: Results) -> list[str]:
+    notes = []
+    for server in results.servers:
+        for workload in results.workloads():
+            key = (server, workload.name)
+            cell = results.cells.get(key)
+            text = results.failures.get(key) or (cell.note if cell else "")
+            if text:
+                notes.append(f"† {KINDS[server].title}, {workload.title}: {text}")
+    return notes
+
+
+def _ratio(better: Better, values: Mapping[str, float], peer: str) -> str:
+    if peer not in values or NODE.name not in values:
+        return ""
+    ours, theirs = values[NODE.name], values[peer]
+    good, bad = (ours, theirs) if better is Better.MORE else (theirs, ours)
+    return f"{good / bad:.2f}" if bad else "∞"
+
+
+def _bar(workload: Workload, bar: Bar | None, values: Mapping[str, float]) -> str:
+    if bar is None:
+        return ""
+    sign = "≥" if workload.better is Better.MORE else "≤"
+    text = f"{sign} {_target(bar)}"
+    if NODE.name not in values:
+        return text
+    passed = bar.passed(workload.better, values, values[NODE.name])
+    return text if passed is None else f"{text} {'✓' if passed else '✗'}"
+
+
+def _target(bar: Bar) -> str:
+    if bar.number is not None:
+        return number(bar.number)
+    return ", ".join(KINDS[peer].title for peer in bar.peers)
+
+
+def number(value: float) -> str:
+    """Return a number with about three digits that say something."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}"

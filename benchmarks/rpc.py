@@ -1,0 +1,138 @@
+"""JSON-RPC bodies, and a client for set-up and checks (never for measured loops)."""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from benchmarks.load import exchange
+from benchmarks.signing import hash_of
+from benchmarks.wire import Framing
+
+IDLE = 1.0
+"""Seconds after which a connection is not trusted any more: servers close those that rest."""
+
+NUDGE = 0.5
+"""Seconds after which a server is told to mine what it has accepted."""
+
+
+class RpcFailed(Exception):
+    """A server answered with an error."""
+
+
+class WrongAnswer(Exception):
+    """A server answered, but not what the workload asks for."""
+
+
+class NotMined(Exception):
+    """A transaction that was accepted did not get a receipt in time."""
+
+
+def body(method: str, *params: object) -> bytes:
+    """Return one call."""
+    return json.dumps(_call(method, params)).encode()
+
+
+def batch(method: str, argument_lists: Sequence[Sequence[object]]) -> bytes:
+    """Return a batch of calls of one method."""
+    calls = [_call(method, params, number) for number, params in enumerate(argument_lists)]
+    return json.dumps(calls).encode()
+
+
+def _call(method: str, params: Sequence[object], number: int = 1) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
+
+
+class Client:
+    """One HTTP connection, one call after the other."""
+
+    def __init__(self, framing: Framing) -> None:
+        self._framing = framing
+        self._connection = framing.connect()
+        self._used = time.perf_counter()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def ask(self, request: bytes) -> Any:
+        """Return what a request is answered with, parsed."""
+        return json.loads(self.ask_raw(request))
+
+    def ask_raw(self, request: bytes) -> bytes:
+        """Return what a request is answered with."""
+        if time.perf_counter() - self._used > IDLE:
+            self._connection.close()
+            self._connection = self._framing.connect()
+        answer = exchange(self._framing, self._connection, request)
+        self._used = time.perf_counter()
+        return answer
+
+    def call(self, method: str, *params: object) -> Any:
+        """Return the result of a call.
+
+        Raises:
+            RpcFailed: The answer is an error.
+        """
+        answer = self.ask(body(method, *params))
+        if "error" in answer:
+            raise RpcFailed(f"{method}: {answer['error']}")
+        return answer["result"]
+
+    def call_many(self, method: str, argument_lists: Sequence[Sequence[object]]) -> list[Any]:
+        """Return the results of a batch, in the order of the calls.
+
+        Raises:
+            RpcFailed: One of the answers is an error.
+        """
+        answers = self.ask(batch(method, argument_lists))
+        for answer in answers:
+            if "error" in answer:
+                raise RpcFailed(f"{method}: {answer['error']}")
+        return [answer["result"] for answer in sorted(answers, key=lambda answer: answer["id"])]
+
+    def supports(self, method: str, *params: object) -> bool:
+        """Call a method that a server may not have, and tell whether it did what it was told."""
+        with suppress(RpcFailed):
+            self.call(method, *params)
+            return True
+        return False
+
+    def mine(self, raw: str, patience: float = 20.0) -> Any:
+        """Send a signed transaction and return its receipt.
+
+        Raises:
+            WrongAnswer: The transaction failed.
+        """
+        self.call("eth_sendRawTransaction", raw)
+        receipt = self.receipt(hash_of(raw), patience)
+        if receipt["status"] != "0x1":
+            raise WrongAnswer(f"the transaction failed: {receipt}")
+        return receipt
+
+    def receipt(self, transaction_hash: str, patience: float = 20.0) -> Any:
+        """Return a receipt as soon as there is one.
+
+        A server that has left the transaction lying for NUDGE seconds is told to mine: Anvil
+        sometimes forgets what it has accepted.
+
+        Raises:
+            NotMined: There was none in time.
+        """
+        question = body("eth_getTransactionReceipt", transaction_hash)
+        started = time.perf_counter()
+        nudge = started + NUDGE
+        while (now := time.perf_counter()) < started + patience:
+            receipt = self.ask(question).get("result")
+            if receipt is not None:
+                return receipt
+            if now > nudge:
+                self.supports("evm_mine")
+                nudge = now + NUDGE
+            time.sleep(0.0003)
+        raise NotMined(f"no receipt of {transaction_hash} after {patience:.0f} s")
+
+    def height(self) -> int:
+        """Return the number of the head."""
+        return int(self.call("eth_blockNumber"), 16)

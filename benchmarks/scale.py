@@ -1,0 +1,27 @@
+"""How much a run does: everything, or a tenth of it."""
+
+from dataclasses import dataclass
+
+from benchmarks.generator import Pace
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is done is asked of a server."""
+
+    pace: Pace
+    send_seconds: float
+    """How long transactions are sent."""
+    latencies: int
+    """Transactions whose way to the receipt is timed."""
+    blocks: int
+    accounts: int
+    growth_seconds: float
+    """After which a chain is taken as it is, and the note says how far it came."""
+    rounds: int
+    """Blocks that are announced to the subscribers."""
+    subscribers: int
+
+
+FULL = Scale(Pace(0.3, 1.0, 3), 4.0, 200, 5_000, 50_000, 60.0, 10, 1_000)
+QUICK = Scale(Pace(0.2, 0.5, 1), 1.0, 50, 500, 5_000, 10.0, 3, 1_000)

@@ -1,0 +1,112 @@
+"""What the workloads find on a fresh server: contracts, funded accounts, prepared blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks import contracts
+from benchmarks.rpc import Client, WrongAnswer
+from benchmarks.scale import Scale
+from benchmarks.server import Server
+from benchmarks.signing import Account, account_of, contract_address, hash_of, sign
+from benchmarks.wire import Http, WebSocket
+from primitives.devkeys import DEV_KEYS
+from primitives.evm import Address
+
+CONTRACTS = ("Token", "Burner", "Emitter", "Disperser")
+FUNDER = account_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
+"""Account 0 of the mnemonic that every server funds."""
+
+ALLOWANCE = 40 * 10**18
+"""Wei that each account of a workload gets."""
+
+SETUP_GAS = 16_000_000
+"""Below what Osaka lets one transaction use (EIP-7825)."""
+
+PAID_AT_ONCE = 300
+"""Accounts that one transaction can fund: about 37,000 gas each."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """A server with the contracts on it; workloads of a group share it."""
+
+    server: Server
+    scale: Scale
+    http: Http = field(init=False)
+    ws: WebSocket = field(init=False)
+    client: Client = field(init=False)
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What a group's preparation found and its workloads ask for."""
+    _nonce: int = 0
+
+    def __post_init__(self) -> None:
+        self.http = Http(self.server.endpoint)
+        self.ws = WebSocket(self.server.endpoint)
+        self.client = Client(self.http)
+        for name in CONTRACTS:
+            self.from_funder(None, data=contracts.creation_code(name))
+
+    @staticmethod
+    def contract(name: str) -> Address:
+        """Return where a contract was put: the funder's first transactions create them."""
+        return contract_address(FUNDER.address, CONTRACTS.index(name))
+
+    def from_funder(self, to: Address | None, *, value: int = 0, data: bytes = b"") -> Any:
+        """Send a transaction of the funder and return its receipt.
+
+        Raises:
+            WrongAnswer: It failed.
+            NotMined: It got no receipt.
+        """
+        raw = sign(FUNDER, self._nonce, to, value=value, data=data, gas=SETUP_GAS)
+        self._nonce += 1
+        return self.client.mine(raw)
+
+    def fund(self, accounts: Sequence[Account]) -> None:
+        """Give each account the allowance."""
+        for start in range(0, len(accounts), PAID_AT_ONCE):
+            part = [account.address for account in accounts[start : start + PAID_AT_ONCE]]
+            self.from_funder(
+                self.contract("Disperser"), value=ALLOWANCE * len(part), data=contracts.pay(part)
+            )
+
+    def mine_all(self, raws: Sequence[str]) -> list[Any]:
+        """Send signed transactions in one batch and return their receipts.
+
+        Raises:
+            WrongAnswer: One of them failed.
+        """
+        self.client.call_many("eth_sendRawTransaction", [[raw] for raw in raws])
+        receipts = [self.client.receipt(hash_of(raw)) for raw in raws]
+        if any(receipt["status"] != "0x1" for receipt in receipts):
+            raise WrongAnswer("a prepared transaction failed")
+        return receipts
+
+    def mine_in_one_block(self, sender: Account, raws: Sequence[str]) -> int:
+        """Bring a sender's transactions, nonces 0 and up, into one block; return its number.
+
+        Where block production can be held, it is; else the first nonce comes last, so that all
+        become executable at the same moment.
+
+        Raises:
+            WrongAnswer: They are in more than one block.
+        """
+        client = self.client
+        if client.supports("evm_setAutomine", False):
+            self._send(raws)
+            client.call("evm_mine")
+            client.call("evm_setAutomine", True)
+        elif client.supports("miner_stop"):
+            self._send(raws)
+            client.call("evm_mine")
+            client.call("miner_start")
+        else:
+            self._send([*raws[1:], raws[0]])
+        numbers = {client.receipt(hash_of(raw))["blockNumber"] for raw in raws}
+        if len(numbers) != 1:
+            raise WrongAnswer(f"{len(raws)} transactions of {sender.text} are in {numbers}")
+        return int(numbers.pop(), 16)
+
+    def _send(self, raws: Sequence[str]) -> None:
+        self.client.call_many("eth_sendRawTransaction", [[raw] for raw in raws])

@@ -1,0 +1,145 @@
+"""A server under test: started on a free port, waited for, and ended by its process group."""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.rpc import Client
+from benchmarks.wire import Endpoint, Http
+
+PATIENCE = 60.0
+"""Seconds that a server has to answer for the first time."""
+
+
+TICKS = os.sysconf("SC_CLK_TCK")
+"""Of the clock that counts processor time, a second."""
+
+
+class StartFailed(Exception):
+    """A server ended, or did not answer, before anything was asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one of the compared programs is started."""
+
+    name: str
+    """As in `--peers`."""
+    title: str
+    command: Callable[[int], Sequence[str]]
+    """The command line for a port."""
+    http_path: str = "/"
+    ws_path: str = "/"
+    environment: Callable[[int, Path], Mapping[str, str]] = lambda _port, _scratch: {}
+    """Variables for a port and a directory that is removed afterwards."""
+    directory: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server."""
+
+    kind: Kind
+    endpoint: Endpoint
+    process: subprocess.Popen[bytes]
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that the server's processes have used so far."""
+        return sum(_processor_seconds(pid) for pid in _session(self.process.pid))
+
+    def memory(self) -> int:
+        """Return the bytes of memory that the server's processes hold, shared pages once."""
+        return sum(_proportional_set(pid) for pid in _session(self.process.pid))
+
+
+@contextmanager
+def running(kind: Kind) -> Iterator[Server]:
+    """Start a server, wait until it answers, and end it afterwards.
+
+    Raises:
+        StartFailed: It did not come up; the last lines of its output are in the message.
+    """
+    port = free_port()
+    endpoint = Endpoint("127.0.0.1", port, kind.http_path, kind.ws_path)
+    with tempfile.TemporaryDirectory(prefix=f"bench-{kind.name}-") as name:
+        scratch = Path(name)
+        output = scratch / "output.log"
+        with output.open("wb") as log:
+            process = subprocess.Popen(
+                kind.command(port),
+                cwd=kind.directory,
+                env={**os.environ, **kind.environment(port, scratch)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            server = Server(kind, endpoint, process)
+            _wait_for(server, output)
+            yield server
+        finally:
+            _end(process)
+
+
+def free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(server: Server, output: Path) -> None:
+    deadline = time.perf_counter() + PATIENCE
+    while time.perf_counter() < deadline and server.process.poll() is None:
+        with suppress(OSError):
+            client = Client(Http(server.endpoint))
+            client.call("eth_chainId")
+            client.close()
+            return
+        time.sleep(0.05)
+    tail = output.read_text(errors="replace").splitlines()[-15:]
+    raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the server's own process group: asked to first, made to after five seconds."""
+    for order in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, order)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+            return
+
+
+def _session(leader: int) -> Iterator[int]:
+    """Yield the processes of a session."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                # The name of the program stands in brackets and may hold anything.
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[3]) == leader:
+                    yield int(entry.name)
+
+
+def _processor_seconds(pid: int) -> float:
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+    return 0.0
+
+
+def _proportional_set(pid: int) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0

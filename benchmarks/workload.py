@@ -1,0 +1,76 @@
+"""What a workload is: a row of the table, how it is measured, and the bars it has to pass."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from benchmarks.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One cell of the table."""
+
+    value: float
+    """In the workload's unit."""
+    p50: float | None = None
+    """Latency in seconds, where single answers were timed."""
+    p99: float | None = None
+    processor: float | None = None
+    """Seconds of processor time that the server took for an answer."""
+    note: str = ""
+    """What the number alone would hide."""
+
+
+class Better(Enum):
+    """Which way a number should go."""
+
+    MORE = "more"
+    LESS = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What this node's number is compared with: a number, or the best of the peers that are named."""
+
+    number: float | None = None
+    peers: tuple[str, ...] = ()
+
+    def threshold(self, better: Better, values: Mapping[str, float]) -> float | None:
+        """Return the number to reach; None when a peer that it hangs on was not measured."""
+        if self.number is not None:
+            return self.number
+        if any(peer not in values for peer in self.peers):
+            return None
+        best = max if better is Better.MORE else min
+        return best(values[peer] for peer in self.peers)
+
+    def passed(self, better: Better, values: Mapping[str, float], ours: float) -> bool | None:
+        """Tell whether our number passes; None when there is nothing to compare it with."""
+        threshold = self.threshold(better, values)
+        if threshold is None:
+            return None
+        return ours >= threshold if better is Better.MORE else ours <= threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One row of the table."""
+
+    name: str
+    """As in `--only`."""
+    title: str
+    unit: str
+    measure: Callable[[Scene], Measurement]
+    first: Bar | None
+    goal: Bar | None
+    better: Better = Better.MORE
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Workloads that share a server and what was prepared on it."""
+
+    name: str
+    prepare: Callable[[Scene], None]
+    workloads: tuple[Workload, ...]

@@ -1,0 +1,155 @@
+"""What must not grow with the chain: time to the receipt, sparse logs, hot reads, memory."""
+
+import statistics
+import time
+from dataclasses import replace
+
+from benchmarks.contracts import TRANSFER_TOPIC, call_data
+from benchmarks.growth import NEEDLES, Grown, grow_accounts, grow_blocks
+from benchmarks.growth import prepare as prepare_growth
+from benchmarks.rpc import body
+from benchmarks.scene import FUNDER, Scene
+from benchmarks.signing import account, hash_of, sign
+from benchmarks.workload import Bar, Better, Measurement, Workload
+from benchmarks.workloads_read import MINTED, read_balance, read_token_balance, repeat
+
+TIME_LIMIT = 8.0
+"""Seconds for the transactions whose way is timed."""
+REST = 1.0
+"""Seconds between growing and timing, in which a server may tidy up."""
+
+
+def prepare(scene: Scene) -> None:
+    """Fund the senders and make a token holder."""
+    scene.fund([account(stage) for stage in ("fresh", "high", "wide", "holder")])
+    mint = call_data("mint(uint256)", MINTED)
+    scene.client.mine(sign(account("holder"), 0, scene.contract("Token"), data=mint, gas=150_000))
+    prepare_growth(scene)
+
+
+def _time_to_receipt(scene: Scene, stage: str) -> Measurement:
+    """Send one transaction, ask for its receipt until it is there, and so on."""
+    sender = account(stage)
+    times: list[float] = []
+    deadline = time.perf_counter() + TIME_LIMIT
+    for nonce in range(scene.scale.latencies):
+        raw = sign(sender, nonce, FUNDER.address, value=1)
+        transaction_hash = hash_of(raw)
+        started = time.perf_counter()
+        scene.client.call("eth_sendRawTransaction", raw)
+        scene.client.receipt(transaction_hash)
+        times.append(time.perf_counter() - started)
+        if time.perf_counter() > deadline:
+            break
+    p50 = statistics.median(times)
+    return Measurement(p50 * 1e3, p50, sorted(times)[int(len(times) * 0.99)])
+
+
+def _fresh(scene: Scene) -> Measurement:
+    return _time_to_receipt(scene, "fresh")
+
+
+def _high(scene: Scene) -> Measurement:
+    grown = _rested(scene, grow_blocks(scene))
+    return replace(_time_to_receipt(scene, "high"), note=grown.note)
+
+
+def _wide(scene: Scene) -> Measurement:
+    grow_blocks(scene)
+    grown = _rested(scene, grow_accounts(scene))
+    return replace(_time_to_receipt(scene, "wide"), note=grown.note)
+
+
+def _sparse_logs(scene: Scene) -> Measurement:
+    grown = grow_blocks(scene)
+    question = {
+        "fromBlock": "0x0",
+        "toBlock": "latest",
+        "address": "0x" + scene.contract("Emitter").hex(),
+        "topics": [TRANSFER_TOPIC],
+    }
+    speed = repeat(
+        scene,
+        [body("eth_getLogs", question)],
+        lambda result: len(result) == NEEDLES,
+        connections=1,
+    )
+    return replace(speed, value=1e3 / speed.value, note=grown.note)
+
+
+def _memory(scene: Scene) -> Measurement:
+    grow_blocks(scene)
+    grown = _rested(scene, grow_accounts(scene))
+    return Measurement(scene.server.memory() / 2**20, note=grown.note)
+
+
+def _old_balance(scene: Scene) -> Measurement:
+    grow_blocks(scene)
+    grown = _rested(scene, grow_accounts(scene))
+    return replace(read_balance(scene), note=grown.note)
+
+
+def _old_token_balance(scene: Scene) -> Measurement:
+    grow_blocks(scene)
+    grown = _rested(scene, grow_accounts(scene))
+    return replace(read_token_balance(scene), note=grown.note)
+
+
+def _rested(scene: Scene, grown: Grown) -> Grown:
+    if scene.facts.get("rested") is not grown:
+        scene.facts["rested"] = grown
+        time.sleep(REST)
+    return grown
+
+
+ANVIL, HARDHAT = Bar(peers=("anvil",)), Bar(peers=("hardhat",))
+
+FRESH = Workload(
+    "receipt-time", "send to receipt, p50, fresh chain", "ms", _fresh, Bar(20), Bar(3), Better.LESS
+)
+HIGH = Workload(
+    "receipt-time-high",
+    "send to receipt, p50, at 5,000 blocks",
+    "ms",
+    _high,
+    Bar(20),
+    Bar(3),
+    Better.LESS,
+)
+WIDE = Workload(
+    "receipt-time-wide",
+    "send to receipt, p50, and 50,000 accounts",
+    "ms",
+    _wide,
+    Bar(20),
+    Bar(3),
+    Better.LESS,
+)
+SPARSE = Workload(
+    "sparse-logs",
+    "sparse eth_getLogs over 5,000 blocks, 1",
+    "ms",
+    _sparse_logs,
+    Bar(5),
+    Bar(1),
+    Better.LESS,
+)
+MEMORY = Workload(
+    "memory", "memory at 50,000 accounts", "MiB", _memory, Bar(600), Bar(300), Better.LESS
+)
+OLD_BALANCE = Workload(
+    "balance-aged",
+    "eth_getBalance at 5,000 blocks, 50,000 accounts, 16",
+    "req/s",
+    _old_balance,
+    HARDHAT,
+    ANVIL,
+)
+OLD_CALL = Workload(
+    "call-aged",
+    "eth_call balanceOf at 5,000 blocks, 50,000 accounts, 16",
+    "req/s",
+    _old_token_balance,
+    HARDHAT,
+    ANVIL,
+)

@@ -1,0 +1,214 @@
+"""Reads over HTTP: single methods, a batch, a mix, big answers, and execution without a transaction."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.contracts import TRANSFER_TOPIC, call_data, transfer
+from benchmarks.generator import Pace, closed_loop
+from benchmarks.rpc import RpcFailed, WrongAnswer, batch, body
+from benchmarks.scene import FUNDER, Scene
+from benchmarks.signing import account, hash_of, sign
+from benchmarks.wire import Framing
+from benchmarks.workload import Bar, Measurement, Workload
+
+CONNECTIONS = 16
+FULL_BLOCK = 100
+"""Transactions in the block that is read."""
+EMITTING = 10
+"""Transactions that emit LOGS_EACH logs."""
+LOGS_EACH = 100
+BURNT = 10_000_000
+"""Gas of the long call."""
+MINTED = 10**18
+
+ANVIL, HARDHAT = Bar(peers=("anvil",)), Bar(peers=("hardhat",))
+
+Check = Callable[[Any], bool]
+
+
+def prepare(scene: Scene) -> None:
+    """Make a token holder, a receipt, a block of a hundred transactions and a thousand logs."""
+    holder, busy = account("holder"), account("busy")
+    scene.fund([holder, busy])
+    mint = sign(
+        holder,
+        0,
+        scene.contract("Token"),
+        data=call_data("mint(uint256)", MINTED),
+        gas=150_000,
+    )
+    scene.client.mine(mint)
+    scene.facts["transaction"] = hash_of(mint)
+    raws = [sign(busy, nonce, holder.address, value=1) for nonce in range(FULL_BLOCK)]
+    scene.facts["block"] = hex(scene.mine_in_one_block(busy, raws))
+    emit = call_data("emitLogs(uint256)", LOGS_EACH)
+    receipts = [scene.from_funder(scene.contract("Emitter"), data=emit) for _ in range(EMITTING)]
+    scene.facts["logs"] = {
+        "fromBlock": receipts[0]["blockNumber"],
+        "toBlock": receipts[-1]["blockNumber"],
+        "address": _text(scene, "Emitter"),
+        "topics": [TRANSFER_TOPIC],
+    }
+
+
+def repeat(
+    scene: Scene,
+    bodies: Sequence[bytes],
+    check: Check,
+    *,
+    connections: int = CONNECTIONS,
+    framing: Framing | None = None,
+    pace: Pace | None = None,
+) -> Measurement:
+    """Check the answer of each body once, then repeat them at full speed.
+
+    Raises:
+        RpcFailed: An answer is an error.
+        WrongAnswer: An answer is not what the workload asks for.
+    """
+    for request in bodies:
+        answer = scene.client.ask(request)
+        for single in answer if isinstance(answer, list) else [answer]:
+            if "error" in single:
+                raise RpcFailed(str(single["error"]))
+            if not check(single["result"]):
+                raise WrongAnswer(str(single["result"])[:200])
+    return run_loop(scene, framing or scene.http, bodies, connections, pace or scene.scale.pace)
+
+
+def run_loop(
+    scene: Scene, framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace
+) -> Measurement:
+    """Repeat bodies at full speed, and account for the server's processor time.
+
+    Raises:
+        WrongAnswer: An answer held an error.
+    """
+    before = scene.server.processor_seconds()
+    speed = closed_loop(framing, bodies, connections, pace)
+    used = scene.server.processor_seconds() - before
+    if speed.failed:
+        raise WrongAnswer(f"{speed.failed} answers were errors")
+    return Measurement(speed.rate, speed.p50, speed.p99, used / speed.answers)
+
+
+def read_balance(scene: Scene) -> Measurement:
+    """Balances of ten accounts, some of which have none."""
+    accounts = [FUNDER, account("holder"), *(account("nobody", index) for index in range(8))]
+    return repeat(scene, [body("eth_getBalance", who.text, "latest") for who in accounts], _hex)
+
+
+def read_token_balance(scene: Scene) -> Measurement:
+    """The call that wallets make most."""
+    return repeat(scene, [_balance_of(scene)], lambda result: int(result, 16) == MINTED)
+
+
+def _block_number(scene: Scene) -> Measurement:
+    return repeat(scene, [body("eth_blockNumber")], _hex)
+
+
+def _receipt(scene: Scene) -> Measurement:
+    question = body("eth_getTransactionReceipt", scene.facts["transaction"])
+    return repeat(scene, [question], lambda result: result["status"] == "0x1")
+
+
+def _block(scene: Scene) -> Measurement:
+    question = body("eth_getBlockByNumber", scene.facts["block"], True)
+    return repeat(scene, [question], _is_full_block, connections=1)
+
+
+def _is_full_block(result: Any) -> bool:
+    transactions = result["transactions"]
+    return len(transactions) == FULL_BLOCK and all("v" in each for each in transactions)
+
+
+def _logs(scene: Scene) -> Measurement:
+    question = body("eth_getLogs", scene.facts["logs"])
+    return repeat(
+        scene, [question], lambda result: len(result) == EMITTING * LOGS_EACH, connections=1
+    )
+
+
+def _estimate(scene: Scene) -> Measurement:
+    call = {
+        "from": account("holder").text,
+        "to": _text(scene, "Token"),
+        "data": "0x" + transfer(account("nobody").address, 5).hex(),
+    }
+    return repeat(
+        scene, [body("eth_estimateGas", call)], lambda result: 40_000 < int(result, 16) < 60_000
+    )
+
+
+def _batch(scene: Scene) -> Measurement:
+    calls = [[account("nobody", index).text, "latest"] for index in range(100)]
+    batches = repeat(scene, [batch("eth_getBalance", calls)], _hex)
+    return replace(batches, value=batches.value * len(calls))
+
+
+def _mixed(scene: Scene) -> Measurement:
+    holder, transaction = account("holder").text, scene.facts["transaction"]
+    bodies = [
+        body("eth_blockNumber"),
+        body("eth_getBalance", holder, "latest"),
+        _balance_of(scene),
+        body("eth_getTransactionReceipt", transaction),
+        body("eth_getBlockByNumber", "latest", False),
+        body("eth_chainId"),
+        body("eth_getTransactionCount", holder, "pending"),
+        body("eth_gasPrice"),
+        body("eth_getTransactionByHash", transaction),
+        body("eth_getCode", _text(scene, "Token"), "latest"),
+    ]
+    return repeat(scene, bodies, lambda result: result is not None)
+
+
+def _long_call(scene: Scene) -> Measurement:
+    call = {"to": _text(scene, "Burner"), "data": "0x44df8e70", "gas": hex(BURNT)}
+    # No warm-up: the slowest peer takes seconds for one call.
+    pace = Pace(0.0, 2 * scene.scale.pace.seconds, 1)
+    calls = repeat(scene, [body("eth_call", call, "latest")], _hex, connections=1, pace=pace)
+    return replace(calls, value=calls.value * BURNT / 1e6)
+
+
+def _balance_of(scene: Scene) -> bytes:
+    data = "0x" + call_data("balanceOf(address)", account("holder").address).hex()
+    return body("eth_call", {"to": _text(scene, "Token"), "data": data}, "latest")
+
+
+def _hex(result: Any) -> bool:
+    return isinstance(result, str) and result.startswith("0x")
+
+
+def _text(scene: Scene, contract: str) -> str:
+    return "0x" + scene.contract(contract).hex()
+
+
+BLOCK_NUMBER = Workload(
+    "block-number", "eth_blockNumber, 16 connections", "req/s", _block_number, HARDHAT, ANVIL
+)
+BALANCE = Workload("balance", "eth_getBalance, 16", "req/s", read_balance, HARDHAT, ANVIL)
+CALL = Workload("call", "eth_call balanceOf, 16", "req/s", read_token_balance, HARDHAT, ANVIL)
+RECEIPT = Workload("receipt", "eth_getTransactionReceipt, 16", "req/s", _receipt, HARDHAT, ANVIL)
+BLOCK = Workload(
+    "full-block",
+    "eth_getBlockByNumber, 100 full transactions, 1",
+    "req/s",
+    _block,
+    Bar(1_020),
+    Bar(4_000),
+)
+LOGS = Workload("logs", "eth_getLogs, 1,000 logs, 1", "req/s", _logs, Bar(196), Bar(435))
+ESTIMATE = Workload(
+    "estimate",
+    "eth_estimateGas ERC-20, 16",
+    "req/s",
+    _estimate,
+    Bar(4_000),
+    Bar(peers=("anvil", "hardhat")),
+)
+BATCH = Workload("batch", "batch of 100 eth_getBalance, 16", "calls/s", _batch, Bar(60_000), ANVIL)
+MIXED = Workload("mixed", "mixed reads, 16", "req/s", _mixed, HARDHAT, ANVIL)
+LONG_CALL = Workload("long-call", "eth_call of 10 M gas, 1", "Mgas/s", _long_call, Bar(250), ANVIL)
+READS = (BLOCK_NUMBER, BALANCE, CALL, RECEIPT, BLOCK, LOGS, ESTIMATE, BATCH, MIXED, LONG_CALL)

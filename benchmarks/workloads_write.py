@@ -1,0 +1,185 @@
+"""Transactions: 32 connections, each with an account of its own, from the first send to the last receipt."""
+
+import time
+from collections.abc import Sequence
+from functools import cache
+
+from benchmarks.contracts import call_data, transfer
+from benchmarks.load import send_streams
+from benchmarks.rpc import WrongAnswer, batch, body
+from benchmarks.scene import Scene
+from benchmarks.signing import Account, account, hash_of, sign
+from benchmarks.workload import Bar, Measurement, Workload
+from primitives.evm import Address
+
+SENDERS = 32
+RECIPIENTS = 1_000
+BATCH = 50
+SINGLES = 400
+"""Transactions prepared for each sender; enough for 3,000 a second."""
+BATCHES = 40
+"""Batches prepared for each sender; enough for 16,000 transactions a second."""
+TOKEN_GAS = 80_000
+GRACE = 6.0
+"""Seconds after the last answer in which accepted transactions may still be mined."""
+
+
+def prepare_singles(scene: Scene) -> None:
+    """Fund the senders of single transfers."""
+    scene.fund(_senders("single"))
+
+
+def prepare_batches(scene: Scene) -> None:
+    """Fund the senders of batches."""
+    scene.fund(_senders("batch"))
+
+
+def prepare_tokens(scene: Scene) -> None:
+    """Fund the senders of single token transfers and give them tokens."""
+    _give_tokens(scene, _senders("token"))
+
+
+def prepare_token_batches(scene: Scene) -> None:
+    """Fund the senders of batches of token transfers and give them tokens."""
+    _give_tokens(scene, _senders("token batch"))
+
+
+def _give_tokens(scene: Scene, senders: Sequence[Account]) -> None:
+    """Fund accounts and let each mint tokens; that takes their nonce 0."""
+    scene.fund(senders)
+    mint = call_data("mint(uint256)", 10**18)
+    token = scene.contract("Token")
+    scene.mine_all([sign(who, 0, token, data=mint, gas=150_000) for who in senders])
+
+
+def _singles(scene: Scene) -> Measurement:
+    return _send(scene, "single", _transfers("single", SINGLES), 1)
+
+
+def _batches(scene: Scene) -> Measurement:
+    return _send(scene, "batch", _transfers("batch", BATCHES * BATCH), BATCH)
+
+
+def _tokens(scene: Scene) -> Measurement:
+    raws = _token_transfers("token", SINGLES, scene.contract("Token"))
+    return _send(scene, "token", raws, 1)
+
+
+def _token_batches(scene: Scene) -> Measurement:
+    raws = _token_transfers("token batch", BATCHES * BATCH, scene.contract("Token"))
+    return _send(scene, "token batch", raws, BATCH)
+
+
+def _send(scene: Scene, purpose: str, raws: Sequence[Sequence[str]], at_once: int) -> Measurement:
+    """Send the streams for a while and wait for the receipt of what was sent last by each.
+
+    Raises:
+        WrongAnswer: A sender's last transaction failed.
+    """
+    before = _mined(scene, purpose)
+    streams = [_bodies(stream, at_once) for stream in raws]
+    sent = send_streams(scene.http, streams, scene.scale.send_seconds)
+    last = [
+        hash_of(stream[answered * at_once - 1])
+        for stream, answered in zip(raws, sent.answered, strict=True)
+        if answered
+    ]
+    receipts = _await_receipts(scene, last)
+    ended = time.perf_counter()
+    if any(receipt and receipt["status"] != "0x1" for receipt in receipts):
+        raise WrongAnswer("a transfer failed")
+    accepted = sum(sent.answered) * at_once
+    mined = _mined(scene, purpose) - before
+    notes = []
+    if sent.failures:
+        notes.append(f"{len(sent.failures)} answers held errors")
+    if mined < accepted:
+        ended = sent.ended  # waiting for what never comes is not held against the others
+        notes.append(f"{accepted - mined:,} of {accepted:,} never mined")
+    return Measurement(mined / (ended - sent.started), note="; ".join(notes))
+
+
+def _await_receipts(scene: Scene, hashes: Sequence[str]) -> list[dict[str, str] | None]:
+    deadline = time.perf_counter() + GRACE
+    question = [[transaction_hash] for transaction_hash in hashes]
+    while True:
+        receipts = scene.client.call_many("eth_getTransactionReceipt", question)
+        if all(receipts) or time.perf_counter() > deadline:
+            return receipts
+        time.sleep(0.002)
+
+
+def _mined(scene: Scene, purpose: str) -> int:
+    """Return how many transactions of the senders are in blocks."""
+    counts = scene.client.call_many(
+        "eth_getTransactionCount", [[who.text, "latest"] for who in _senders(purpose)]
+    )
+    return sum(int(count, 16) for count in counts)
+
+
+def _bodies(raws: Sequence[str], at_once: int) -> list[bytes]:
+    if at_once == 1:
+        return [body("eth_sendRawTransaction", raw) for raw in raws]
+    return [
+        batch("eth_sendRawTransaction", [[raw] for raw in raws[start : start + at_once]])
+        for start in range(0, len(raws), at_once)
+    ]
+
+
+def _senders(purpose: str) -> list[Account]:
+    return [account(purpose, index) for index in range(SENDERS)]
+
+
+def _recipient(number: int) -> Address:
+    return account("recipient", number % RECIPIENTS).address
+
+
+@cache
+def _transfers(purpose: str, count: int) -> list[list[str]]:
+    """Sign each sender's transfers; once for all servers."""
+    return [
+        [sign(who, nonce, _recipient(index * count + nonce), value=1) for nonce in range(count)]
+        for index, who in enumerate(_senders(purpose))
+    ]
+
+
+@cache
+def _token_transfers(purpose: str, count: int, token: Address) -> list[list[str]]:
+    """Sign each sender's token transfers; once for all servers."""
+    return [
+        [
+            sign(
+                who,
+                1 + number,
+                token,
+                data=transfer(_recipient(index * count + number), 1),
+                gas=TOKEN_GAS,
+            )
+            for number in range(count)
+        ]
+        for index, who in enumerate(_senders(purpose))
+    ]
+
+
+SINGLE_TRANSFERS = Workload(
+    "transfers", "transfers, 32 connections", "tx/s", _singles, Bar(1_000), Bar(2_200)
+)
+BATCHED_TRANSFERS = Workload(
+    "transfers-batched",
+    "transfers, 32 connections, batches of 50",
+    "tx/s",
+    _batches,
+    Bar(1_000),
+    Bar(7_000),
+)
+TOKEN_TRANSFERS = Workload(
+    "tokens", "ERC-20 transfers, 32 connections", "tx/s", _tokens, Bar(800), Bar(1_800)
+)
+BATCHED_TOKENS = Workload(
+    "tokens-batched",
+    "ERC-20 transfers, 32 connections, batches of 50",
+    "tx/s",
+    _token_batches,
+    Bar(800),
+    Bar(1_800),
+)
