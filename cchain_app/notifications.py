@@ -8,26 +8,33 @@ Called after commit only, from services.
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from channels.layers import get_channel_layer
+from django.conf import settings
 
 from primitives.evm import Hash
 
 GROUP = "cchain.heads"
 """One channel for each process that follows, not one for each socket."""
 
+Message = dict[str, Any]
+
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+_deliver: Callable[[Message], object] | None = None
 
 
-def bind(loop: asyncio.AbstractEventLoop) -> None:
-    """Send from this event loop: the web server's, whose followers then get pointers at once."""
-    global _loop  # noqa: PLW0603  # one sender for each process
+def bind(loop: asyncio.AbstractEventLoop, deliver: Callable[[Message], object]) -> None:
+    """Send from this event loop: the web server's. `deliver` takes a message on that loop.
+
+    In the embedded profile nobody else follows, and the message goes there without the layer.
+    """
+    global _loop, _deliver  # one sender for each process
     with _lock:
-        _loop = loop
+        _loop, _deliver = loop, deliver
 
 
 def head_accepted(number: int, block_hash: Hash) -> None:
@@ -41,8 +48,14 @@ def pending_transactions(hashes: Sequence[Hash]) -> None:
         _send({"type": "pending.transactions", "hashes": [bytes(one) for one in hashes]})
 
 
-def _send(message: dict[str, Any]) -> None:
-    """Hand a message to the channel layer without waiting for it."""
+def _send(message: Message) -> None:
+    """Hand a message on without waiting for it."""
+    if settings.NODE.profile == "embedded":
+        with _lock:
+            loop, deliver = _loop, _deliver
+        if loop is not None and deliver is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(deliver, message)
+        return
     layer = get_channel_layer()
     assert layer is not None  # CHANNEL_LAYERS has a default in every profile
     future = asyncio.run_coroutine_threadsafe(layer.group_send(GROUP, message), _sending_loop())

@@ -1,6 +1,7 @@
 """Follows the chain in a web process: pointers come in, memory moves, subscribers are told.
 
-One task listens to the channel layer. Another looks at the database each second, for pointers that
+One task listens to the channel layer (in the embedded profile, where nobody else is, to the
+services themselves). Another looks at the database each second, for pointers that
 were lost and for a layer that was away.
 """
 
@@ -9,6 +10,7 @@ import logging
 from typing import Any
 
 from channels.layers import get_channel_layer
+from django.conf import settings
 
 from cchain_app import notifications
 from cchain_app.api import subscriptions
@@ -29,6 +31,7 @@ class Follower:
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
+        self._inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._layer: Any = get_channel_layer()
         self._channel = ""
 
@@ -37,7 +40,7 @@ class Follower:
         if self._tasks:
             return
         loop = asyncio.get_running_loop()
-        notifications.bind(loop)
+        notifications.bind(loop, self._inbox.put_nowait)
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
     async def stop(self) -> None:
@@ -50,6 +53,9 @@ class Follower:
     async def _listen(self) -> None:
         while True:
             try:
+                if settings.NODE.profile == "embedded":
+                    while True:
+                        await self._handle(await self._inbox.get())
                 self._channel = await self._layer.new_channel()
                 await self._layer.group_add(notifications.GROUP, self._channel)
                 while True:
@@ -64,7 +70,7 @@ class Follower:
             await asyncio.sleep(TICK)
             ticks += 1
             try:
-                if ticks % REJOIN == 0:
+                if ticks % REJOIN == 0 and self._channel:
                     await self._layer.group_add(notifications.GROUP, self._channel)
                 await self._reach_head()
             except blocks.NoGenesis:

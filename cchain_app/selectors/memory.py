@@ -224,12 +224,45 @@ class TransactionMemory:
             self._by_hash.clear()
 
 
+class PoolMemory:
+    """Pending nonces, for as long as neither the pool nor the head has changed.
+
+    Only for the embedded profile: there all changes of the pool happen in this one process.
+    """
+
+    def __init__(self, *, senders: int) -> None:
+        self._most = senders
+        self._changes = 0
+        self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
+
+    def tag(self, state: StateMemory) -> tuple[int, int | None]:
+        """Return what a nonce must be read and remembered with: taken before it is read."""
+        return self._changes, state.number
+
+    def changed(self) -> None:
+        """Note that the pool is another one: to be called after each commit that changed it."""
+        self._changes += 1
+
+    def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
+        """Return the remembered pending nonce, if nothing has changed since."""
+        kept = self._nonces.get(address)
+        return kept[1] if kept is not None and kept[0] == tag else None
+
+    def remember_nonce(self, address: Address, nonce: int, tag: tuple[int, int | None]) -> None:
+        """Keep a pending nonce that was read after the tag was taken."""
+        if tag[1] is None:
+            return  # the head was moving
+        self._nonces[address] = (tag, nonce)
+        _shrink(self._nonces, self._most)
+
+
 class Memory:
     """All that a process remembers; one for each process (`selectors.blocks.memory`)."""
 
     def __init__(self, *, accounts: int, slots: int, blocks: int) -> None:
         self.state = StateMemory(accounts=accounts, slots=slots)
         self.blocks = BlockMemory(blocks=blocks)
+        self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.moving = threading.Lock()
         """Held by whoever moves the head."""

@@ -1,14 +1,17 @@
 """The pool as clients see it: what waits, what can run now, which nonce comes next."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
+
+from django.conf import settings
 
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import Lane, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
+from cchain_app.store import chain
 from cchain_app.store import pool as rows
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
@@ -40,11 +43,19 @@ def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
 
 def next_nonce(address: Address) -> int:
     """Return the nonce after the account's executable transactions: the pending nonce."""
+    memory = blocks.memory()
+    tag = memory.pool.tag(memory.state)
+    if settings.NODE.profile == "embedded":
+        known = memory.pool.nonce(address, tag)
+        if known is not None:
+            return known
+    waiting = _of_head(lambda: rows.entries_of([address]))
     head = blocks.head()
     account = state_at(head.number).account(address)
-    nonce = account.nonce if account else 0
-    lane = _split(rows.entries_of([address]), state_at(head.number), address)
-    return next_free_nonce(nonce, lane.executable)
+    lane = _split(waiting, state_at(head.number), address)
+    nonce = next_free_nonce(account.nonce if account else 0, lane.executable)
+    memory.pool.remember_nonce(address, nonce, tag)
+    return nonce
 
 
 def lanes(entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
@@ -60,7 +71,11 @@ def lanes(entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
 
 def content(addresses: Iterable[Address] | None = None) -> PoolContent:
     """Return what waits, of these senders or of all."""
-    entries = rows.entries() if addresses is None else rows.entries_of(addresses)
+    if addresses is None:
+        entries = _of_head(rows.entries)
+    else:
+        senders = list(addresses)
+        entries = _of_head(lambda: rows.entries_of(senders))
     split_up = lanes(entries)
     found = transactions(entry.hash for entry in entries)
 
@@ -77,7 +92,7 @@ def content(addresses: Iterable[Address] | None = None) -> PoolContent:
 
 def counts() -> tuple[int, int]:
     """Return how many transactions can run now and how many are queued."""
-    split_up = lanes(rows.entries()).values()
+    split_up = lanes(_of_head(rows.entries)).values()
     return sum(len(lane.executable) for lane in split_up), sum(
         len(lane.queued) for lane in split_up
     )
@@ -85,8 +100,25 @@ def counts() -> tuple[int, int]:
 
 def executable_hashes() -> list[Hash]:
     """Return the hashes of what can run now, in order of arrival."""
-    executable = [entry for lane in lanes(rows.entries()).values() for entry in lane.executable]
+    executable = [
+        entry for lane in lanes(_of_head(rows.entries)).values() for entry in lane.executable
+    ]
     return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
+
+
+def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
+    """Return waiting transactions as they are on the remembered head.
+
+    A block takes its transactions out of the pool as it becomes the head of the database. Without
+    a look at that, they would be neither waiting nor mined until this process has heard of it, and
+    a pending nonce would go back.
+    """
+    while True:
+        head = blocks.head()
+        entries = read()
+        if chain.head_number() == head.number:
+            return entries
+        blocks.catch_up()
 
 
 def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> Lane:

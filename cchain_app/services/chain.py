@@ -55,7 +55,10 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
     """
     while True:
         head = blocks.catch_up()
-        made = _make(head, _choose(head, now), now)
+        chosen = _choose(head)
+        if not chosen and not allow_empty:
+            return None
+        made = _make(head, chosen, now)
         if not made.block.transactions and not allow_empty:
             _drop(made.invalid)
             return None
@@ -67,7 +70,7 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
         return made.block
 
 
-def _choose(head: AcceptedBlock, now: int) -> list[Transaction]:
+def _choose(head: AcceptedBlock) -> list[Transaction]:
     """Return transactions of the pool in the order in which they should run."""
     waiting = rows.entries()
     if not waiting:
@@ -125,6 +128,7 @@ def _write(made: _Made, parent: AcceptedBlock) -> None:
 def _accept(made: _Made) -> None:
     """Move this process to the new head, and tell the others."""
     block = made.block
+    blocks.memory().pool.changed()
     runtime.trie().commit(made.trie.root)
     blocks.memory().advance(block, made.executed.changes)
     notifications.head_accepted(block.number, block.hash)
@@ -135,6 +139,7 @@ def _drop(invalid: Sequence[Hash]) -> None:
         with database.atomic(durable=True):
             acquire(Lock.CCHAIN_POOL)
             rows.remove(invalid)
+        blocks.memory().pool.changed()
 
 
 def _invalid(transactions: Sequence[Transaction], executed: ExecutedBlock) -> tuple[Hash, ...]:

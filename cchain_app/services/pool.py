@@ -13,13 +13,19 @@ from chaindb.locks import Lock, acquire
 from primitives.evm import Address
 
 
-@transaction.atomic(durable=True)
 def expire(*, now: int) -> int:
     """Drop what has waited too long or can never be mined; return how many.
 
     Args:
         now: Unix seconds.
     """
+    dropped = _expire(now)
+    blocks.memory().pool.changed()
+    return dropped
+
+
+@transaction.atomic(durable=True)
+def _expire(now: int) -> int:
     acquire(Lock.CCHAIN_POOL)
     head = blocks.catch_up()
     at_head = state.state_at(head.number)

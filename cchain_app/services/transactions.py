@@ -156,6 +156,7 @@ def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
     except BaseException:
         memory.forget(admissions.added.values() if admissions else ())
         raise
+    blocks.memory().pool.changed()
     if admissions.executable:
         notifications.pending_transactions(admissions.executable)
         scheduling.request_block()

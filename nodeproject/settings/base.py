@@ -102,6 +102,6 @@ LOGGING: dict[str, Any] = {
     # One line a task or a tick would drown what an operator looks for.
     "loggers": {
         name: {"level": "WARNING"}
-        for name in ("celery", "django.request", "django_celery_beat", "kombu", "uvicorn.access")
+        for name in ("celery", "django.request", "django_celery_beat", "kombu", "uvicorn")
     },
 }

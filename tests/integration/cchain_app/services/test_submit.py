@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connections
 
 from cchain_app import models
@@ -170,3 +171,37 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
 
     assert blocks.memory().transactions.get(made.hash) is None
     assert transactions.submit([made.raw]) == [made.hash]
+
+
+def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.send(*(chain.make() for _ in range(3)))
+    assert pool.next_nonce(SENDER) == 3
+    advance = blocks.memory().advance
+    seen: list[int] = []
+
+    def look_first(*moved: Any) -> None:
+        seen.append(pool.next_nonce(SENDER))  # committed, but this process has not heard of it
+        advance(*moved)
+
+    monkeypatch.setattr(blocks.memory(), "advance", look_first)
+    chain.mine()
+
+    assert seen == [3]
+    assert pool.next_nonce(SENDER) == 3
+
+
+def test_a_pending_nonce_is_remembered_until_something_changes(
+    chain: Chain, django_assert_num_queries: Any
+) -> None:
+    chain.send(chain.make())
+    assert pool.next_nonce(SENDER) == 1
+    if settings.NODE.profile == "embedded":
+        with django_assert_num_queries(0):
+            assert pool.next_nonce(SENDER) == 1
+
+    chain.send(chain.make())
+    assert pool.next_nonce(SENDER) == 2
+    chain.mine()
+    assert pool.next_nonce(SENDER) == 2
