@@ -12,6 +12,7 @@ from jsonrpc import eager
 from jsonrpc.dispatch import MISS
 from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, Reply
+from jsonrpc.gathering import Gatherer
 from jsonrpc.http import Endpoint
 from jsonrpc.workers import Workers
 
@@ -62,6 +63,7 @@ class RawDoor:
         self._workers = workers
         self._gate = gate
         self._body_seconds = body_seconds
+        self._gatherers: dict[Endpoint, Gatherer] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request."""
@@ -129,8 +131,18 @@ class RawDoor:
             _log.exception("the door itself failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
+    def _gatherer(self, endpoint: Endpoint) -> Gatherer:
+        gatherer = self._gatherers.get(endpoint)
+        if gatherer is None:
+            seconds = endpoint.dispatcher.limits.seconds + GRACE_SECONDS
+            gatherer = Gatherer(endpoint.dispatcher, self._workers, seconds)
+            self._gatherers[endpoint] = gatherer
+        return gatherer
+
     async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
         """Answer, and compress, away from the event loop."""
+        if endpoint.dispatcher.may_gather(body):
+            return endpoint.reply(head, await self._gatherer(endpoint).answer(body))
 
         def job() -> Reply:
             return endpoint.reply(head, endpoint.dispatcher.answer(body))

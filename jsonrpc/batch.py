@@ -41,6 +41,11 @@ class Batch:
 
     def run(self) -> bytes | None:
         """Execute all calls; None if there is nothing to answer."""
+        answers = [answer for answer in self.run_each() if answer is not None]
+        return b"[%b]" % b",".join(answers) if answers else None
+
+    def run_each(self) -> list[bytes | None]:
+        """Execute all calls and return the answer to each, None where there is none."""
         position = 0
         while position < len(self._calls):
             stopped = self._stopped()
@@ -48,8 +53,7 @@ class Batch:
                 self._refuse_from(position, stopped)
                 break
             position = self._step(position)
-        answers = [answer for answer in self._answers if answer is not None]
-        return b"[%b]" % b",".join(answers) if answers else None
+        return self._answers
 
     def _stopped(self) -> JsonRpcError | None:
         if self._room < 0:

@@ -5,7 +5,7 @@ Limits of a body and of a batch are here; HTTP and WebSocket are not.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -115,6 +115,36 @@ class Dispatcher:
         if answer is not None and self._expired(started):
             return self._executor.reject(request, errors.request_timed_out())
         return answer
+
+    def may_gather(self, body: bytes) -> bool:
+        """Whether a body is one call that is best worked off together with others like it."""
+        if len(body) > self.limits.hot_body:
+            return False
+        try:
+            request = read(body)
+        except JsonRpcError:
+            return False
+        if isinstance(request, list):
+            return False
+        method = self.registry.methods.get(request.method)
+        return method is not None and method.vectorized is not None and not method.hot
+
+    def answer_together(self, bodies: Sequence[bytes]) -> list[bytes | None]:
+        """Answer bodies for which `may_gather` holds, in a worker thread. Never raises.
+
+        Consecutive calls of one vectorized method are one piece of work, as in a batch; but each
+        body has an answer, and room for it, of its own.
+        """
+        started = self._clock()
+        calls = [call for call in map(read, bodies) if not isinstance(call, list)]
+        batch = Batch(
+            self._executor,
+            calls,
+            None,
+            room=self.limits.response * len(calls),
+            expired=lambda: self._expired(started),
+        )
+        return batch.run_each()
 
     def count(self, body: bytes) -> int:
         """The number of calls that a body counts for: what a rate limit charges.

@@ -1,0 +1,72 @@
+"""Calls that arrive one by one and are worked off together, in one thread and one piece of work.
+
+A transaction of the database costs the same for one submission as for fifty; so does the way to a
+thread and back. While one piece of work runs, what arrives waits, and is the next piece.
+"""
+
+import asyncio
+from typing import Final
+
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import Overloaded
+from jsonrpc.workers import Workers
+
+MOST_TOGETHER: Final = 256
+"""Bodies in one piece of work."""
+
+MOST_WAITING: Final = 8192
+"""Bodies that may wait; more are refused as overload."""
+
+_Waiting = tuple[bytes, "asyncio.Future[bytes | None]"]
+
+
+class Gatherer:
+    """Gathers single calls of methods that are vectorized. Belongs to one event loop."""
+
+    def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
+        self._dispatcher = dispatcher
+        self._workers = workers
+        self._seconds = seconds
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def answer(self, body: bytes) -> bytes | None:
+        """Wait for the answer to a body.
+
+        Raises:
+            Overloaded: too many wait already, here or for a thread.
+            TimeoutError: the piece of work took too long; it goes on by itself.
+        """
+        if len(self._waiting) >= MOST_WAITING:
+            raise Overloaded
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bytes | None] = loop.create_future()
+        self._waiting.append((body, future))
+        if self._task is None:
+            self._task = loop.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        """Work off what waits, piece by piece, until nothing does."""
+        try:
+            while self._waiting:
+                piece = self._waiting[:MOST_TOGETHER]
+                del self._waiting[:MOST_TOGETHER]
+                await self._work_off(piece)
+        finally:
+            self._task = None
+
+    async def _work_off(self, piece: list[_Waiting]) -> None:
+        try:
+            bodies = [body for body, _ in piece]
+            answers = await self._workers.run(
+                self._seconds, self._dispatcher.answer_together, bodies
+            )
+        except Exception as error:  # each waiting request is told
+            for _, future in piece:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), answer in zip(piece, answers, strict=True):
+            if not future.done():  # its client may have gone away
+                future.set_result(answer)

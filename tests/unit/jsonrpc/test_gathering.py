@@ -1,0 +1,190 @@
+"""Calls that arrive while others are worked off are the next piece of work, together."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jsonrpc import gathering
+from jsonrpc.asgi import RawDoor
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import InvalidParam, Overloaded
+from jsonrpc.gathering import Gatherer
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from jsonrpc.workers import Workers
+from tests.unit.jsonrpc.test_doors import ask
+
+
+def number(value: object) -> int:
+    if not isinstance(value, int):
+        raise InvalidParam("no number")
+    return value
+
+
+class Store:
+    """A vectorized method that notes how many calls came together, and waits to be let go."""
+
+    def __init__(self) -> None:
+        self.pieces: list[list[int]] = []
+        self.go = threading.Event()
+
+    def put(self, arguments: list[tuple[Any, ...]]) -> list[object]:
+        """Double each number."""
+        self.pieces.append([value for (value,) in arguments])
+        self.go.wait(10)
+        return [ArithmeticError() if value < 0 else 2 * value for (value,) in arguments]
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def dispatcher(store: Store) -> Dispatcher:
+    registry = MethodRegistry()
+    registry.add("put", params=[Param("value", number)], vectorized=store.put)
+    registry.add("hot", lambda: 1, hot=True)
+    registry.add("plain", lambda: 1)
+    registry.add("both", vectorized=lambda calls: [1] * len(calls), hot=True)
+    return Dispatcher(registry)
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    made = Workers(2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def gatherer(dispatcher: Dispatcher, workers: Workers) -> Gatherer:
+    return Gatherer(dispatcher, workers, 10)
+
+
+def put(value: object, identifier: object = 1) -> bytes:
+    body = {"jsonrpc": "2.0", "id": identifier, "method": "put", "params": [value]}
+    return json.dumps(body).encode()
+
+
+async def started(store: Store) -> None:
+    while not store.pieces:
+        await asyncio.sleep(0.001)
+
+
+async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: Gatherer) -> None:
+    first = asyncio.create_task(gatherer.answer(put(1, "a")))
+    await started(store)
+    others = [asyncio.create_task(gatherer.answer(put(n, n))) for n in range(2, 7)]
+    await asyncio.sleep(0)
+    store.go.set()
+
+    assert await first == b'{"jsonrpc":"2.0","id":"a","result":2}'
+    for n, other in enumerate(others, 2):
+        assert json.loads(await other or b"") == {"jsonrpc": "2.0", "id": n, "result": 2 * n}
+    assert store.pieces == [[1], [2, 3, 4, 5, 6]]
+
+
+async def test_a_bad_call_spoils_only_itself(
+    store: Store, gatherer: Gatherer, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.go.set()
+    bodies = [put(1), put("x"), put(-1), put(4, {}), put(5)]
+    answers = [json.loads(a or b"") for a in await asyncio.gather(*map(gatherer.answer, bodies))]
+
+    assert [answer.get("result") for answer in answers] == [2, None, None, None, 10]
+    assert answers[1]["error"]["message"] == "invalid argument 0: no number"
+    assert answers[2]["error"] == {"code": -32603, "message": "method handler crashed"}
+    assert answers[3]["error"]["message"] == "invalid request"
+    assert "method put crashed" in caplog.text
+
+
+async def test_a_notification_is_executed_and_not_answered(
+    store: Store, gatherer: Gatherer
+) -> None:
+    store.go.set()
+
+    assert await gatherer.answer(b'{"jsonrpc":"2.0","method":"put","params":[3]}') is None
+    assert store.pieces == [[3]]
+
+
+async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: Gatherer) -> None:
+    first = asyncio.create_task(gatherer.answer(put(1)))
+    await started(store)
+    gone = asyncio.create_task(gatherer.answer(put(2)))
+    stays = asyncio.create_task(gatherer.answer(put(3)))
+    await asyncio.sleep(0)
+    gone.cancel()
+    store.go.set()
+
+    await first
+    assert json.loads(await stays or b"")["result"] == 6
+
+
+async def test_too_many_that_wait_are_refused(
+    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "MOST_WAITING", 1)
+    first = asyncio.create_task(gatherer.answer(put(1)))
+    await started(store)
+    waits = asyncio.create_task(gatherer.answer(put(2)))
+    await asyncio.sleep(0)
+
+    with pytest.raises(Overloaded):
+        await gatherer.answer(put(3))
+
+    store.go.set()
+    assert await first
+    assert await waits
+
+
+async def test_work_that_takes_too_long_is_told_to_all(
+    store: Store, dispatcher: Dispatcher, workers: Workers
+) -> None:
+    hurried = Gatherer(dispatcher, workers, 0.01)
+    waiting = [asyncio.create_task(hurried.answer(put(n))) for n in range(2)]
+
+    for one in waiting:
+        with pytest.raises(TimeoutError):
+            await one
+    store.go.set()
+
+
+async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, workers: Workers) -> None:
+    async def nowhere(*_: object) -> None:
+        raise LookupError
+
+    door = RawDoor(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, workers)
+    requests = [asyncio.create_task(ask(door, parts=(put(n, n),))) for n in range(4)]
+    await started(store)
+    await asyncio.sleep(0.05)
+    store.go.set()
+
+    for n, request in enumerate(requests):
+        answer = await request
+        assert (answer.status, json.loads(answer.body)["result"]) == (200, 2 * n)
+    assert len(store.pieces) < 4
+
+
+@pytest.mark.parametrize(
+    ("body", "gathered"),
+    [
+        (put(1), True),
+        (b'{"jsonrpc":"2.0","id":1,"method":"hot"}', False),
+        (b'{"jsonrpc":"2.0","id":1,"method":"both"}', False),
+        (b'{"jsonrpc":"2.0","id":1,"method":"plain"}', False),
+        (b'{"jsonrpc":"2.0","id":1,"method":"nothing"}', False),
+        (b"[" + put(1) + b"]", False),
+        (b"{", False),
+        (put("x" * 70_000), False),
+    ],
+)
+def test_only_single_calls_of_methods_that_gain_by_it_are_gathered(
+    dispatcher: Dispatcher, body: bytes, *, gathered: bool
+) -> None:
+    assert dispatcher.may_gather(body) is gathered
