@@ -6,15 +6,23 @@ from celery import shared_task
 from django.conf import settings
 
 from cchain_app.services import chain, pool, scheduling
+from chaindb import clock
+
+TURN = 1.0
+"""Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
 
 
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
-    """Make blocks until nothing in the pool can be mined."""
+    """Make blocks until nothing in the pool can be mined, or others should have their turn."""
     scheduling.answer_request()
     made = 0
-    while chain.produce_block(now=int(time.time())) is not None:
+    until = time.monotonic() + TURN
+    while chain.produce_block(now=clock.now()) is not None:
         made += 1
+        if time.monotonic() > until:
+            scheduling.request_block()
+            break
     return {"blocks": made}
 
 
@@ -28,7 +36,7 @@ def tick() -> dict[str, int]:
         made: dict[str, int] = produce_blocks()
         return made
     if settings.NODE.mining == "interval":
-        chain.produce_block(now=int(time.time()), allow_empty=True)
+        chain.produce_block(now=clock.now(), allow_empty=True)
         return {"blocks": 1}
     return {"blocks": 0}
 
@@ -36,4 +44,4 @@ def tick() -> dict[str, int]:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
     """Drop transactions that have waited too long."""
-    return {"expired": pool.expire(now=int(time.time()))}
+    return {"expired": pool.expire(now=clock.now())}

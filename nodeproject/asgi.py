@@ -4,7 +4,7 @@ from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 
 from nodeproject.profile import choose_settings
 
@@ -16,7 +16,7 @@ from cchain_app.consumers import EthConsumer  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
-from nodeproject import doors  # noqa: E402
+from nodeproject import doors, process  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
 
 
@@ -27,10 +27,12 @@ class Node:
         endpoint = doors.cchain()
         consumer: Any = EthConsumer.as_asgi(endpoint=endpoint, workers=doors.workers())
         websocket_path: Any = path("ext/bc/C/ws", consumer)
+        nowhere: Any = _refuse
+        elsewhere: Any = re_path("", nowhere)
         behind: Any = ProtocolTypeRouter(
             {
                 "http": django_application,
-                "websocket": URLRouter([websocket_path]),
+                "websocket": URLRouter([websocket_path, elsewhere]),
             }
         )
         self._follower = Follower()
@@ -63,4 +65,16 @@ class Node:
                 return
 
 
+async def _refuse(scope: Any, receive: Any, send: Any) -> None:
+    """Answer a WebSocket's opening on a path where there is none."""
+    await receive()
+    if "websocket.http.response" in scope.get("extensions", {}):
+        start = {"type": "websocket.http.response.start", "status": 404, "headers": []}
+        await send(start)
+        await send({"type": "websocket.http.response.body", "body": b"no WebSocket here\n"})
+    else:
+        await send({"type": "websocket.close"})
+
+
+process.tune()
 application = Node()

@@ -39,6 +39,22 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
+def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
+    """Beat's table of the production profile keeps whole seconds."""
+    node = settings.NODE
+    whole = node.block_interval >= 1 and not node.block_interval % 1
+    if node.mining != "interval" or node.profile != "production" or whole:
+        return []
+    return [
+        Error(
+            f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+            hint="Fractions of a second are for the embedded profile.",
+            id="node.E004",
+        )
+    ]
+
+
+@register()
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     """HTTP and peers do not share a port."""
     if settings.NODE.http_port == settings.NODE.staking_port:

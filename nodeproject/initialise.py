@@ -27,6 +27,7 @@ def initialise() -> None:
         GenesisMismatch: The database holds another chain.
         GenesisFileError: The genesis file cannot be used.
     """
+    os.umask(0o077)  # keys, passwords and the database are for the node's own user
     _migrate()
     with Console(stderr=True).status("Looking at the genesis block"):
         load_genesis()

@@ -8,8 +8,8 @@ PROFILES = {
 }
 
 
-class UnknownProfile(Exception):
-    """NODE_PROFILE names neither of the two profiles."""
+class UnknownProfile(SystemExit):
+    """NODE_PROFILE names neither of the two profiles: the process ends with the message."""
 
 
 def choose_settings() -> None:

@@ -24,7 +24,8 @@ class EmbeddedWorkers:
             without_mingle=True,
             without_heartbeat=True,
         )
-        self._beat: Any = beat.EmbeddedService(app, max_interval=1, thread=True)
+        # The schedule is code, and this process alone runs it: nothing of it needs to be kept.
+        self._beat: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=beat.Scheduler)
         self._thread = threading.Thread(target=self._worker.start, name="celery", daemon=True)
 
     def start(self) -> None:

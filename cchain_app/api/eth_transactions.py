@@ -13,6 +13,7 @@ from cchain_app.api.rendered import rendered
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
+from cchain_app.txs.transaction import Transaction
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
@@ -31,12 +32,13 @@ _waiting: Final = threading.BoundedSemaphore(SYNC_CALLS)
 
 def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
     """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
-    place = blocks.find_transaction(transaction_hash)
-    if place is not None:
-        block, index = place
-        return rendered(block).transaction(index)
-    waiting = pool.transaction(transaction_hash)
-    return None if waiting is None else wire.waiting_transaction(waiting)
+    found = pool.find(transaction_hash)
+    if isinstance(found, Transaction):
+        return wire.waiting_transaction(found)
+    if found is None:
+        return None
+    block, index = found
+    return rendered(block).transaction(index)
 
 
 def get_transaction_receipt(transaction_hash: Hash) -> Raw | None:
@@ -63,12 +65,11 @@ def get_raw_transaction(transaction_hash: Hash) -> str:
 
     Unspecified: for an unknown transaction it is `0x`, as in geth.
     """
-    place = blocks.find_transaction(transaction_hash)
-    if place is not None:
-        block, index = place
-        return encode_data(block.transactions[index].raw)
-    waiting = pool.transaction(transaction_hash)
-    return encode_data(b"" if waiting is None else waiting.raw)
+    found = pool.find(transaction_hash)
+    if found is None:
+        return encode_data(b"")
+    transaction = found if isinstance(found, Transaction) else found[0].transactions[found[1]]
+    return encode_data(transaction.raw)
 
 
 def get_raw_transaction_by_number_and_index(number: BlockNumber, index: int) -> str:

@@ -114,11 +114,11 @@ def _whole(hashes: Sequence[Hash]) -> list[wire.Json]:
     waiting = pool.transactions(hashes)
     found = []
     for one in hashes:
-        transaction = waiting.get(one)
-        if transaction is None and (place := blocks.find_transaction(one)) is not None:
-            transaction = place[0].transactions[place[1]]
-        if transaction is not None:
-            found.append(wire.waiting_transaction(transaction))
+        known = waiting.get(one) or pool.find(one)
+        if isinstance(known, tuple):
+            known = known[0].transactions[known[1]]
+        if known is not None:
+            found.append(wire.waiting_transaction(known))
     return found
 
 

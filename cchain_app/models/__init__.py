@@ -4,7 +4,7 @@ Rows that a block makes have primary keys made of the block's number and a place
 (`row_id`), so that a range of blocks is a range of keys and inserts go to the end of the index.
 """
 
-from cchain_app.models.chain import Block, Log, Receipt, Transaction
+from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.rowid import block_of, row_id
 from cchain_app.models.state import (
@@ -20,6 +20,7 @@ __all__ = [
     "Account",
     "AccountChange",
     "Block",
+    "Chain",
     "Code",
     "Log",
     "PoolTransaction",

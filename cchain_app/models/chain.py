@@ -6,6 +6,17 @@ from typing_extensions import override
 from chaindb.fields import AddressField, BytesField, HashField, UInt64Field, UInt256Field, WordField
 
 
+class Chain(models.Model):
+    """The one row is the chain that this database holds: what its genesis block does not say."""
+
+    genesis_hash = HashField(primary_key=True)
+    chain_id = models.BigIntegerField(help_text="Of EIP-155: transactions are signed for it")
+
+    @override
+    def __str__(self) -> str:
+        return f"chain {self.chain_id}"
+
+
 class Block(models.Model):
     """One row is an accepted block; the row with the highest number is the head."""
 

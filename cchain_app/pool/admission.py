@@ -64,8 +64,17 @@ class Admission(NamedTuple):
 def check_stateless(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
     """Check what can be said of a transaction without looking at its sender's account.
 
-    It may be asked before the sender is recovered: that is the order of go-ethereum but for
-    signature errors, which then come last.
+    Raises:
+        PoolRejection: One of its classes for each check.
+    """
+    check_before_sender(transaction, rules)
+    check_after_sender(transaction, rules)
+
+
+def check_before_sender(
+    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
+) -> None:
+    """Check what go-ethereum checks before it looks at the signature.
 
     Raises:
         PoolRejection: One of its classes for each check.
@@ -76,6 +85,16 @@ def check_stateless(transaction: Transaction | DecodedTransaction, rules: Admiss
     _check_gas_limits(transaction, rules)
     if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
         raise errors.TipAboveFeeCap
+
+
+def check_after_sender(
+    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
+) -> None:
+    """Check what go-ethereum checks once the sender is known, and needs no account.
+
+    Raises:
+        PoolRejection: One of its classes for each check.
+    """
     if transaction.nonce >= MAXIMUM_NONCE:
         raise errors.NonceAtMaximum
     _check_gas_needed(transaction, rules.fork)

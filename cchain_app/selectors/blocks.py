@@ -17,6 +17,9 @@ from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
 from primitives.evm import Hash
 
+Place = tuple[AcceptedBlock, int]
+"""A transaction's block, and its index there."""
+
 FEW = 64
 """So many missed blocks are read one by one; after more, the memory begins anew."""
 
@@ -93,7 +96,7 @@ def by_hash(block_hash: Hash) -> AcceptedBlock | None:
     return found if found.number <= head().number else None
 
 
-def find_transaction(transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
+def find_transaction(transaction_hash: Hash) -> Place | None:
     """Return the block that holds a transaction and its index there, or None."""
     place = memory().blocks.place_of(transaction_hash)
     if place is not None and place[0].number <= head().number:

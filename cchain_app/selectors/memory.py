@@ -9,7 +9,7 @@ what it knows (`advance`); other processes are told by a pointer and forget what
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -96,8 +96,8 @@ class StateMemory:
         """Move to the next height by what its block changed."""
         with self._lock:
             self.number = None
-            for address in changes.cleared:
-                self._forget_slots(address)
+            if changes.cleared:
+                self._forget_slots(changes.cleared)
             for address, account in changes.accounts.items():
                 self._accounts[address] = account.after
             for key, slot in changes.storage.items():
@@ -128,8 +128,8 @@ class StateMemory:
             self._slots.clear()
             self.number = number
 
-    def _forget_slots(self, address: Address) -> None:
-        for key in [key for key in self._slots if key[0] == address]:
+    def _forget_slots(self, addresses: Set[Address]) -> None:
+        for key in [key for key in self._slots if key[0] in addresses]:
             del self._slots[key]
 
 
@@ -231,6 +231,7 @@ class PoolMemory:
     """
 
     def __init__(self, *, senders: int) -> None:
+        self._lock = threading.Lock()
         self._most = senders
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
@@ -252,8 +253,9 @@ class PoolMemory:
         """Keep a pending nonce that was read after the tag was taken."""
         if tag[1] is None:
             return  # the head was moving
-        self._nonces[address] = (tag, nonce)
-        _shrink(self._nonces, self._most)
+        with self._lock:
+            self._nonces[address] = (tag, nonce)
+            _shrink(self._nonces, self._most)
 
 
 class Memory:

@@ -30,6 +30,22 @@ def transaction(transaction_hash: Hash) -> Transaction | None:
     return transactions([transaction_hash]).get(transaction_hash)
 
 
+def find(transaction_hash: Hash) -> blocks.Place | Transaction | None:
+    """Return where a transaction is mined, else the waiting transaction, else None.
+
+    What was acknowledged is always one of the first two: a transaction that was in no block and a
+    moment later is no more in the pool has been mined in between, and is looked for again.
+    """
+    place = blocks.find_transaction(transaction_hash)
+    if place is not None:
+        return place
+    waiting = transaction(transaction_hash)
+    if waiting is not None:
+        return waiting
+    blocks.catch_up()
+    return blocks.find_transaction(transaction_hash)
+
+
 def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
     """Return those of the transactions that are in the pool, by hash."""
     memory = blocks.memory().transactions

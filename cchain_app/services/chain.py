@@ -14,7 +14,7 @@ from cchain_app import notifications, runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.evm.engine import ExecutedBlock
-from cchain_app.evm.trie import TrieUpdate
+from cchain_app.evm.trie import TrieError, TrieUpdate
 from cchain_app.feemarket import next_gas_limit
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, pool, state
@@ -58,7 +58,13 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
         chosen = _choose(head)
         if not chosen and not allow_empty:
             return None
-        made = _make(head, chosen, now)
+        try:
+            made = _make(head, chosen, now)
+        except TrieError:
+            # Unless another process has written a block meanwhile, the rows are damaged.
+            if chain.head_pointer() == (head.number, head.hash):
+                raise
+            continue
         if not made.block.transactions and not allow_empty:
             _drop(made.invalid)
             return None

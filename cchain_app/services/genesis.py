@@ -1,6 +1,5 @@
 """The first block of a chain: written once, checked at every start."""
 
-import time
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -13,18 +12,40 @@ from cchain_app.evm.trie import EMPTY_ROOT as EMPTY_STATE
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.genesis import Genesis
 from cchain_app.store import chain
+from chaindb import clock
 from chaindb.locks import Lock, acquire
 from primitives.evm import Hash
 
 
 class GenesisMismatch(Exception):
-    """The database holds another chain than the settings name."""
+    """The database holds another chain than the settings name.
+
+    GenesisMismatch
+    ├── OtherGenesis
+    └── OtherChainId
+    """
+
+
+class OtherGenesis(GenesisMismatch):
+    """The genesis file makes another first block."""
 
     def __init__(self, stored: Hash, wanted: Hash) -> None:
         super().__init__(
             f"the database's genesis block is 0x{stored.hex()}, but the settings' genesis file "
             f"gives 0x{wanted.hex()}: choose another data directory, or the genesis file that this "
             "one was made with"
+        )
+        self.stored = stored
+        self.wanted = wanted
+
+
+class OtherChainId(GenesisMismatch):
+    """Transactions of the stored chain are signed for another chain ID."""
+
+    def __init__(self, stored: int, wanted: int) -> None:
+        super().__init__(
+            f"the database's chain has chain ID {stored}, but the settings give {wanted}: choose "
+            "another data directory, or the chain ID that this one was made with"
         )
         self.stored = stored
         self.wanted = wanted
@@ -37,7 +58,8 @@ def load_genesis() -> AcceptedBlock:
     A genesis file without a timestamp (the local network's) begins at the first start.
 
     Raises:
-        GenesisMismatch: Another chain's genesis block is there.
+        OtherGenesis: Another chain's genesis block is there.
+        OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
     """
     acquire(Lock.CCHAIN)
@@ -49,15 +71,18 @@ def load_genesis() -> AcceptedBlock:
         genesis = genesis.with_timestamp(stored.header.timestamp)
     block, _ = _first_block(genesis)
     if block.hash != stored.hash:
-        raise GenesisMismatch(stored.hash, block.hash)
+        raise OtherGenesis(stored.hash, block.hash)
+    stored_id = chain.chain_id()
+    if stored_id != genesis.config.chain_id:
+        raise OtherChainId(stored_id or 0, genesis.config.chain_id)
     return stored
 
 
 def _write(genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
-        genesis = genesis.with_timestamp(int(time.time()))
+        genesis = genesis.with_timestamp(clock.now())
     block, update = _first_block(genesis)
-    chain.add_block(block)
+    chain.begin(block, genesis.config.chain_id)
     chain.commit_state(0, genesis.state_changes(), update)
     return block
 

@@ -132,7 +132,8 @@ def changes(filter_id: int) -> Changes:
         advanced, result = _block_changes(found)
     else:
         advanced, result = _pending_changes(found)
-    _store(filter_id, advanced)
+    if _cache().touch(_key(filter_id), settings.NODE.filter_lifetime):  # unless uninstalled since
+        _store(filter_id, advanced)
     return result
 
 
@@ -222,7 +223,12 @@ def _add(made: PollFilter) -> int:
     node = settings.NODE
     cache = _cache()
     cache.add(_COUNTER, 0, node.filter_lifetime)
-    if cache.incr(_COUNTER) > node.filters:
+    try:
+        made_lately = cache.incr(_COUNTER)
+    except ValueError:  # its time ran out just now
+        made_lately = 1
+        cache.set(_COUNTER, made_lately, node.filter_lifetime)
+    if made_lately > node.filters:
         raise TooManyFilters(node.filters)
     filter_id = secrets.randbits(ID_BITS)
     _store(filter_id, made)

@@ -21,11 +21,12 @@ def request_block() -> None:
     For `transaction.on_commit` or after it. A broker that is away is logged and forgiven: the
     transaction is stored, and the beat's tick finds it.
     """
-    if settings.NODE.mining != "auto" or not cache.add(_REQUESTED, 1, _LIFETIME):
+    if settings.NODE.mining != "auto":
         return
     try:
-        current_app.signature(TASK).apply_async(expires=60)
-    except current_app.connection_for_write().connection_errors as error:
+        if cache.add(_REQUESTED, 1, _LIFETIME):
+            current_app.signature(TASK).apply_async(expires=60)
+    except Exception as error:  # whatever broker or cache say, the transaction is stored
         _log.warning("the broker is away; the next tick makes the block: %s", error)
 
 

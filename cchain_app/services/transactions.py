@@ -5,7 +5,6 @@ transaction of the database: under load the cost of a commit is shared by all th
 """
 
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,25 +16,32 @@ from cchain_app.pool.admission import (
     Admission,
     AdmissionRules,
     PoolCounts,
+    check_after_sender,
     check_against,
+    check_before_sender,
     check_size,
-    check_stateless,
 )
 from cchain_app.pool.entry import SLOT_BYTES, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of
-from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import EMPTY_LANE, Lane
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.next_block import base_fee_after, fork_after
 from cchain_app.services import scheduling
 from cchain_app.services.limits import pool_limits
 from cchain_app.store import pool as rows
-from cchain_app.txs.codec import decode_transactions
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.codec import (
+    DecodedTransaction,
+    check_signature,
+    decode_unsigned,
+    signed_digest,
+    with_sender,
+)
+from cchain_app.txs.errors import InvalidTransaction, SenderNotRecoverable
 from cchain_app.txs.transaction import Transaction
+from chaindb import clock
 from chaindb.locks import Lock, acquire
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 
 Outcome = Hash | PoolRejection | InvalidTransaction
 """The hash of a transaction that is in the pool now, or why it is not."""
@@ -58,39 +64,49 @@ def submit(raws: Sequence[bytes]) -> list[Outcome]:
 
 
 def _read(raws: Sequence[bytes]) -> list[Transaction | PoolRejection | InvalidTransaction]:
-    """Decode envelopes, recover their senders together, and check what needs no state."""
-    limits = pool_limits()
+    """Decode envelopes, recover their senders together, and check what needs no state.
+
+    The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
+    so that nothing oversized is decoded.
+    """
     head = blocks.head()
     rules = AdmissionRules(
-        fork=fork_after(head, int(time.time())),
+        fork=fork_after(head, clock.now()),
         block_gas_limit=head.header.gas_limit,
-        limits=limits,
+        limits=pool_limits(),
     )
-    fitting = [raw for raw in raws if _size_error(raw, limits) is None]
-    decoded = iter(
-        decode_transactions(fitting, runtime.config().chain_id, runtime.recover_senders())
-    )
-    return [_size_error(raw, limits) or _checked(next(decoded), rules) for raw in raws]
+    outcomes = [_decoded(raw, rules) for raw in raws]
+    decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
+    senders = iter(runtime.recover_senders()([signed_digest(one) for one in decoded]))
+    return [
+        _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
+        for one in outcomes
+    ]
 
 
-def _size_error(raw: bytes, limits: PoolLimits) -> PoolRejection | None:
+def _decoded(
+    raw: bytes, rules: AdmissionRules
+) -> DecodedTransaction | PoolRejection | InvalidTransaction:
     try:
-        check_size(len(raw), limits)
-    except PoolRejection as rejection:
-        return rejection
-    return None
+        check_size(len(raw), rules.limits)
+        decoded = decode_unsigned(raw)
+        check_before_sender(decoded, rules)
+        check_signature(decoded, runtime.config().chain_id)
+    except (PoolRejection, InvalidTransaction) as refusal:
+        return refusal
+    return decoded
 
 
-def _checked(
-    outcome: Transaction | InvalidTransaction, rules: AdmissionRules
+def _with_sender(
+    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
 ) -> Transaction | PoolRejection | InvalidTransaction:
-    if isinstance(outcome, InvalidTransaction):
-        return outcome
+    if sender is None:
+        return SenderNotRecoverable()
     try:
-        check_stateless(outcome, rules)
+        check_after_sender(decoded, rules)
     except PoolRejection as rejection:
         return rejection
-    return outcome
+    return with_sender(decoded, sender)
 
 
 @dataclass(slots=True)
@@ -141,7 +157,7 @@ _QUEUE = _AdmissionQueue()
 
 def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
-    now = int(time.time())
+    now = clock.now()
     memory = blocks.memory().transactions
     admissions: _Admissions | None = None
     try:

@@ -61,6 +61,18 @@ def commit_state(number: int, changes: StateChanges, trie: TrieUpdate) -> None:
     state.write_nodes(trie)
 
 
+def chain_id() -> int | None:
+    """Return the chain ID that the database was begun with, or None before its genesis."""
+    found = sql.row("SELECT chain_id FROM cchain_app_chain")
+    return None if found is None else int(found[0])
+
+
+def begin(genesis: AcceptedBlock, chain_id: int) -> None:
+    """Write the genesis block, and which chain it begins."""
+    models.Chain.objects.create(genesis_hash=genesis.hash, chain_id=chain_id)
+    add_block(genesis)
+
+
 def add_block(block: AcceptedBlock) -> None:
     """Write the row of a block alone (of the genesis block, which has nothing in it)."""
     header = block.header

@@ -1,6 +1,8 @@
 """Django's settings that both profiles share."""
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,15 @@ ASGI_APPLICATION = "nodeproject.asgi.application"
 
 def _secret_key(path: Path) -> str:
     """Return the key of this data directory, made at first use and readable by its owner only."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key := get_random_secret_key())
-    return key
+    if not path.exists():
+        # Whole or not at all: a file that a kill left empty would stop the node for ever.
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(get_random_secret_key())
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+        os.unlink(temporary)
+    return path.read_text().strip()
 
 
 NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -41,6 +45,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
+    "ninja",
     "django_celery_beat",
     "nodeproject",
     "cchain_app",
@@ -101,7 +106,9 @@ LOGGING: dict[str, Any] = {
     "root": {"handlers": ["console"], "level": NODE.log_level},
     # One line a task or a tick would drown what an operator looks for.
     "loggers": {
-        name: {"level": "WARNING"}
-        for name in ("celery", "django.request", "django_celery_beat", "kombu", "uvicorn")
-    },
+        name: {"level": "WARNING"} for name in ("celery", "django_celery_beat", "kombu", "uvicorn")
+    }
+    # Who asks for what is not there, or under another host's name, has the answer; it is no error
+    # of this node and deserves no trace.
+    | {"django.request": {"level": "ERROR"}, "django.security": {"level": "CRITICAL"}},
 }

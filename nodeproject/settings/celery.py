@@ -21,6 +21,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-tick": {
         "task": "cchain_app.tick",
         "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
+        # A tick that no worker took in time has nothing to say: without this, an hour without a
+        # worker would end in thousands of blocks at once. (Each scheduler reads a name of its own.)
+        "options": {"expires": 1.0, "expire_seconds": 1},
     },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }

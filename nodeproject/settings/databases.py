@@ -38,6 +38,7 @@ def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
 def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     # A pool, since persistent connections of many threads run a server out of connections. The
     # time-outs end what would hold a lock for ever; a block commits in far less.
+    entry["CONN_HEALTH_CHECKS"] = True
     entry["OPTIONS"] = {
         "pool": {"min_size": 1, "max_size": node.database_pool, "timeout": 30},
         "options": "-c statement_timeout=60000 -c lock_timeout=30000"

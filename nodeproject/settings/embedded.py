@@ -15,8 +15,9 @@ CACHES: dict[str, dict[str, Any]] = {
     "filters": {
         "BACKEND": _MEMORY,
         "LOCATION": "filters",
-        # One more than there can be: this cache drops a part of its entries when it is full.
-        "OPTIONS": {"MAX_ENTRIES": NODE.filters + 1},
+        # Polled filters outlive the window in which they are counted, so there can be twice as
+        # many, and the counter: this cache drops a part of its entries when it is full.
+        "OPTIONS": {"MAX_ENTRIES": 2 * NODE.filters + 2},
     },
 }
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {

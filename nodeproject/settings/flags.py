@@ -10,8 +10,11 @@ PREFIX = "NODE_"
 T = TypeVar("T")
 
 
-class BadSetting(Exception):
-    """A variable of the environment cannot be read as what it should be."""
+class BadSetting(SystemExit):
+    """A variable of the environment cannot be read as what it should be.
+
+    No process of the node can go on with that: it ends with the message, and without a trace.
+    """
 
 
 def flag(default: T, meaning: str, *, choices: tuple[str, ...] = ()) -> T:
@@ -23,8 +26,10 @@ def flag(default: T, meaning: str, *, choices: tuple[str, ...] = ()) -> T:
 def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     """Make a settings object from the environment.
 
+    Names that are not declared are ignored: NODE_ENV and NODE_OPTIONS are Node.js' own.
+
     Raises:
-        BadSetting: A value does not fit its type or choices, or a `NODE_…` name is unknown.
+        BadSetting: A value does not fit its type or choices.
     """
     types = get_type_hints(cls)
     values: dict[str, Any] = {}

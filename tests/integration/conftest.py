@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let tests make blocks on command, unless they name another way themselves."""
     for item in items:
         if {"chain", "shared_chain"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.node_settings(mining="manual"), append=False)
+            item.add_marker(pytest.mark.node_settings(mining="manual"), append=True)
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """`produce_block`: make blocks by hand, for NODE_MINING=manual and for tests of operators."""
 
-import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
 from cchain_app.services.chain import produce_block
+from chaindb import clock
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        block = produce_block(now=int(time.time()), allow_empty=options["empty"])
+        block = produce_block(now=clock.now(), allow_empty=options["empty"])
         if block is None:
             self.stdout.write("The pool has nothing that can run.")
         else:

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import DatabaseError, connection
 from rich.markup import escape
 from typing_extensions import override
 
 from cchain_app import runtime
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
+from chaindb import clock
 from nodeproject.facts import print_facts
 
 TIMEOUT = 5.0
@@ -30,10 +31,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             head = blocks.head()
-        except blocks.NoGenesis:
+        except (blocks.NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         pending, queued = pool.counts()
-        age = max(0, int(time.time()) - head.header.timestamp)
+        age = max(0, clock.now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {runtime.config().chain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",

@@ -1,17 +1,20 @@
 """`runnode`: initialise what is missing, start workers and server, and say where everything is."""
 
-import gc
+import signal
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 from typing_extensions import override
 
 from cchain_app import runtime
 from cchain_app.services.genesis import GenesisMismatch
 from nodeproject.banner import print_banner
 from nodeproject.initialise import initialise
+from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.server import serve
 from nodeproject.workers import EmbeddedWorkers
 
@@ -21,11 +24,6 @@ SLOW_ENGINE = (
 )
 
 
-SWITCH_INTERVAL = 0.0005
-"""Seconds after which a busy thread lets another one run. With Python's own 5 ms an answer would
-wait for the block that its transaction has set off in the worker's thread."""
-
-
 class Command(BaseCommand):
     """Runs the node until it is interrupted."""
 
@@ -33,16 +31,23 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
+        node = settings.NODE
+        embedded = node.profile == "embedded"
         try:
-            initialise()
-        except GenesisMismatch as error:
+            with claim_directory(node.directory) if embedded else nullcontext():
+                check_port(node.http_host, node.http_port)
+                initialise()
+                self._run(EmbeddedWorkers() if embedded else None)
+        except (CannotStart, GenesisMismatch) as error:
             raise CommandError(str(error)) from error
+
+    def _run(self, workers: EmbeddedWorkers | None) -> None:
         if runtime.engine().name != "revm":
             self.stderr.write(SLOW_ENGINE)
-        _calm_garbage_collector()
-        sys.setswitchinterval(SWITCH_INTERVAL)
-        workers = EmbeddedWorkers() if settings.NODE.profile == "embedded" else None
         print_banner()
+        # The server raises the signal again when it has ended: then the workers' turn has come.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        connections.close_all()
         if workers:
             workers.start()
         try:
@@ -50,14 +55,3 @@ class Command(BaseCommand):
         finally:
             if workers:
                 workers.stop()
-
-
-def _calm_garbage_collector() -> None:
-    """Keep what is loaded now out of the collector's sight, and let it run less often.
-
-    Blocks of a thousand transactions make many objects that live for a moment; with the default
-    thresholds a full collection over all modules falls into every second block.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)

@@ -1,17 +1,19 @@
 """Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cchain_app import models
+from cchain_app import models, runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.services import chain as service
-from cchain_app.services.genesis import GenesisMismatch, load_genesis
+from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
 from cchain_app.store import chain as rows
 from primitives.evm import Address
+from primitives.hexadecimal import encode_data
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
 
@@ -115,7 +117,7 @@ def test_the_genesis_is_written_once(chain: Chain) -> None:
 def test_another_genesis_is_refused(chain: Chain) -> None:
     models.Block.objects.update(hash=bytes(32))  # what another genesis file would give
 
-    with pytest.raises(GenesisMismatch, match="choose another data directory"):
+    with pytest.raises(OtherGenesis, match="choose another data directory"):
         load_genesis()
 
     models.Block.objects.update(hash=chain.genesis.hash)
@@ -145,3 +147,54 @@ def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None
 
     assert with_tips.pop("reward")
     assert without == with_tips
+
+
+def test_another_chain_id_on_the_same_chain_is_refused(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(runtime.genesis(), config=replace(runtime.config(), chain_id=777))
+    monkeypatch.setattr(runtime, "genesis", lambda: other)
+
+    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 777"):
+        load_genesis()
+
+
+def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = signed(nonce=0), signed(nonce=1)
+    chain.send(first)
+    make = service._make
+
+    def overtaken(*arguments: Any) -> service._Made:
+        monkeypatch.setattr(service, "_make", make)
+        chain.mine()  # another process commits while this one executes on the old head
+        chain.send(second)
+        return make(*arguments)
+
+    monkeypatch.setattr(service, "_make", overtaken)
+    block = service.produce_block(now=chain.now)
+
+    assert block is not None
+    assert [one.hash for one in block.transactions] == [second.hash]
+
+
+def test_what_was_acknowledged_is_never_unknown(
+    chain: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = chain.make()
+    chain.send(made)
+    advance = blocks.memory().advance
+    seen: list[Any] = []
+
+    def look_first(*moved: Any) -> None:
+        # The block is committed and its transactions have left the pool; memory does not know yet.
+        seen.append(rpc("eth_getTransactionByHash", encode_data(made.hash)))
+        seen.append(rpc("eth_getRawTransactionByHash", encode_data(made.hash)))
+        advance(*moved)
+
+    monkeypatch.setattr(blocks.memory(), "advance", look_first)
+    chain.mine()
+
+    assert seen[0]["blockNumber"] == "0x1"
+    assert seen[1] == encode_data(made.raw)

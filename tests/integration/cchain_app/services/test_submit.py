@@ -12,9 +12,10 @@ from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
 from cchain_app.services.pool import expire
-from cchain_app.txs.errors import TypedTransactionTooShort
+from cchain_app.txs.errors import TypedTransactionTooShort, WrongChainId
+from cchain_app.txs.signing import sign_transaction
 from primitives.devkeys import DEV_KEYS
-from tests.builders.transactions import SENDER, signed
+from tests.builders.transactions import KEY, SENDER, signed, unsigned
 from tests.integration.conftest import Chain
 
 OTHER_KEY = bytes.fromhex(list(DEV_KEYS.values())[1][2:])
@@ -205,3 +206,22 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
     assert pool.next_nonce(SENDER) == 2
     chain.mine()
     assert pool.next_nonce(SENDER) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"chain_id": 1, "max_priority_fee_per_gas": 60 * 10**9}, errors.TipAboveFeeCap),
+        ({"chain_id": 1, "gas": 40_000_000}, errors.GasAboveBlockLimit),
+        ({"chain_id": 1, "gas": 20_000}, WrongChainId),
+        ({"chain_id": 1, "max_fee_per_gas": 10**16}, errors.FeeAboveCap),
+    ],
+)
+def test_of_several_faults_the_one_is_told_that_geth_finds_first(
+    chain: Chain, changes: dict[str, int], error: type[Exception]
+) -> None:
+    raw = sign_transaction(unsigned(**changes), KEY)
+
+    (outcome,) = transactions.submit([raw])
+
+    assert isinstance(outcome, error)

@@ -1,0 +1,76 @@
+"""What a process of the node claims and how it is tuned: data directory, port, threads, garbage."""
+
+import fcntl
+import gc
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which a busy thread lets another one run. With Python's own 5 ms an answer would
+wait for the block that its transaction has set off in the worker's thread."""
+
+
+class CannotStart(Exception):
+    """The node cannot start here; the message says why and what to do."""
+
+
+class DirectoryInUse(CannotStart):
+    """Another embedded node runs on the data directory."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"another node runs on {directory}: stop it, or give this one its own NODE_DATA_DIR"
+        )
+
+
+class PortInUse(CannotStart):
+    """Somebody listens on the port, or it may not be listened on."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(
+            f"cannot listen on {host}:{port} ({reason}): choose another NODE_HTTP_PORT"
+        )
+
+
+@contextmanager
+def claim_directory(directory: Path) -> Iterator[None]:
+    """Hold a data directory: what an embedded node remembers is only true when it is alone there.
+
+    Raises:
+        DirectoryInUse: Another process holds it. The kernel lets go of it when a process ends.
+    """
+    with (directory / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise DirectoryInUse(directory) from error
+        yield
+
+
+def check_port(host: str, port: int) -> None:
+    """See that a server can listen there, before anything says that it does.
+
+    Raises:
+        PortInUse: It cannot.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise PortInUse(host, port, os.strerror(error.errno or 0)) from error
+
+
+def tune() -> None:
+    """Let threads take turns quickly, and keep what is loaded now out of the collector's sight.
+
+    Blocks of a thousand transactions make many objects that live for a moment; with the default
+    thresholds a full collection over all modules falls into every second block.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)

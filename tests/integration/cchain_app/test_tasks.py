@@ -1,0 +1,135 @@
+"""Celery's door: when blocks are made, in each of the three modes."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+
+from cchain_app import models, tasks
+from cchain_app.selectors import blocks
+from cchain_app.services import scheduling
+from cchain_app.services.chain import produce_block
+from tests.builders.transactions import signed
+from tests.integration.conftest import Chain
+
+
+class Sent:
+    """What was given to the broker."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def signature(self, name: str) -> "Sent":
+        self.names.append(name)
+        return self
+
+    def apply_async(self, **_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    made = Sent()
+    monkeypatch.setattr(scheduling, "current_app", made)
+    return made
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+    chain.send(signed(nonce=1))
+
+    assert sent.names == [scheduling.TASK]
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_what_arrives_after_the_worker_began_asks_again(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+    assert tasks.produce_blocks() == {"blocks": 1}
+
+    chain.send(signed(nonce=1))
+
+    assert len(sent.names) == 2
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_queued_transaction_asks_for_nothing(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=5))
+
+    assert sent.names == []
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_the_tick_makes_the_block_whose_request_was_lost(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))  # nobody takes the request
+
+    assert tasks.tick() == {"blocks": 1}
+    assert tasks.tick() == {"blocks": 0}
+    assert blocks.head().number == 1
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_broker_that_is_away_does_not_lose_the_transaction(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Away:
+        def signature(self, name: str) -> Any:
+            raise ConnectionRefusedError("nobody there")
+
+    monkeypatch.setattr(scheduling, "current_app", Away())
+
+    chain.send(signed(nonce=0))
+
+    assert "the broker is away" in caplog.text
+    assert models.PoolTransaction.objects.count() == 1
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_worker_under_steady_load_lets_others_have_their_turn(
+    chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "TURN", -1.0)
+    chain.send(signed(nonce=0))
+    sent.names.clear()
+    cache.clear()
+
+    assert tasks.produce_blocks() == {"blocks": 1}
+    assert sent.names == [scheduling.TASK]
+
+
+@pytest.mark.node_settings(mining="interval")
+def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+    assert sent.names == []
+    assert blocks.head().number == 0
+
+    tasks.tick()
+    tasks.tick()
+
+    assert [len(blocks.by_number(n).transactions) for n in (1, 2)] == [1, 0]
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_by_hand_neither_an_arrival_nor_a_tick_makes_a_block(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+
+    assert tasks.tick() == {"blocks": 0}
+    assert sent.names == []
+    assert produce_block(now=chain.now) is not None
+
+
+def test_expiry_runs_by_the_clock(chain: Chain) -> None:
+    chain.send(signed(nonce=5))
+    assert tasks.expire_pool() == {"expired": 0}
+    models.PoolTransaction.objects.update(received_at=1)
+
+    assert tasks.expire_pool() == {"expired": 1}
+
+
+def test_the_schedule_names_tasks_that_exist() -> None:
+    from nodeproject.celery import app
+
+    app.loader.import_default_modules()
+    for entry in settings.CELERY_BEAT_SCHEDULE.values():
+        assert entry["task"] in app.tasks

@@ -1,0 +1,29 @@
+"""What a node claims before it starts."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from nodeproject.process import DirectoryInUse, PortInUse, check_port, claim_directory
+
+
+def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
+    with (
+        claim_directory(tmp_path),
+        pytest.raises(DirectoryInUse, match="another node runs on"),
+        claim_directory(tmp_path),
+    ):
+        pass
+
+    with claim_directory(tmp_path):  # free again
+        pass
+
+
+def test_a_port_that_is_taken_is_told_before_the_start() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(PortInUse, match=f"cannot listen on 127.0.0.1:{port} .Address already"):
+            check_port("127.0.0.1", port)
+
+    check_port("127.0.0.1", port)
