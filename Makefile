@@ -13,7 +13,6 @@ PYTEST := $(PYTHON) -m pytest
 STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
-CARGO := $(shell command -v cargo)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 
@@ -27,13 +26,7 @@ run: setup native  ## Start the node: http://127.0.0.1:9650, network 12345
 setup: $(STAMPS)/runtime  ## Make the virtual environment and install the locked dependencies
 
 .PHONY: native
-ifeq ($(CARGO),)
-native: $(STAMPS)/runtime  ## Build the native EVM engine, where there is a Rust toolchain
-	@echo "No cargo here: the node will run on the reference engine, a thousand times slower." \
-	  "Install Rust and say \`make native\`."
-else
 native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust toolchain
-endif
 
 ## Check
 
@@ -45,13 +38,9 @@ lint: $(STAMPS)/dev  ## Style, imports, settings, migrations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
-	$(SCRATCH) $(PYTHON) -W error::DeprecationWarning:nodeproject manage.py check --fail-level WARNING
+	$(SCRATCH) $(PYTHON) manage.py check --fail-level WARNING
 	$(SCRATCH) $(PYTHON) manage.py makemigrations --check --dry-run
-ifneq ($(CARGO),)
-	cargo fmt --manifest-path native/Cargo.toml --check
-	PYO3_PYTHON=$(CURDIR)/$(PYTHON) cargo clippy --quiet --locked --release \
-	  --manifest-path native/Cargo.toml --all-targets -- -D warnings
-endif
+	scripts/lint_native.sh $(PYTHON)
 
 .PHONY: types
 types: $(STAMPS)/dev  ## Types, strictly
@@ -72,9 +61,7 @@ test-integration: $(STAMPS)/dev native system-packages  ## Services and API on S
 
 .PHONY: test-native
 test-native: $(STAMPS)/runtime  ## The native engine's own tests
-ifneq ($(CARGO),)
-	PYTHON=$(CURDIR)/$(PYTHON) scripts/test_native.sh
-endif
+	scripts/test_native.sh $(PYTHON)
 
 .PHONY: e2e
 e2e: setup-test  ## Real clients against the running node
@@ -88,14 +75,12 @@ bench: setup native  ## Measure the node beside others
 fmt: $(STAMPS)/dev  ## Format the sources
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
-ifneq ($(CARGO),)
-	cargo fmt --manifest-path native/Cargo.toml
-endif
+	if scripts/native_toolchain.sh; then cargo fmt --manifest-path native/Cargo.toml; fi
 
 ## Set up
 
 .PHONY: setup-test
-setup-test: $(STAMPS)/dev native system-packages $(STAMPS)/clients  ## Install what the tests need
+setup-test: $(STAMPS)/dev native system-packages $(CLIENTS)/node_modules/.stamp  ## Install what the tests need
 
 .PHONY: system-packages
 system-packages:
@@ -118,9 +103,9 @@ $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 	@mkdir -p $(@D) && touch $(STAMPS)/runtime $@
 
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
-	scripts/build_native.sh $(PYTHON) && touch $@
+	@scripts/build_native.sh $(PYTHON) $@
 
-$(STAMPS)/clients: $(CLIENTS)/package-lock.json $(CLIENTS)/package.json | $(STAMPS)/runtime
+$(CLIENTS)/node_modules/.stamp: $(CLIENTS)/package-lock.json $(CLIENTS)/package.json
 	cd $(CLIENTS) && npm ci --no-audit --no-fund
 	@touch $@
 

@@ -12,6 +12,11 @@ PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
 
 
+OTHER_THREADS = 8
+"""Threads of a web process that read the database besides those for calls: the follower's, and
+those in which Django runs views."""
+
+
 @register()
 def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     """The genesis file can be read, and its chain ID is the network's."""
@@ -50,6 +55,22 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
             f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
             hint="Fractions of a second are for the embedded profile.",
             id="node.E004",
+        )
+    ]
+
+
+@register()
+def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
+    """No thread that holds a connection waits for one that waits for a connection."""
+    node = settings.NODE
+    needed = node.rpc_threads + OTHER_THREADS
+    if node.profile != "production" or node.database_pool >= needed:
+        return []
+    return [
+        Error(
+            f"{node.database_pool} database connections are too few for {node.rpc_threads} threads.",
+            hint=f"Set NODE_DATABASE_POOL to {needed} or more, or NODE_RPC_THREADS lower.",
+            id="node.E005",
         )
     ]
 

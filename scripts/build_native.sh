@@ -1,18 +1,13 @@
 #!/usr/bin/env bash
-# Builds the native EVM engine into the environment of the given Python. The crate names the oldest
-# compiler that it takes; an older one is no failure, for the node runs on the reference engine too.
+# Builds the native EVM engine into the environment of a Python, and marks that by a stamp file.
+# Without a toolchain that is no failure: the node runs on the reference engine too.
 set -euo pipefail
 python=$PWD/$1
+stamp=$2
 
-wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' native/Cargo.toml)
-found=$(cargo --version | cut -d' ' -f2)
-if [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -1)" != "$wanted" ]; then
-  echo "cargo is $found, the native engine needs $wanted: the node will run on the reference" \
-    "engine, a thousand times slower. Update Rust and say \`make native\`."
-  exit 0
-fi
-
+"$(dirname "$0")/native_toolchain.sh" || exit 0
 echo "Building the native EVM engine (a few minutes, once)"
 environment=$(dirname "$(dirname "$python")")
 VIRTUAL_ENV=$environment PYO3_PYTHON=$python \
   "$environment/bin/maturin" develop --release --locked --manifest-path native/Cargo.toml
+touch "$stamp"

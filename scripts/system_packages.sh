@@ -12,7 +12,7 @@ has chromium || missing+=(chromium)
 has npm || missing+=(nodejs npm)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.
-if has cargo && ! .venv/bin/python "$here/python_library.py" >/dev/null; then
+if "$here/native_toolchain.sh" >/dev/null && ! .venv/bin/python "$here/python_library.py" >/dev/null; then
   missing+=(libpython3.11-dev)
 fi
 

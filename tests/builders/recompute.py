@@ -76,8 +76,8 @@ def recompute_block(
     bloom, receipts = _receipts(block, raw_transactions, fork)
     made = {
         "state_root": state_root(state),
-        "transactions_root": _ordered_root(raw_transactions),
-        "receipt_root": _ordered_root(receipts),
+        "transactions_root": ordered_root(raw_transactions),
+        "receipt_root": ordered_root(receipts),
         "bloom": bloom,
         "gas_used": Uint(block.gas_used),
         "requests_hash": block.requests_hash and Bytes32(block.requests_hash),
@@ -97,7 +97,7 @@ def recompute_block(
 
 def recompute_genesis(header: Header, state: MemoryState, *, fork: str = "prague") -> Recomputed:
     """Return what follows from the first state alone; nothing is executed in block 0."""
-    root, empty, bloom = state_root(state), _ordered_root([]), Bytes256(bytes(256))
+    root, empty, bloom = state_root(state), ordered_root([]), Bytes256(bytes(256))
     requests = _hash_of_no_requests() if fork in {"prague", "osaka"} else None
     made = {
         "state_root": root,
@@ -185,7 +185,7 @@ def _given(header: Header) -> dict[str, Any]:
         "prev_randao": Bytes32(_data(header, "mixHash")),
         "mix_digest": Bytes32(_data(header, "mixHash")),
         "nonce": Bytes8(_data(header, "nonce")),
-        "withdrawals_root": _ordered_root([]),
+        "withdrawals_root": ordered_root([]),
         "blob_gas_used": U64(0),
     }
     if "baseFeePerGas" in header:
@@ -223,7 +223,8 @@ def _module(fork: str, name: str) -> ModuleType:
     return import_module(f"ethereum.forks.{fork}.{name}")
 
 
-def _ordered_root(items: Sequence[bytes]) -> Bytes32:
+def ordered_root(items: Sequence[bytes]) -> Bytes32:
+    """Return the root of the trie of a list, by the specification."""
     specification = load_fork("prague").trie
     trie = specification.Trie(secured=False, default=None)
     for index, item in enumerate(items):

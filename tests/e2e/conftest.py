@@ -106,7 +106,7 @@ def account(node: RunningNode) -> LocalAccount:
 @pytest.fixture(scope="session")
 def contracts() -> dict[str, Any]:
     """ABI and code of the contracts in tests/clients/contracts, by name."""
-    return _node_script("compile.mjs")
+    return node_script("compile.mjs")
 
 
 @pytest.fixture
@@ -123,12 +123,12 @@ def javascript(
             "chainId": CHAIN_ID,
             "artifact": contracts["Ledger"],
         }
-        return _node_script("run.mjs", library, scenario, json.dumps(given))
+        return node_script("run.mjs", library, scenario, json.dumps(given))
 
     return run
 
 
-def _node_script(script: str, *arguments: str) -> Any:
+def node_script(script: str, *arguments: str) -> Any:
     """Run one of the clients' scripts and return the JSON that it prints."""
     done = subprocess.run(
         ["node", script, *arguments],

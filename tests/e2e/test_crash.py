@@ -102,6 +102,7 @@ def test_nothing_that_was_answered_is_lost(
             fresh.kill()
         fresh.start()
         check(fresh, load, since=before)
+    assert len(load.answered) > 20 * rounds, "the node was not under load"
     with fresh.client() as client:
         wait_for_receipts(client, load.answered[-500:])
     check(fresh, load, since=len(load.answered) - 500)

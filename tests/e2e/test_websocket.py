@@ -9,6 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from tests.conformance.openrpc import assert_conforms
 from tests.servers.node import RunningNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
@@ -31,6 +32,8 @@ def asked(connection: ClientConnection, method: str, *params: Any) -> Any:
     connection.send(json.dumps(call))
     reply = json.loads(connection.recv(10))
     assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", "a")
+    if "result" in reply:
+        assert_conforms(method, reply["result"])
     return reply
 
 

@@ -3,9 +3,10 @@
 from cchain_app import models, runtime
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.store.chain import load_block
 from tests.builders.cchain import MemoryState
-from tests.builders.recompute import recompute_block, recompute_genesis
+from tests.builders.recompute import ordered_root, recompute_block, recompute_genesis
 
 
 def assert_recomputes() -> None:
@@ -27,6 +28,9 @@ def assert_recomputes() -> None:
         expected = made.as_json()
         assert {name: shown[name] for name in expected} == expected, f"block {number}"
         assert made.gas_used == block.header.gas_used
+        # The stored receipts are the ones that the root commits to.
+        envelopes = [encode_receipt(receipt) for receipt in block.receipts]
+        assert bytes(ordered_root(envelopes)) == block.header.receipts_root
         state.hashes[number] = block.hash
 
 

@@ -1,4 +1,7 @@
-"""A JSON-RPC client of the barest kind: what goes over the wire, one connection, no retries."""
+"""A JSON-RPC client of the barest kind: what goes over the wire, one connection, no retries.
+
+Every result is held against the published schema of its method.
+"""
 
 import http.client
 import itertools
@@ -6,6 +9,8 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
+
+from tests.conformance.openrpc import assert_conforms
 
 PATH = "/ext/bc/C/rpc"
 
@@ -71,6 +76,7 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         reply = json.loads(self.post(self._request(method, params)).body)
         if "error" in reply:
             raise RpcFault(reply["error"])
+        assert_conforms(method, reply["result"])
         return reply["result"]
 
     def batch(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -79,6 +85,9 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         replies = json.loads(self.post(b"[" + b",".join(requests) + b"]").body)
         by_id = {reply["id"]: reply for reply in replies}
         ordered = [by_id[json.loads(request)["id"]] for request in requests]
+        for (method, *_), reply in zip(calls, ordered, strict=True):
+            if "result" in reply:
+                assert_conforms(method, reply["result"])
         return [RpcFault(one["error"]) if "error" in one else one["result"] for one in ordered]
 
     def _request(self, method: str, params: Sequence[Any]) -> bytes:

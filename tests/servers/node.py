@@ -12,7 +12,7 @@ import psycopg
 
 from tests.servers.client import RpcClient, RpcUnreachable
 from tests.servers.postgresql import PostgresqlServer
-from tests.servers.process import ServerProcess, free_port
+from tests.servers.process import ServerError, ServerProcess, free_port
 from tests.servers.redis import RedisServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,20 +75,23 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return f"ws://127.0.0.1:{self.port}/ext/bc/C/ws"
 
     def start(self, *, wait: bool = True) -> "RunningNode":
-        """Start all processes; return when the node answers, or at once without `wait`."""
+        """Start all processes; return when the node answers, or at once without `wait`.
+
+        Raises:
+            ServerError: It did not come up; nothing of it is left running.
+        """
+        try:
+            self._start(wait)
+        except ServerError:
+            self.kill()
+            raise
+        return self
+
+    def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
-            prepare = self._run("init", [sys.executable, "manage.py", "init_node"])
-            prepare.wait_until(lambda: not prepare.running, START_SECONDS)
+            self._run("init", [sys.executable, "manage.py", "init_node"]).finish(START_SECONDS)
             celery = [sys.executable, "-m", "celery", "-A", "nodeproject.celery"]
-            worker = [
-                "worker",
-                "-Q",
-                "chain,default",
-                "--concurrency",
-                "1",
-                "--loglevel",
-                "WARNING",
-            ]
+            worker = ["worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"]
             self._processes = [
                 self._run("worker", [*celery, *worker]),
                 self._run("beat", [*celery, "beat", "--loglevel", "WARNING"]),
@@ -96,7 +99,6 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._processes.insert(0, self._run("web", self._command))
         if wait:
             self._processes[0].wait_until(self._answers, START_SECONDS)
-        return self
 
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""

@@ -98,6 +98,21 @@ class ServerProcess:
                 raise ServerNotReady(f"{self.command} is not ready:\n{self.tail()}")
             time.sleep(0.02)
 
+    def finish(self, seconds: float) -> None:
+        """Wait until the command has done its work.
+
+        Raises:
+            ServerDied: It failed.
+            ServerWillNotEnd: It took too long.
+        """
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ServerWillNotEnd(f"{self.command} does not end:\n{self.tail()}") from None
+        if code:
+            raise ServerDied(f"{self.command} failed with {code}:\n{self.tail()}")
+
     def stop(self, seconds: float = 30.0, *, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the command to end, wait for it, and end what is left of its group.
 

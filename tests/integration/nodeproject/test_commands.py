@@ -1,11 +1,20 @@
 """The command line: what the operator sees."""
 
+from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
-from nodeproject.checks import check_genesis, check_ports
+from cchain_app.selectors import blocks
+from nodeproject.checks import (
+    check_block_interval,
+    check_database_pool,
+    check_genesis,
+    check_ports,
+)
 from tests.integration.conftest import Chain
 
 
@@ -73,8 +82,6 @@ def test_a_public_network_has_its_own_chain_id() -> None:
 def test_the_networks_own_files_pass(
     network_id: int, node_settings: object, settings: object
 ) -> None:
-    from dataclasses import replace
-
     settings.NODE = replace(settings.NODE, network_id=network_id)  # type: ignore[attr-defined]
 
     assert check_genesis() == []
@@ -86,3 +93,40 @@ def test_http_and_peers_need_ports_of_their_own() -> None:
     (error,) = check_ports()
 
     assert error.id == "node.E003"
+
+
+@pytest.mark.node_settings(profile="production", rpc_threads=30, database_pool=32)
+@pytest.mark.usefixtures("node_settings")
+def test_threads_need_connections() -> None:
+    (error,) = check_database_pool()
+
+    assert (error.id, error.hint) == (
+        "node.E005",
+        "Set NODE_DATABASE_POOL to 38 or more, or NODE_RPC_THREADS lower.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "interval", "errors"),
+    [("production", 0.5, 1), ("production", 2.0, 0), ("embedded", 0.5, 0)],
+)
+def test_the_production_clock_has_whole_seconds(
+    profile: str, interval: float, errors: int, node_settings: object, settings: Any
+) -> None:
+    settings.NODE = replace(
+        settings.NODE, mining="interval", profile=profile, block_interval=interval
+    )
+
+    assert [error.id for error in check_block_interval()] == ["node.E004"] * errors
+
+
+def test_status_before_the_first_start_says_how_to_begin(
+    node_settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_tables() -> None:
+        raise OperationalError("no such table: cchain_app_block")
+
+    monkeypatch.setattr(blocks, "head", no_tables)
+
+    with pytest.raises(CommandError, match="start it with `make run`"):
+        call_command("node_status")

@@ -1,0 +1,34 @@
+"""The admin in a real browser, on the running node."""
+
+import json
+from pathlib import Path
+
+from eth_account.signers.local import LocalAccount
+
+from tests.e2e.conftest import CHAIN_ID, node_script
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.node import RunningNode
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+
+
+def test_a_transaction_is_found_by_its_hash(
+    node: RunningNode, account: LocalAccount, tmp_path: Path
+) -> None:
+    with node.client() as client:
+        raw = Sender(account, CHAIN_ID).transfer(STRANGER, 123_456_789)
+        sent = client.call("eth_sendRawTransaction", raw)
+        wait_for_receipts(client, [sent])
+    given = {
+        "base": f"http://127.0.0.1:{node.port}",
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "hash": sent,
+        "screenshot": str(tmp_path / "transaction.png"),
+    }
+    found = node_script("run.mjs", "admin", "findTransaction", json.dumps(given))
+    assert found["faults"] == []
+    assert found["rows"] == 1
+    assert sent in found["transaction"]
+    assert "0.123456789 Gwei" in found["transaction"]
+    assert STRANGER in found["transaction"]
+    assert "C-Chain" in found["dashboard"]
