@@ -19,7 +19,7 @@ def _uvicorn() -> None:
         host=node.http_host,
         port=node.http_port,
         loop="uvloop",
-        http="httptools",
+        http="nodeproject.direct:Protocol",
         ws="websockets-sansio",
         ws_max_size=node.ws_message_limit,
         ws_ping_interval=30,

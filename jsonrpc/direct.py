@@ -1,0 +1,155 @@
+"""The direct door: what can be answered at once is answered where uvicorn receives the bytes.
+
+A request that came whole, in one piece, on an idle connection, whose answer is in memory, needs no
+ASGI. Its head is read here, strictly and once for all requests that share it; whatever is unusual
+in any way goes on to uvicorn, unread and unchanged, and from there to the raw door. Both answer the
+same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that moves.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+
+from jsonrpc.dispatch import MISS
+from jsonrpc.gate import Head, Reply
+from jsonrpc.http import Endpoint
+
+MAX_HEAD: Final = 2048
+"""Bytes of a head that is read here."""
+
+_HEADS: Final = 4096
+"""Heads that are remembered: clients repeat theirs, but for the length of the body."""
+
+_HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
+"""A header as clients write it; anything else is for a whole parser to judge."""
+
+_REFUSED: Final = frozenset(
+    {b"transfer-encoding", b"expect", b"upgrade", b"connection", b"x-forwarded-for"}
+)
+"""Headers that change what follows, or that may stand more than once."""
+
+_log: Final = logging.getLogger("jsonrpc")
+
+_END: Final = b"\r\n\r\n"
+
+
+class Known(NamedTuple):
+    """What a head says."""
+
+    endpoint: Endpoint
+    head: Head
+    length: int
+    """Bytes of the body."""
+
+
+class Heads:
+    """Reads heads for the endpoints at their paths."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        # A limit of requests must be asked for each one, which can take time: not here.
+        self._endpoints = {
+            path.encode(): endpoint
+            for path, endpoint in endpoints.items()
+            if endpoint.throttle is None
+        }
+        self.read = lru_cache(maxsize=_HEADS)(self._read)
+
+    def _read(self, text: bytes) -> Known | None:
+        """Read a head without its empty line; None for anything that is not plain."""
+        line, *lines = text.split(b"\r\n")
+        method, _, rest = line.partition(b" ")
+        path, _, version = rest.partition(b" ")
+        endpoint = self._endpoints.get(path)
+        if endpoint is None or method != b"POST" or version != b"HTTP/1.1":
+            return None
+        headers: dict[bytes, bytes] = {}
+        for one in lines:
+            match = _HEADER.fullmatch(one)
+            if match is None:
+                return None
+            name = match[1].lower()
+            if name in headers or (name in _REFUSED and not _is_keep_alive(name, match[2])):
+                return None
+            headers[name] = match[2]
+        length = headers.get(b"content-length", b"")
+        head = Head("POST", headers, has_query=False, peer="")
+        if not length.isdigit() or endpoint.gate.screen(head) is not None:
+            return None
+        return Known(endpoint, head, int(length))
+
+
+class DirectProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
+
+    heads: Heads
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._reading = False
+        """Whether a request has begun that has not ended: then the bytes are its."""
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if data.startswith(b"POST ") and self._is_idle():
+            end = data.find(_END, 0, MAX_HEAD)
+            known = self.heads.read(data[:end]) if end > 0 else None
+            if known is not None and len(data) == end + 4 + known.length:
+                reply = _answer(known, data[end + 4 :])
+                if reply is not None:
+                    self._write(reply)
+                    return
+        super().data_received(data)
+
+    @override
+    def on_message_begin(self) -> None:
+        self._reading = True
+        super().on_message_begin()
+
+    @override
+    def on_message_complete(self) -> None:
+        self._reading = False
+        super().on_message_complete()
+
+    def _is_idle(self) -> bool:
+        """Return whether nothing is being read, answered or waiting to be written."""
+        cycle: RequestResponseCycle | None = self.cycle  # None until the first one
+        return (
+            not self._reading
+            and (cycle is None or cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _write(self, reply: Reply) -> None:
+        """Write a reply as uvicorn writes the raw door's, and wait for the next request."""
+        self._unset_keepalive_if_required()
+        content = [STATUS_LINE[reply.status]]
+        for name, value in (*self.server_state.default_headers, *reply.headers):
+            content += (name, b": ", value, b"\r\n")
+        content += (b"content-length: %d\r\n\r\n" % len(reply.body), reply.body)
+        self.transport.write(b"".join(content))
+        self.on_response_complete()
+
+
+def _answer(known: Known, body: bytes) -> Reply | None:
+    """Return the reply to a body, if it can be given at once."""
+    try:
+        answer = known.endpoint.dispatcher.answer_hot(body)
+        return None if answer is MISS else known.endpoint.reply(known.head, answer)
+    except Exception:
+        # The raw door meets it too, and has an answer even then.
+        _log.exception("the direct door failed")
+        return None
+
+
+def _is_keep_alive(name: bytes, value: bytes) -> bool:
+    return name == b"connection" and value.lower() == b"keep-alive"

@@ -1,0 +1,199 @@
+"""The direct door answers what it can as the raw door does, byte for byte, and leaves the rest."""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.direct import DirectProtocol, Heads
+from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.registry import MethodRegistry
+from jsonrpc.throttle import LocalThrottle, Rate
+from jsonrpc.workers import Workers
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
+LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'
+THREAD = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
+NOTE = b'{"jsonrpc":"2.0","method":"number"}'
+
+
+@dataclass
+class Served:
+    """Two servers of one application: with and without the direct door."""
+
+    ports: dict[str, int]
+    asgi: dict[str, int]
+    """How many requests came to the application."""
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    registry = MethodRegistry()
+    registry.add("number", lambda: "0x10", hot=True)
+    registry.add("long", lambda: "ab" * 5000, hot=True)
+    registry.add("thread", lambda: 1)
+    endpoint = Endpoint(["/rpc"], Dispatcher(registry))
+    workers = Workers(2)
+
+    async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b"nowhere"})
+
+    door = RawDoor(by_path([endpoint]), nowhere, workers)
+
+    class Direct(DirectProtocol):
+        heads = Heads(by_path([endpoint]))
+
+    made = Served({}, {"direct": 0, "plain": 0})
+    running = []
+    for name, protocol in (("direct", Direct), ("plain", HttpToolsProtocol)):
+
+        async def counted(scope: Any, receive: Any, send: Any, name: str = name) -> None:
+            made.asgi[name] += 1
+            await door(scope, receive, send)
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        made.ports[name] = listener.getsockname()[1]
+        config = uvicorn.Config(
+            counted, http=protocol, loop="uvloop", lifespan="off", log_level="critical",
+            proxy_headers=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        running.append((server, thread, listener))
+    yield made
+    for server, thread, listener in running:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+    workers.close()
+
+
+def request(body: bytes = CALL, *headers: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
+    usual = (b"Host: localhost", b"Content-Type: application/json")
+    length = b"Content-Length: %d" % len(body)
+    return b"\r\n".join((line, *usual, length, *headers, b"", body))
+
+
+def exchange(port: int, *pieces: bytes) -> bytes:
+    """Send pieces on one connection, one after the other, and return all that comes back."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(0.03)
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(1)
+        received = b""
+        try:
+            while part := connection.recv(65_536):
+                received += part
+        except TimeoutError:
+            pass
+    return re.sub(rb"date: [^\r]*\r\n", b"", received)
+
+
+REQUESTS = {
+    "plain": (request(),),
+    "twice on a connection": (request(), request()),
+    "a batch": (request(b"[" + CALL + b"," + CALL + b"]"),),
+    "a notification": (request(NOTE),),
+    "no JSON": (request(b"{"),),
+    "an unknown method": (request(CALL.replace(b"number", b"nothing")),),
+    "compressed": (request(LONG, b"Accept-Encoding: gzip"),),
+    "a web page": (request(CALL, b"Origin: http://a.example"),),
+    "keep-alive": (request(CALL, b"Connection: keep-alive"),),
+    "close": (request(CALL, b"Connection: close"),),
+    "in a thread": (request(THREAD), request()),
+    "pipelined": (request() + request(),),
+    "pipelined after a slow one": (request(THREAD) + request() + request(THREAD),),
+    "in two pieces": (request()[:40], request()[40:]),
+    "head and body": (request()[: -len(CALL)], CALL),
+    "in the middle of the next": (request() + request()[:50], request()[50:]),
+    "chunked": (
+        b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(CALL), CALL),
+    ),
+    "length and chunked": (request(CALL, b"Transfer-Encoding: chunked"),),
+    "two lengths": (request(CALL, b"Content-Length: 3"),),
+    "a length that is none": (request().replace(b"Content-Length: 4", b"Content-Length: +4"),),
+    "expect": (request(CALL, b"Expect: 100-continue"),),
+    "a folded header": (request(CALL, b"X-A: b\r\n c"),),
+    "a bare line feed": (request(CALL, b"X-A: b\nX-C: d"),),
+    "a control character": (request(CALL, b"X-A: b\x00c"),),
+    "a space before the colon": (request(CALL, b"X-A : b"),),
+    "HTTP/1.0": (request(line=b"POST /rpc HTTP/1.0"),),
+    "a query": (request(line=b"POST /rpc?x=1 HTTP/1.1"),),
+    "another path": (request(line=b"POST /elsewhere HTTP/1.1"),),
+    "an absolute target": (request(line=b"POST http://localhost/rpc HTTP/1.1"),),
+    "GET": (b"GET /rpc HTTP/1.1\r\nHost: localhost\r\n\r\n",),
+    "another host": (request().replace(b"localhost", b"evil.example"),),
+    "another type": (request().replace(b"application/json", b"text/plain"),),
+    "no request at all": (b"POST \r\n\r\n",),
+    "a long head": (request(CALL, b"X-A: " + b"a" * 3000),),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
+    direct, plain = (exchange(served.ports[kind], *REQUESTS[name]) for kind in ("direct", "plain"))
+
+    assert direct == plain
+    assert direct.startswith(b"HTTP/1.1 ")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["plain", "twice on a connection", "a batch", "a notification", "no JSON", "keep-alive",
+     "compressed", "a web page"],
+)  # fmt: skip
+def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: str) -> None:
+    before = served.asgi["direct"]
+
+    exchange(served.ports["direct"], *REQUESTS[name])
+
+    assert served.asgi["direct"] == before
+
+
+def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), timeout=10) as connection:
+        for body in (CALL, THREAD, CALL):
+            connection.sendall(request(body))
+            assert b'"id":7' in connection.recv(65_536)
+
+
+def test_an_endpoint_with_a_rate_limit_is_left_to_the_raw_door() -> None:
+    dispatcher = Dispatcher(MethodRegistry())
+    limited = Endpoint(["/rpc"], dispatcher, throttle=LocalThrottle(Rate(1, 1)))
+    head = request().partition(b"\r\n\r\n")[0]
+
+    assert Heads(by_path([limited])).read(head) is None
+    assert Heads(by_path([Endpoint(["/rpc"], dispatcher)])).read(head) is not None
+
+
+def test_a_door_that_fails_leaves_the_request_to_the_other(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = Dispatcher.answer_hot
+    calls = []
+
+    def fail_once(self: Dispatcher, body: bytes, connection: object = None) -> Any:
+        calls.append(body)
+        if len(calls) == 1:
+            raise MemoryError
+        return original(self, body, connection)
+
+    monkeypatch.setattr(Dispatcher, "answer_hot", fail_once)
+
+    assert b'"result":"0x10"' in exchange(served.ports["direct"], request())
+    assert "the direct door failed" in caplog.text
+    assert original(Dispatcher(MethodRegistry()), THREAD) is not MISS
