@@ -41,6 +41,7 @@ class Command(BaseCommand):
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
+            "Peers": "none: this node has no peer network yet",
             "Engine": runtime.engine().name,
             "Database": f"{connection.vendor}, {settings.NODE.profile} profile",
             "RPC": _rpc_state(head.number),
