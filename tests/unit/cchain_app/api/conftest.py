@@ -81,6 +81,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     chain.state.codes[EMPTY_HASH] = b""
     for name in ("head", "by_number", "by_hash", "find_transaction", "memory"):
         monkeypatch.setattr(blocks, name, getattr(chain, name))
+    monkeypatch.setattr(blocks, "catch_up", chain.head)
     monkeypatch.setattr(state, "state_at", lambda _number: chain.state)
     monkeypatch.setattr(state, "prefetch_accounts", lambda _addresses, _number: None)
     monkeypatch.setattr(pool, "transactions", chain.waiting)
