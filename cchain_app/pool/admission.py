@@ -61,16 +61,6 @@ class Admission(NamedTuple):
     """What waits of the sender afterwards."""
 
 
-def check_stateless(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
-    """Check what can be said of a transaction without looking at its sender's account.
-
-    Raises:
-        PoolRejection: One of its classes for each check.
-    """
-    check_before_sender(transaction, rules)
-    check_after_sender(transaction, rules)
-
-
 def check_before_sender(
     transaction: Transaction | DecodedTransaction, rules: AdmissionRules
 ) -> None:
@@ -175,7 +165,7 @@ def check_against(
     """Check a transaction against its sender's account and the pool, and say what it changes.
 
     Args:
-        entry: The transaction, after `check_stateless`.
+        entry: The transaction, after `check_before_sender` and `check_after_sender`.
         nonce: The account's next nonce, by the head.
         balance: The account's balance in wei, by the head.
         lane: What of the sender is in the pool, split by that nonce and balance.

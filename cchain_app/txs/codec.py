@@ -1,17 +1,16 @@
 """Signed transactions from bytes: types 0, 1, 2 and 4 of EIP-2718, canonical RLP only.
 
 Reading goes in two steps, since recovering a sender costs more than all the rest: `decode_unsigned`
-reads the fields and the digest that was signed, `with_sender` adds the proven sender. One call does
-both: `decode_transaction`, or `decode_transactions` for many at once. Writing is in `signing`.
+reads the fields and the digest that was signed, `with_sender` adds the proven sender. Many are recovered
+at once by a `RecoverMany`; `decode_transaction` does all for one. Writing is in `signing`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from cchain_app.txs.errors import (
     BlobTransactionRefused,
     InvalidSignatureValues,
-    InvalidTransaction,
     MalformedTransaction,
     SenderNotRecoverable,
     TransactionTypeNotSupported,
@@ -95,37 +94,6 @@ def decode_transaction(raw: bytes, chain_id: int) -> Transaction:
     decoded = decode_unsigned(raw)
     check_signature(decoded, chain_id)
     return with_sender(decoded, recover_sender(decoded))
-
-
-def decode_transactions(
-    raws: Iterable[bytes], chain_id: int, recover: RecoverMany = secp256k1.recover_many
-) -> list[Transaction | InvalidTransaction]:
-    """Read many signed transactions and recover all senders in one call.
-
-    A transaction that cannot be read is its error in the list, so that the others are unharmed.
-    """
-    outcomes = [_decode_and_check(raw, chain_id) for raw in raws]
-    decoded = [outcome for outcome in outcomes if isinstance(outcome, DecodedTransaction)]
-    senders = iter(recover([signed_digest(transaction) for transaction in decoded]))
-    return [
-        _finish(outcome, next(senders)) if isinstance(outcome, DecodedTransaction) else outcome
-        for outcome in outcomes
-    ]
-
-
-def _decode_and_check(raw: bytes, chain_id: int) -> DecodedTransaction | InvalidTransaction:
-    try:
-        decoded = decode_unsigned(raw)
-        check_signature(decoded, chain_id)
-    except InvalidTransaction as error:
-        return error
-    return decoded
-
-
-def _finish(
-    decoded: DecodedTransaction, sender: Address | None
-) -> Transaction | InvalidTransaction:
-    return SenderNotRecoverable() if sender is None else with_sender(decoded, sender)
 
 
 def decode_unsigned(raw: bytes) -> DecodedTransaction:

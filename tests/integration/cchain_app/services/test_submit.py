@@ -1,22 +1,31 @@
 """Taking transactions in: what is stored, what is refused, who is told."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connections
 
-from cchain_app import models
+from cchain_app import models, runtime
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
 from cchain_app.services.pool import expire
-from cchain_app.txs.errors import TypedTransactionTooShort, WrongChainId
+from cchain_app.txs.errors import (
+    MalformedTransaction,
+    SenderNotRecoverable,
+    TypedTransactionTooShort,
+    WrongChainId,
+)
 from cchain_app.txs.signing import sign_transaction
 from primitives.devkeys import DEV_KEYS
+from primitives.evm import Address
+from primitives.secp256k1 import SignedDigest
 from tests.builders.transactions import KEY, SENDER, signed, unsigned
 from tests.integration.conftest import Chain
+from tests.unit.cchain_app.txs.test_codec import resign
 
 OTHER_KEY = bytes.fromhex(list(DEV_KEYS.values())[1][2:])
 
@@ -225,3 +234,24 @@ def test_of_several_faults_the_one_is_told_that_geth_finds_first(
     (outcome,) = transactions.submit([raw])
 
     assert isinstance(outcome, error)
+
+
+def test_the_senders_of_a_batch_are_recovered_in_one_call(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, other = signed(nonce=0), signed(nonce=1)
+    nobody = resign(signed(), _10=b"\x05", _11=b"\x01")
+    asked: list[int] = []
+    recover = runtime.recover_senders()
+
+    def counted(signatures: Sequence[SignedDigest]) -> Sequence[Address | None]:
+        asked.append(len(signatures))
+        return recover(signatures)
+
+    monkeypatch.setattr(runtime, "recover_senders", lambda: counted)
+    outcomes = transactions.submit([good.raw, b"\x02\xc0", nobody, other.raw])
+
+    assert (outcomes[0], outcomes[3]) == (good.hash, other.hash)
+    assert isinstance(outcomes[1], MalformedTransaction)
+    assert isinstance(outcomes[2], SenderNotRecoverable)
+    assert asked == [3]

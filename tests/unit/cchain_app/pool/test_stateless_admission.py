@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 
 from cchain_app.pool import errors
-from cchain_app.pool.admission import AdmissionRules, check_size, check_stateless
+from cchain_app.pool.admission import (
+    AdmissionRules,
+    check_after_sender,
+    check_before_sender,
+    check_size,
+)
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.signing import sign_authorization
@@ -14,6 +19,12 @@ from tests.builders.transactions import KEY, RECIPIENT, legacy, signed
 RULES = AdmissionRules(fork="prague", block_gas_limit=30_000_000)
 NO_CAP = AdmissionRules("prague", 30_000_000, PoolLimits(fee_cap=None))
 GWEI = 10**9
+
+
+def check_stateless(transaction, rules):
+    """Check all that needs no state, in the order in which a submission is checked."""
+    check_before_sender(transaction, rules)
+    check_after_sender(transaction, rules)
 
 
 def under(fork, **limits):

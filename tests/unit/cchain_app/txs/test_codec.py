@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from cchain_app.txs.codec import (
     decode_transaction,
-    decode_transactions,
     decode_unsigned,
     recover_sender,
     with_sender,
@@ -24,7 +23,7 @@ from cchain_app.txs.errors import (
 )
 from cchain_app.txs.transaction import Transaction
 from primitives.hashing import keccak256
-from primitives.secp256k1 import ORDER, recover_many
+from primitives.secp256k1 import ORDER
 from tests.builders.recursion import recursion_limit_kept
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
 
@@ -252,23 +251,6 @@ def test_v_of_a_legacy_transaction_means_what_it_means_to_geth(v, error, message
     with pytest.raises(error) as caught:
         decode_transaction(resign(legacy(), _6=encoded), CHAIN_ID)
     assert str(caught.value) == message
-
-
-def test_many_are_read_at_once_and_bad_ones_are_their_errors():
-    good, other = signed(), signed(nonce=1)
-    nobody = resign(signed(), _10=b"\x05", _11=b"\x01")
-    asked = []
-
-    def recover(signatures):
-        asked.append(len(signatures))
-        return recover_many(signatures)
-
-    raws = [good.raw, b"\x02\xc0", nobody, other.raw]
-    first, second, third, fourth = decode_transactions(raws, CHAIN_ID, recover)
-    assert (first, fourth) == (good, other)
-    assert type(second) is MalformedTransaction
-    assert type(third) is SenderNotRecoverable
-    assert asked == [3]
 
 
 def test_a_known_sender_needs_no_recovery():
