@@ -30,15 +30,26 @@ class CallInterrupted(Exception): ...
 def execute_block(
     env: object, transactions: Sequence[object], state: object, *, skip_invalid: bool
 ) -> Block: ...
+@final
+class Surroundings:
+    def __new__(cls, env: object) -> Self: ...
+
 def call(
-    env: object,
-    message: object,
+    place: Surroundings,
+    message: tuple[object, ...],
     state: object,
-    *,
-    step_limit: int | None = None,
-    time_limit: float | None = None,
-    with_access_list: bool = False,
+    step_limit: int | None,
+    time_limit: float | None,
+    with_access_list: bool,
 ) -> Answer: ...
+def estimate(
+    place: Surroundings,
+    message: tuple[object, ...],
+    state: object,
+    step_limit: int | None,
+    time_limit: float | None,
+    error_ratio: float,
+) -> tuple[int | None, Answer | None]: ...
 def recover_senders(
     signatures: Sequence[tuple[bytes, int, int, int]],
 ) -> list[bytes | None]: ...

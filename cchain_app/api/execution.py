@@ -7,8 +7,8 @@ is sent to a thread by `WouldBlock`.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from django.conf import settings
 
@@ -26,9 +26,15 @@ from cchain_app.evm.engine import (
     CallMessage,
     CallRejected,
     CallResult,
+    GasEstimate,
     StateReader,
 )
-from cchain_app.evm.overrides import AccountOverride, BlockOverride, override_state
+from cchain_app.evm.overrides import (
+    AccountOverride,
+    BlockOverride,
+    move_precompiles,
+    override_state,
+)
 from cchain_app.selectors import state
 from cchain_app.txs.transaction import Authorization
 from chaindb.hotpath import WouldBlock, on_event_loop
@@ -42,6 +48,7 @@ SECONDS_ON_EVENT_LOOP: Final = 0.005
 """What a call may take where it holds everybody up, whatever the engine."""
 
 PRICE_BITS: Final = 128
+BLOB_PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
 """What engines can read."""
 
@@ -77,14 +84,13 @@ def call(
     return encode_data(result.output)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a call is run: on which state, in which surroundings, and until when."""
 
     env: BlockEnv
     state: StateReader
-    deadline: float
-    """By the monotonic clock, in seconds."""
+    deadline: float | None
+    """By the monotonic clock, in seconds; None on the event loop, where each call gets little."""
 
     def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
         """Run one call.
@@ -95,29 +101,46 @@ class Place:
             WouldBlock: It takes too long for the event loop.
         """
         env = self._fit(message)
-        hot = on_event_loop()
         try:
             return runtime.engine().call(
                 env,
                 message,
                 self.state,
-                step_limit=STEPS_ON_EVENT_LOOP if hot else None,
-                time_limit=SECONDS_ON_EVENT_LOOP if hot else self._seconds_left(),
+                step_limit=STEPS_ON_EVENT_LOOP if self.deadline is None else None,
+                time_limit=self._seconds(),
                 with_access_list=with_access_list,
             )
         except CallInterrupted as interruption:
-            if hot:
-                raise WouldBlock from interruption
-            raise timed_out() from interruption
+            raise self._given_up() from interruption
 
-    def _seconds_left(self) -> float:
+    def estimate(self, message: CallMessage, error_ratio: float) -> GasEstimate:
+        """Find the least gas, up to the message's, with which a call works. Raises as `run`."""
+        env = self._fit(message)
+        try:
+            return runtime.engine().estimate(
+                env,
+                message,
+                self.state,
+                error_ratio=error_ratio,
+                step_limit=STEPS_ON_EVENT_LOOP if self.deadline is None else None,
+                time_limit=self._seconds(),
+            )
+        except CallInterrupted as interruption:
+            raise self._given_up() from interruption
+
+    def _seconds(self) -> float:
+        if self.deadline is None:
+            return SECONDS_ON_EVENT_LOOP
         return max(self.deadline - time.monotonic(), 0.001)
+
+    def _given_up(self) -> Exception:
+        return WouldBlock() if self.deadline is None else timed_out()
 
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the surroundings with a base fee that engines can read.
 
         Unspecified: geth reckons with prices of 256 bits and base fees as large. Engines take 128
-        and 64; a call that could pay more, which takes an overridden balance, is refused.
+        and 64, and blob base fees of 128; what needs more, which takes overrides, is refused.
 
         Raises:
             CallRejected: The price is beyond what engines can read, and mostly what anybody has.
@@ -126,11 +149,14 @@ class Place:
             want = message.gas * message.gas_price + message.value
             account = self.state.account(message.sender)
             raise CallRejected(_unpaid(message.sender, account.balance if account else 0, want))
-        if self.env.base_fee is None or not self.env.base_fee >> BASE_FEE_BITS:
-            return self.env
+        env = self.env
+        if env.blob_base_fee is not None and env.blob_base_fee >> BLOB_PRICE_BITS:
+            raise CallRejected(f"blob base fee higher than 2^{BLOB_PRICE_BITS}-1")
+        if env.base_fee is None or not env.base_fee >> BASE_FEE_BITS:
+            return env
         if message.gas_price:
             raise CallRejected(f"block base fee higher than 2^{BASE_FEE_BITS}-1")
-        return replace(self.env, base_fee=0)
+        return replace(env, base_fee=0)
 
 
 def make_place(
@@ -146,9 +172,12 @@ def make_place(
     env = _environments.of(found.hash, lambda: env_of(found.header, runtime.config()))
     reader: StateReader = state.state_at(found.number)
     if accounts:
-        reader = override_state(reader, accounts, env.fork)
+        env = move_precompiles(env, accounts)
+        reader = override_state(reader, accounts)
     if surroundings is not None:
         env = surroundings.apply(env)
+    if on_event_loop():
+        return Place(env, reader, None)
     return Place(env, reader, time.monotonic() + settings.NODE.rpc_call_timeout)
 
 
@@ -161,16 +190,16 @@ def make_message(request: CallRequest, env: BlockEnv) -> CallMessage:
     check_request(request)
     cap = gas_cap()
     return CallMessage(
-        sender=request.sender,
-        to=request.to,
-        gas=cap if request.gas is None else min(request.gas, cap),
-        gas_price=gas_price(request, env),
-        value=request.value,
-        data=request.data,
-        access_list=request.access_list,
-        authorizations=tuple(map(_encode_authorization, request.authorizations)),
-        max_priority_fee=request.max_priority_fee_per_gas,
-        blob_hashes=request.blob_hashes,
+        request.sender,
+        request.to,
+        cap if request.gas is None else min(request.gas, cap),
+        gas_price(request, env),
+        request.value,
+        request.data,
+        request.access_list,
+        tuple(map(_encode_authorization, request.authorizations)) if request.authorizations else (),
+        request.max_priority_fee_per_gas,
+        request.blob_hashes,
     )
 
 
@@ -184,9 +213,9 @@ def check_request(request: CallRequest) -> None:
         request.max_fee_per_gas is not None or request.max_priority_fee_per_gas is not None
     ):
         raise server_error("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
-    want = runtime.config().chain_id
-    if request.chain_id is not None and request.chain_id != want:
-        raise server_error(f"chainId does not match node's (have={request.chain_id}, want={want})")
+    have = request.chain_id
+    if have is not None and have != (want := runtime.config().chain_id):
+        raise server_error(f"chainId does not match node's (have={have}, want={want})")
 
 
 def gas_cap() -> int:
@@ -204,9 +233,10 @@ def fee_cap(request: CallRequest) -> int:
 
 def gas_price(request: CallRequest, env: BlockEnv) -> int:
     """Return what a gas costs in these surroundings, in wei; 0 when no price is named."""
-    if request.gas_price is not None or env.base_fee is None:
-        return fee_cap(request)
-    return min(fee_cap(request), env.base_fee + (request.max_priority_fee_per_gas or 0))
+    cap = fee_cap(request)
+    if request.gas_price is not None or env.base_fee is None or not cap:
+        return cap
+    return min(cap, env.base_fee + (request.max_priority_fee_per_gas or 0))
 
 
 def timed_out() -> JsonRpcError:

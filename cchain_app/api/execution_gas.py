@@ -1,10 +1,10 @@
 """How much gas a call needs, and which accounts and slots it touches.
 
-eth_estimateGas is geth's procedure: run at the highest limit, guess, then bisect until the answer
-is at most 1.5 % too high. What a call is, and where it is run: `execution`.
+eth_estimateGas is geth's procedure: what a caller may have at most is found here, and the engine
+looks for the least that works below it. What a call is, and where it is run: `execution`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from cchain_app.api import execution, wire
@@ -16,13 +16,11 @@ from cchain_app.api.reverts import failure
 from cchain_app.config import at_least
 from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.selectors.state import code_at
 from cchain_app.txs.transaction import AccessList
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import encode_quantity
 
 TRANSFER_GAS: Final = 21_000
-CALL_STIPEND: Final = 2_300
 OSAKA_GAS_LIMIT: Final = 2**24
 """Most gas of a transaction since Osaka (EIP-7825)."""
 
@@ -31,8 +29,6 @@ ERROR_RATIO: Final = 0.015
 
 ACCESS_LIST_ROUNDS: Final = 16
 """A list grows with each round or is done; no contract is known to need more than three."""
-
-_TOO_LITTLE: Final = ("intrinsic gas too low", "insufficient gas for floor data gas cost")
 
 
 def estimate_gas(
@@ -43,6 +39,9 @@ def estimate_gas(
 ) -> str:
     """eth_estimateGas: the least gas limit with which a call works, a little too high at most.
 
+    Unspecified: a precompile that overrides move is moved for estimates too; geth checks the move
+    and then runs the call with the precompile at its old place.
+
     Raises:
         JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
     """
@@ -51,14 +50,15 @@ def estimate_gas(
     highest = _highest(request, place)
     try:
         execution.check_fees(request, place.env)
+        gas, failed_call = place.estimate(message._replace(gas=highest), ERROR_RATIO)
     except CallRejected as refusal:
-        raise _failed_with(highest, refusal) from refusal
-    if not request.data and request.to is not None and not code_at(place.state, request.to):
-        # Trying is safer than knowing: an access list makes a plain transfer dearer.
-        plain = _attempt(place, message, TRANSFER_GAS)
-        if plain is not None and plain.error is None:
-            return encode_quantity(TRANSFER_GAS)
-    return encode_quantity(_search(place, message, highest))
+        raise server_error(f"failed with {highest} gas: {refusal}") from refusal
+    if gas is not None:
+        return encode_quantity(gas)
+    failed = None if failed_call is None else failure(failed_call)
+    if failed is not None:
+        raise failed
+    raise server_error(f"gas required exceeds allowance ({highest})")
 
 
 def create_access_list(
@@ -111,7 +111,7 @@ class _Listed:
 
 def _run_with(place: Place, message: CallMessage, listed: _Listed) -> CallResult:
     try:
-        return place.run(replace(message, access_list=listed.entries), with_access_list=True)
+        return place.run(message._replace(access_list=listed.entries), with_access_list=True)
     except CallRejected as refusal:
         raise _not_applied(refusal) from refusal
 
@@ -146,49 +146,3 @@ def _highest(request: CallRequest, place: Place) -> int:
             raise server_error("insufficient funds for transfer")
         highest = min(highest, (balance - request.value) // price)
     return min(highest, execution.gas_cap())
-
-
-def _search(place: Place, message: CallMessage, highest: int) -> int:
-    """Return the least gas limit that works, by geth's bisection."""
-    result = _attempt(place, message, highest)
-    if result is None or result.error == "out of gas":
-        raise server_error(f"gas required exceeds allowance ({highest})")
-    failed = failure(result)
-    if failed is not None:
-        raise failed
-    lowest = result.gas_used - 1
-    guess = (result.gas_peak + CALL_STIPEND) * 64 // 63
-    if guess < highest:
-        lowest, highest = _narrow(place, message, guess, lowest, highest)
-    while lowest + 1 < highest and (highest - lowest) / highest >= ERROR_RATIO:
-        # Most calls need little more than they use, so the low side is tried first.
-        middle = min((lowest + highest) // 2, lowest * 2)
-        lowest, highest = _narrow(place, message, middle, lowest, highest)
-    return highest
-
-
-def _narrow(
-    place: Place, message: CallMessage, gas: int, lowest: int, highest: int
-) -> tuple[int, int]:
-    result = _attempt(place, message, gas)
-    if result is not None and result.error is None:
-        return lowest, gas
-    return gas, highest
-
-
-def _attempt(place: Place, message: CallMessage, gas: int) -> CallResult | None:
-    """Run with a gas limit; None when it is too little even to begin.
-
-    Raises:
-        JsonRpcError: -32000, the call could not begin for another reason.
-    """
-    try:
-        return place.run(replace(message, gas=gas))
-    except CallRejected as refusal:
-        if str(refusal).startswith(_TOO_LITTLE):
-            return None
-        raise _failed_with(gas, refusal) from refusal
-
-
-def _failed_with(gas: int, refusal: CallRejected) -> JsonRpcError:
-    return server_error(f"failed with {gas} gas: {refusal}")

@@ -5,8 +5,7 @@ counts as absent. What the members mean is in `execution`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cchain_app.api import params
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
@@ -19,8 +18,7 @@ T = TypeVar("T")
 Parser = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
+class CallRequest(NamedTuple):
     """A call object as it was sent; None is what was left out."""
 
     sender: Address = ZERO_ADDRESS
@@ -75,14 +73,10 @@ def state_overrides(value: Any) -> dict[Address, AccountOverride]:
 def block_overrides(value: Any) -> BlockOverride:
     """Read eth_call's fourth argument.
 
-    Unspecified: `blobBaseFee` is read and has no effect, since this chain carries no blobs.
-
     Raises:
         InvalidParam: It is no object, or one of its known members cannot be read.
     """
-    found = _members(value, "BlockOverrides", _BLOCK)
-    found.pop("blob_base_fee", None)
-    return BlockOverride(**found)
+    return BlockOverride(**_members(value, "BlockOverrides", _BLOCK))
 
 
 def access_list(value: Any) -> AccessList:

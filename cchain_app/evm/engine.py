@@ -65,6 +65,10 @@ class BlockEnv:
     """For the EIP-2935 system call."""
     parent_beacon_block_root: Hash | None = None
     """For the EIP-4788 system call; None before Cancun."""
+    blob_base_fee: int | None = None
+    """Wei for each blob gas, as a call overrides it; None: what `excess_blob_gas` makes it."""
+    precompile_moves: tuple[tuple[Address, Address | None], ...] = ()
+    """(from, to): a precompile that calls find elsewhere; None: nowhere."""
 
 
 class Log(NamedTuple):
@@ -141,9 +145,11 @@ class ExecutedBlock:
     """EIP-7685; None before Prague."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallMessage:
-    """A read-only call, as eth_call and eth_estimateGas make it."""
+class CallMessage(NamedTuple):
+    """A read-only call, as eth_call and eth_estimateGas make it.
+
+    Named tuples cross the border to the native engine faster; it reads this one by its order.
+    """
 
     sender: Address
     to: Address | None
@@ -160,8 +166,7 @@ class CallMessage:
     blob_hashes: tuple[Hash, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(NamedTuple):
     """The outcome of a call. Failure inside the EVM is data, not an exception."""
 
     output: bytes
@@ -181,6 +186,15 @@ class CallResult:
     def reverted(self) -> bool:
         """Whether it ended in REVERT, so that `output` is the revert data."""
         return self.error == "execution reverted"
+
+
+class GasEstimate(NamedTuple):
+    """How much gas a call needs."""
+
+    gas: int | None
+    """A limit with which it works; None when all the gas of the message is not enough."""
+    failure: CallResult | None = None
+    """How it fails with all that gas, unless that is for lack of gas; then `gas` is None."""
 
 
 class CallRejected(Exception):
@@ -242,6 +256,33 @@ class Engine(Protocol):
 
         Raises:
             CallRejected: The call could not begin.
+            CallInterrupted: A limit was reached.
+        """
+
+    def estimate(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        *,
+        error_ratio: float,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+    ) -> GasEstimate:
+        """Find the least gas with which a call works, by geth's bisection (`estimation`).
+
+        Runs are as in `call`; `state` is asked once for each account and slot.
+
+        Args:
+            env: What the call sees of its block.
+            message: The call; its gas is the highest limit that is tried.
+            state: What it runs on.
+            error_ratio: By which part the answer may be too high.
+            step_limit: Give up after so many instructions, those of all runs together.
+            time_limit: Give up after so many seconds, those of all runs together.
+
+        Raises:
+            CallRejected: The call could not begin with all its gas, and not for too little of it.
             CallInterrupted: A limit was reached.
         """
 

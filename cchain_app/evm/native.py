@@ -18,6 +18,7 @@ from cchain_app.evm.engine import (
     CallRejected,
     CallResult,
     ExecutedBlock,
+    GasEstimate,
     InvalidBlock,
     Log,
     SkippedTransaction,
@@ -29,6 +30,9 @@ from cchain_app.evm.engine import (
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash, Slot, Word
 
+_TOO_WIDE = "gas price or base fee beyond what can be paid"
+"""Only calls can name such prices."""
+
 
 class NativeEngine:
     """revm, for every fork from Frontier to Osaka.
@@ -39,6 +43,10 @@ class NativeEngine:
     """
 
     name = "revm"
+
+    def __init__(self) -> None:
+        self._seen: tuple[BlockEnv, cchain_native.Surroundings] | None = None
+        """Surroundings of the last call: most calls are at the head, with the same object."""
 
     def execute_block(
         self,
@@ -86,31 +94,59 @@ class NativeEngine:
             CallRejected: The call could not begin.
             CallInterrupted: A limit was reached.
         """
-        # revm counts prices in 128 bits and base fees in 64; only calls can name more.
-        prices = (message.gas_price, message.max_priority_fee or 0)
-        if any(price >> 128 for price in prices) or (env.base_fee or 0) >> 64:
-            raise CallRejected("gas price or base fee beyond what can be paid")
+        _check_price(message)
         try:
-            output, gas_used, gas_peak, error, logs, access_list = cchain_native.call(
-                env,
-                message,
-                state,
-                step_limit=step_limit,
-                time_limit=time_limit,
-                with_access_list=with_access_list,
+            return _call_result(
+                cchain_native.call(
+                    self._surroundings(env),
+                    message,
+                    state,
+                    step_limit,
+                    time_limit,
+                    with_access_list,
+                )
             )
         except cchain_native.CallRejected as refusal:
             raise CallRejected(str(refusal)) from None
         except cchain_native.CallInterrupted as interruption:
             raise CallInterrupted(str(interruption)) from None
-        return CallResult(
-            output=output,
-            gas_used=gas_used,
-            gas_peak=gas_peak,
-            error=error,
-            logs=_logs(logs),
-            access_list=None if access_list is None else _access_list(access_list),
-        )
+
+    def estimate(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        *,
+        error_ratio: float,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+    ) -> GasEstimate:
+        """Find the least gas with which a call works. The lock is held as in `call`.
+
+        Raises:
+            CallRejected: The call could not begin with all its gas, and not for too little of it.
+            CallInterrupted: A limit was reached.
+        """
+        _check_price(message)
+        try:
+            gas, failure = cchain_native.estimate(
+                self._surroundings(env), message, state, step_limit, time_limit, error_ratio
+            )
+        except cchain_native.CallRejected as refusal:
+            raise CallRejected(str(refusal)) from None
+        except cchain_native.CallInterrupted as interruption:
+            raise CallInterrupted(str(interruption)) from None
+        return GasEstimate(gas, None if failure is None else _call_result(failure))
+
+    def _surroundings(self, env: BlockEnv) -> cchain_native.Surroundings:
+        seen = self._seen
+        if seen is not None and seen[0] is env:
+            return seen[1]
+        if (env.base_fee or 0) >> 64 or (env.blob_base_fee or 0) >> 128:
+            raise CallRejected(_TOO_WIDE)
+        made = cchain_native.Surroundings(env)
+        self._seen = (env, made)
+        return made
 
 
 def recover_senders(
@@ -124,6 +160,24 @@ def recover_senders(
         None if sender is None else Address(sender)
         for sender in cchain_native.recover_senders(signatures)
     ]
+
+
+def _check_price(message: CallMessage) -> None:
+    """Refuse what revm cannot count: it has 128 bits for prices and 64 for base fees."""
+    if message.gas_price >> 128 or (message.max_priority_fee or 0) >> 128:
+        raise CallRejected(_TOO_WIDE)
+
+
+def _call_result(values: cchain_native.Answer) -> CallResult:
+    output, gas_used, gas_peak, error, logs, access_list = values
+    return CallResult(
+        output,
+        gas_used,
+        gas_peak,
+        error,
+        _logs(logs) if logs else (),
+        None if access_list is None else _access_list(access_list),
+    )
 
 
 def _logs(values: list[cchain_native.LogValues]) -> tuple[Log, ...]:

@@ -3,10 +3,9 @@
 Nothing is written: a reader is wrapped, and an environment is copied.
 
     BadOverride
-    ├── StateAndDiff            an account with both a new storage and changes to the old one
-    ├── NotAPrecompile          a precompile is to be moved from where none is
-    ├── AlreadyOverridden       a precompile is to be moved to an account that is overridden itself
-    └── PrecompileNotMovable    what the engines cannot do
+    ├── StateAndDiff         an account with both a new storage and changes to the old one
+    ├── NotAPrecompile       a precompile is to be moved from where none is
+    └── AlreadyOverridden    a precompile is to be moved to an account that is overridden itself
 """
 
 from collections.abc import Mapping
@@ -44,19 +43,6 @@ class AlreadyOverridden(BadOverride):
         super().__init__(f"account {checksum_address(address)} is already overridden")
 
 
-class PrecompileNotMovable(BadOverride):
-    """A precompile is to be moved or replaced.
-
-    Unspecified: geth does it; the engines here have their precompiles at fixed places.
-    """
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(
-            f"account {checksum_address(address)} is a precompile: "
-            "this engine can neither move nor replace it"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class AccountOverride:
     """What of an account is to be different; None leaves it as it is."""
@@ -85,6 +71,8 @@ class BlockOverride:
     base_fee: int | None = None
     """Wei for each gas."""
     difficulty: int | None = None
+    blob_base_fee: int | None = None
+    """Wei for each blob gas: what BLOBBASEFEE reads."""
 
     def apply(self, env: BlockEnv) -> BlockEnv:
         """Return the surroundings with these differences; the rule set stays the block's own."""
@@ -97,6 +85,7 @@ class BlockOverride:
             prev_randao=env.prev_randao if self.prev_randao is None else self.prev_randao,
             base_fee=env.base_fee if self.base_fee is None else self.base_fee,
             difficulty=_either(self.difficulty, env.difficulty),
+            blob_base_fee=self.blob_base_fee,
         )
 
 
@@ -145,24 +134,40 @@ class OverriddenState:
         return self._state.block_hash(number)
 
 
-def override_state(
-    state: StateReader, accounts: Mapping[Address, AccountOverride], fork: str
-) -> StateReader:
-    """Return the state with these accounts different.
+def override_state(state: StateReader, accounts: Mapping[Address, AccountOverride]) -> StateReader:
+    """Return the state with these accounts different. Precompiles: `move_precompiles`.
 
     Raises:
         StateAndDiff: An account has both a new storage and changes to the old one.
-        NotAPrecompile: A precompile is to be moved from where none is.
-        AlreadyOverridden: It is to be moved to an account with overrides.
-        PrecompileNotMovable: A precompile is to be moved or replaced.
     """
     if not accounts:
         return state
     for address, override in accounts.items():
         if override.state is not None and override.state_diff is not None:
             raise StateAndDiff(address)
-        _check_precompile(address, override, accounts, fork)
     return OverriddenState(state, accounts)
+
+
+def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride]) -> BlockEnv:
+    """Return the surroundings without the precompiles that are overridden, or with them elsewhere.
+
+    As in geth a precompile is gone from an account with any override at all, and one that is moved
+    hides the code or the precompile that is at its new place.
+
+    Raises:
+        NotAPrecompile: A precompile is to be moved from where none is.
+        AlreadyOverridden: It is to be moved to an account with overrides.
+    """
+    moves = []
+    for address, override in accounts.items():
+        to = override.move_precompile_to
+        if is_precompile(address, env.fork):
+            if to is not None and to in accounts:
+                raise AlreadyOverridden(to)
+            moves.append((address, to))
+        elif to is not None:
+            raise NotAPrecompile(address)
+    return replace(env, precompile_moves=tuple(moves)) if moves else env
 
 
 def is_precompile(address: Address, fork: str) -> bool:
@@ -178,23 +183,6 @@ def _last_precompile(fork: str) -> int:
         if at_least(fork, since):
             return last
     return 4
-
-
-def _check_precompile(
-    address: Address,
-    override: AccountOverride,
-    accounts: Mapping[Address, AccountOverride],
-    fork: str,
-) -> None:
-    is_there = is_precompile(address, fork)
-    if override.move_precompile_to is not None:
-        if not is_there:
-            raise NotAPrecompile(address)
-        if override.move_precompile_to in accounts:
-            raise AlreadyOverridden(override.move_precompile_to)
-        raise PrecompileNotMovable(address)
-    if is_there and override.code is not None:
-        raise PrecompileNotMovable(address)
 
 
 def _either(wanted: int | None, present: int) -> int:

@@ -6,7 +6,14 @@ times slower. Importing this module imports none of the specification's forks; e
 
 from collections.abc import Sequence
 
-from cchain_app.evm.engine import BlockEnv, CallMessage, CallResult, ExecutedBlock, StateReader
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallMessage,
+    CallResult,
+    ExecutedBlock,
+    GasEstimate,
+    StateReader,
+)
 from cchain_app.evm.reference_package import room_for_nested_calls
 from cchain_app.txs.transaction import Transaction
 
@@ -53,13 +60,32 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_call import run_call
+        from cchain_app.evm.reference_trace import Watcher
 
+        watcher = Watcher(step_limit=step_limit, time_limit=time_limit)
         with room_for_nested_calls():
-            return run_call(
-                env,
-                message,
-                state,
-                step_limit=step_limit,
-                time_limit=time_limit,
-                with_access_list=with_access_list,
-            )
+            return run_call(env, message, state, watcher, with_access_list=with_access_list)
+
+    def estimate(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        *,
+        error_ratio: float,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+    ) -> GasEstimate:
+        """Find the least gas with which a call works.
+
+        Raises:
+            CallRejected: The call could not begin with all its gas, and not for too little of it.
+            CallInterrupted: A limit was reached.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_call import run_estimate
+        from cchain_app.evm.reference_trace import Watcher
+
+        watcher = Watcher(step_limit=step_limit, time_limit=time_limit)
+        with room_for_nested_calls():
+            return run_estimate(env, message, state, watcher, error_ratio)

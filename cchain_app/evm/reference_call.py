@@ -1,13 +1,21 @@
-"""A read-only call by the executable specification, as eth_call and eth_estimateGas make it."""
+"""Read-only calls by the executable specification, as eth_call and eth_estimateGas make them."""
 
 from typing import Any
 
 from ethereum_types.bytes import Bytes20, Bytes32
 from ethereum_types.numeric import U256, Uint
 
-from cchain_app.evm import failures
-from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, CallResult, StateReader
+from cchain_app.evm import estimation, failures
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallMessage,
+    CallRejected,
+    CallResult,
+    GasEstimate,
+    StateReader,
+)
 from cchain_app.evm.reference_block import log_value
+from cchain_app.evm.reference_changes import changed
 from cchain_app.evm.reference_env import (
     MalformedTransactionError,
     block_environment,
@@ -25,23 +33,78 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 
+class _GasTooLowError(Exception):
+    """The gas does not even pay for what a call costs before it begins."""
+
+
 def run_call(
     env: BlockEnv,
     message: CallMessage,
     reader: StateReader,
+    watcher: Watcher,
     *,
-    step_limit: int | None,
-    time_limit: float | None,
     with_access_list: bool,
 ) -> CallResult:
-    """Run a call; what it changes is thrown away.
+    """Run a call under a watcher; what it changes is thrown away.
 
     Raises:
         CallRejected: It could not begin.
-        CallInterrupted: A limit was reached.
+        CallInterrupted: A limit of the watcher was reached.
     """
-    fork = fork_of(env)
-    state = LazyState(Source(reader, fork))
+    source = Source(reader, fork_of(env))
+    try:
+        return _run(env, message, reader, source, watcher, with_access_list=with_access_list)
+    except _GasTooLowError as error:
+        raise CallRejected(str(error)) from error
+
+
+def run_estimate(
+    env: BlockEnv, message: CallMessage, reader: StateReader, watcher: Watcher, error_ratio: float
+) -> GasEstimate:
+    """Find the least gas with which a call works, under one watcher for all runs.
+
+    Raises:
+        CallRejected: It could not begin with all its gas, and not for too little of it.
+        CallInterrupted: A limit of the watcher was reached.
+    """
+    source = Source(reader, fork_of(env))
+
+    def attempt(gas: int) -> CallResult | None:
+        watcher.begin()
+        tried = message._replace(gas=gas)
+        try:
+            return _run(env, tried, reader, source, watcher, with_access_list=False)
+        except _GasTooLowError:
+            return None
+
+    if estimation.is_plain(message, source.state) and _transfers(attempt):
+        return GasEstimate(estimation.TRANSFER_GAS)
+    return estimation.least_gas(attempt, message.gas, error_ratio)
+
+
+def _transfers(attempt: estimation.Attempt) -> bool:
+    """Return whether the call is a mere transfer: an access list makes even that dearer.
+
+    What speaks against the call is told of the run with all gas.
+    """
+    try:
+        result = attempt(estimation.TRANSFER_GAS)
+    except CallRejected:
+        return False
+    return result is not None and result.error is None
+
+
+def _run(
+    env: BlockEnv,
+    message: CallMessage,
+    reader: StateReader,
+    source: Source,
+    watcher: Watcher,
+    *,
+    with_access_list: bool,
+) -> CallResult:
+    fork = source.fork
+    state = LazyState(source)
     base_fee = env.base_fee if message.gas_price else 0
     block_env = block_environment(env, fork, state, reader, base_fee)
     try:
@@ -50,12 +113,10 @@ def run_call(
         raise CallRejected(str(error)) from error
     sender = state.account(message.sender) or fork.types.EMPTY_ACCOUNT
     _check(message, tx, fork, sender, base_fee=base_fee or 0)
-    watcher = Watcher(
-        step_limit=step_limit,
-        time_limit=time_limit,
-        excluded=_excluded(message, tx, fork, sender) if with_access_list else None,
-    )
-    with watched(watcher):
+    if with_access_list:
+        watcher.gather(_excluded(message, tx, fork, sender))
+    blob_base_fee = 0 if message.blob_hashes else env.blob_base_fee
+    with watched(watcher), changed(env, fork, blob_base_fee):
         output = _execute(message, tx, fork, block_env, sender)
     return _result(message, tx, fork, output, watcher, with_access_list=with_access_list)
 
@@ -73,8 +134,8 @@ def _check(message: CallMessage, tx: Any, fork: Fork, sender: Any, *, base_fee: 
         words = f"EIP-7702 transaction cannot be used to create contract (sender {address})"
     elif int(sender.balance) < cost:
         words = failures.insufficient_funds(message.sender, int(sender.balance), cost)
-    else:
-        words = too_little_gas(message.gas, tx, fork)
+    elif (words := too_little_gas(message.gas, tx, fork)) is not None:
+        raise _GasTooLowError(words)
     limit = initcode_limit(fork)
     if words is None and message.to is None and limit is not None and len(message.data) > limit:
         words = failures.initcode_size(len(message.data), limit)

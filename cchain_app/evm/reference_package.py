@@ -45,6 +45,7 @@ class Fork:
     message: ModuleType
     address: ModuleType
     precompiles: ModuleType
+    environment: ModuleType
 
     def build(self, kind: str, values: dict[str, Any]) -> Any:
         """Return a `vm` dataclass with those of the values that it has in this fork."""
@@ -88,6 +89,7 @@ _MODULES = {
     "message": ".utils.message",
     "address": ".utils.address",
     "precompiles": ".vm.precompiled_contracts.mapping",
+    "environment": ".vm.instructions.environment",
 }
 
 

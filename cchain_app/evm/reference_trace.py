@@ -36,13 +36,12 @@ class Watcher:
         *,
         step_limit: int | None = None,
         time_limit: float | None = None,
-        excluded: frozenset[bytes] | None = None,
     ) -> None:
-        """Set limits; with `excluded` (addresses) also gather what is touched."""
+        """Set limits, for all runs together."""
         self._steps_left = step_limit
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._ticks = 0
-        self._excluded = excluded
+        self._excluded: frozenset[bytes] | None = None
         self._touched: defaultdict[bytes, set[bytes]] = defaultdict(set)
         self.begin()
 
@@ -59,6 +58,10 @@ class Watcher:
         self.gas = 0
         self.returned: bytes | None = None
         """What the top frame returned before anything after it failed."""
+
+    def gather(self, excluded: frozenset[bytes]) -> None:
+        """Also gather what is touched, but for the mere mention of these addresses."""
+        self._excluded = excluded
 
     @property
     def succeeded(self) -> bool:

@@ -1,6 +1,9 @@
 //! What a call touches: addresses and slots for an access list, as geth's tracer gathers them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use revm::{
     Inspector,
@@ -26,10 +29,10 @@ impl Accesses {
     }
 
     /// Addresses and their slots, ascending.
-    pub(crate) fn into_list(self) -> Vec<(Address, Vec<B256>)> {
+    pub(crate) fn take_list(&mut self) -> Vec<(Address, Vec<B256>)> {
         let sorted =
             |(address, slots): (Address, BTreeSet<B256>)| (address, slots.into_iter().collect());
-        self.touched.into_iter().map(sorted).collect()
+        mem::take(&mut self.touched).into_iter().map(sorted).collect()
     }
 
     fn address(&mut self, word: Option<U256>) {

@@ -10,6 +10,7 @@ use crate::{
     block::{Block, Outcome},
     call::Answer,
     convert::{bytes, int, word},
+    estimate::Estimate,
     overlay::Changes,
     reader::account_tuple,
     trie::{Proof, Update},
@@ -106,6 +107,18 @@ pub(crate) fn call<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py,
         access_list,
     )
         .into_pyobject(py)
+}
+
+/// (gas, failure): a limit that works, or None and how the call fails, if not for lack of gas.
+pub(crate) fn estimate<'py>(
+    py: Python<'py>,
+    estimate: &Estimate,
+) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
+    Ok(match estimate {
+        Estimate::Gas(gas) => (Some(*gas), None),
+        Estimate::NotEnough => (None, None),
+        Estimate::Fails(answer) => (None, Some(call(py, answer)?)),
+    })
 }
 
 /// (root, nodes by key).

@@ -57,6 +57,9 @@ impl<'py> FromPyObject<'_, 'py> for Uint {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
+        if !object.is_truthy()? {
+            return Ok(Self(U256::ZERO));
+        }
         let bytes = object.call_method1(intern!(py, "to_bytes"), (32, intern!(py, "big")))?;
         Ok(Self(U256::from_be_slice(bytes.cast::<PyBytes>()?.as_bytes())))
     }

@@ -6,7 +6,7 @@ use revm::{
     context::{BlockEnv, CfgEnv, TxEnv},
     context_interface::block::BlobExcessGasAndPrice,
     primitives::{
-        U256,
+        AddressMap, U256,
         eip4844::{BLOB_BASE_FEE_UPDATE_FRACTION_CANCUN, BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE},
         hardfork::SpecId,
     },
@@ -16,6 +16,8 @@ use crate::{
     convert::{Addr, Uint, Word},
     limits::Meter,
     overlay::Overlay,
+    precompiles::{MovedPrecompiles, Moves},
+    reader::Reader,
 };
 
 /// The port's `BlockEnv`, attribute by attribute.
@@ -34,6 +36,8 @@ pub(crate) struct Env {
     blob_base_fee_update_fraction: Option<u64>,
     pub(crate) parent_hash: Word,
     pub(crate) parent_beacon_block_root: Option<Word>,
+    blob_base_fee: Option<u128>,
+    precompile_moves: Vec<(Addr, Option<Addr>)>,
 }
 
 /// An EVM's surroundings, with the state it works on and a meter for calls that are limited.
@@ -83,9 +87,28 @@ impl Env {
             prevrandao: spec.is_enabled_in(SpecId::MERGE).then_some(self.prev_randao.0),
             blob_excess_gas_and_price: spec
                 .is_enabled_in(SpecId::CANCUN)
-                .then(|| BlobExcessGasAndPrice::new(self.excess_blob_gas(), self.fraction(spec))),
+                .then(|| self.blob_price(spec)),
             slot_num: 0,
         }
+    }
+
+    fn blob_price(&self, spec: SpecId) -> BlobExcessGasAndPrice {
+        let mut price = BlobExcessGasAndPrice::new(self.excess_blob_gas(), self.fraction(spec));
+        if let Some(overridden) = self.blob_base_fee {
+            price.blob_gasprice = overridden;
+        }
+        price
+    }
+
+    fn moves(&self) -> Moves {
+        let mut moves: AddressMap<_> =
+            self.precompile_moves.iter().map(|(from, _)| (from.0, None)).collect();
+        for (from, to) in &self.precompile_moves {
+            if let Some(to) = to {
+                moves.insert(to.0, Some(from.0));
+            }
+        }
+        moves.into()
     }
 
     fn excess_blob_gas(&self) -> u64 {
@@ -98,6 +121,55 @@ impl Env {
         } else {
             BLOB_BASE_FEE_UPDATE_FRACTION_CANCUN
         })
+    }
+}
+
+/// What calls see, made once for many of them.
+///
+/// Nonce, EIP-3607, EIP-7825 and the block's gas limit are not for calls.
+#[pyclass(frozen)]
+pub(crate) struct Surroundings {
+    pub(crate) spec: SpecId,
+    block: BlockEnv,
+    rules: CfgEnv,
+    moves: Moves,
+}
+
+#[pymethods]
+impl Surroundings {
+    #[new]
+    fn new(env: Env) -> PyResult<Self> {
+        let spec = env.spec()?;
+        let mut rules = env.rules(spec);
+        rules.disable_nonce_check = true;
+        rules.disable_eip3607 = true;
+        rules.disable_block_gas_limit = true;
+        rules.tx_gas_limit_cap = Some(u64::MAX);
+        Ok(Self { spec, block: env.block(spec), rules, moves: env.moves() })
+    }
+}
+
+impl Surroundings {
+    pub(crate) fn chain_id(&self) -> u64 {
+        self.rules.chain_id
+    }
+
+    pub(crate) fn precompiles(&self) -> MovedPrecompiles {
+        MovedPrecompiles::new(self.spec, self.moves.clone())
+    }
+
+    /// The context of a call: without a price the base fee reads 0, and blobs cost nothing.
+    pub(crate) fn context(&self, tx: &TxEnv, reader: Reader) -> EvmContext {
+        let mut block = self.block.clone();
+        if tx.gas_price == 0 {
+            block.basefee = 0;
+        }
+        if !tx.blob_hashes.is_empty()
+            && let Some(blobs) = &mut block.blob_excess_gas_and_price
+        {
+            blobs.blob_gasprice = 0;
+        }
+        context(Overlay::new(reader, self.spec), block, self.rules.clone())
     }
 }
 

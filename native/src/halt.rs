@@ -17,6 +17,9 @@ use revm::{
 
 use crate::environment::EvmContext;
 
+/// How all words for a lack of gas begin.
+pub(crate) const OUT_OF_GAS: &str = "out of gas";
+
 /// Items that the stack holds at most.
 const STACK_LIMIT: usize = 1024;
 
@@ -71,9 +74,9 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
         }
         HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow".into(),
         HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
-            "out of gas: not enough gas for reentrancy sentry".into()
+            format!("{OUT_OF_GAS}: not enough gas for reentrancy sentry")
         }
-        HaltReason::OutOfGas(_) => "out of gas".into(),
+        HaltReason::OutOfGas(_) => OUT_OF_GAS.into(),
         HaltReason::OpcodeNotFound | HaltReason::NotActivated => {
             format!("invalid opcode: {}", opcode_name(last.opcode))
         }

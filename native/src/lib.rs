@@ -10,11 +10,15 @@ mod call;
 mod codes;
 mod convert;
 mod environment;
+mod estimate;
 mod halt;
 mod limits;
+mod message;
 mod overlay;
+mod precompiles;
 mod reader;
 mod rejection;
+mod runner;
 mod signatures;
 mod system;
 mod transaction;
@@ -25,15 +29,22 @@ use pyo3::prelude::*;
 /// The extension module.
 #[pymodule(gil_used = true)]
 mod cchain_native {
-    use pyo3::{create_exception, exceptions::PyException, prelude::*, types::PyBytes};
+    use pyo3::{
+        create_exception,
+        exceptions::PyException,
+        prelude::*,
+        types::{PyBytes, PyTuple},
+    };
     use revm::primitives::keccak256 as hash;
 
     use crate::{
         answers,
         block::{self, BlockFailure},
-        call::{CallFailure, Limits, Message, call as run_call},
+        call::{CallFailure, Limits, call as run_call},
         convert::{Addr, Uint, Word, difference},
         environment::Env,
+        estimate::estimate as run_estimate,
+        message::Message,
         reader::Reader,
         signatures,
         transaction::SignedTransaction,
@@ -77,32 +88,57 @@ mod cchain_native {
         }
     }
 
+    #[pymodule_export]
+    use crate::environment::Surroundings;
+
     /// Run one call on the state and throw its changes away.
     ///
     /// With a step limit the call is short, and the interpreter lock is kept: letting it go and
     /// waiting for it at each question to the reader would take longer than the call.
     #[pyfunction]
-    #[pyo3(signature = (
-        env, message, state, *, step_limit = None, time_limit = None, with_access_list = false
-    ))]
+    #[pyo3(signature = (place, message, state, step_limit, time_limit, with_access_list))]
     fn call<'py>(
         py: Python<'py>,
-        env: Env,
+        place: &Bound<'py, Surroundings>,
         message: Message,
         state: Py<PyAny>,
         step_limit: Option<u64>,
         time_limit: Option<f64>,
         with_access_list: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let spec = env.spec()?;
+        let place = place.get();
         let limits = Limits { steps: step_limit, seconds: time_limit };
-        let run = || run_call(&env, spec, message, Reader(state), limits, with_access_list);
+        let run = || run_call(place, message, Reader(state), limits, with_access_list);
         let answer = if step_limit.is_some() { run() } else { py.detach(run) };
-        match answer {
-            Ok(answer) => Ok(answers::call(py, &answer)?.into_any()),
-            Err(CallFailure::Reader(error)) => Err(error),
-            Err(CallFailure::Rejected(words)) => Err(CallRejected::new_err(words)),
-            Err(CallFailure::Interrupted(limit)) => Err(CallInterrupted::new_err(limit)),
+        Ok(answers::call(py, &answer.map_err(told)?)?.into_any())
+    }
+
+    /// Find the least gas with which a call works. The lock is held as `call` holds it.
+    #[pyfunction]
+    #[pyo3(signature = (place, message, state, step_limit, time_limit, error_ratio))]
+    fn estimate<'py>(
+        py: Python<'py>,
+        place: &Bound<'py, Surroundings>,
+        message: Message,
+        state: Py<PyAny>,
+        step_limit: Option<u64>,
+        time_limit: Option<f64>,
+        error_ratio: f64,
+    ) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
+        let place = place.get();
+        let limits = Limits { steps: step_limit, seconds: time_limit };
+        let run = || run_estimate(place, message, Reader(state), limits, error_ratio);
+        let estimate = if step_limit.is_some() { run() } else { py.detach(run) };
+        answers::estimate(py, &estimate.map_err(told)?)
+    }
+
+    fn told(failure: CallFailure) -> PyErr {
+        match failure {
+            CallFailure::Reader(error) => error,
+            CallFailure::Rejected(words) | CallFailure::GasTooLow(words) => {
+                CallRejected::new_err(words)
+            }
+            CallFailure::Interrupted(limit) => CallInterrupted::new_err(limit),
         }
     }
 

@@ -3,7 +3,6 @@
 The native engine has to be built for this; where it is missing these tests fail.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -122,7 +121,7 @@ def assert_same_call(found: Any, expected: Any) -> None:
     if isinstance(found, CallResult) and isinstance(expected, CallResult):
         words = {found.error or "", expected.error or ""}
         if words & TOO_DEAR and all(word.startswith(TWO_REASONS) for word in words):
-            found = replace(found, error=expected.error)
+            found = found._replace(error=expected.error)
     assert found == expected
 
 
@@ -255,7 +254,7 @@ def test_engines_agree_on_precompiles(
         expected = run_call(reference, block_env(fork), direct, state)
         found = run_call(native, block_env(fork), direct, state)
         assert (found.error is None) == (expected.error is None)
-        assert replace(found, error=None) == replace(expected, error=None)
+        assert found._replace(error=None) == expected._replace(error=None)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.builders.transactions import RECIPIENT
 
 CONTRACT = b"\xc0" * 20
 POOR = b"\x99" * 20
+IDENTITY = bytes(19) + b"\x04"
 GWEI = 10**9
 
 
@@ -254,6 +255,44 @@ def test_what_is_no_precompile_cannot_be_moved(call):
     with pytest.raises(JsonRpcError) as failure:
         call(b"", b"", "latest", change)
     assert failure.value.message == f"account {checksum_address(CONTRACT)} is not a precompile"
+
+
+def test_a_precompile_is_moved_for_a_call(rpc):
+    change = {hexed(IDENTITY): {"movePrecompileToAddress": hexed(POOR)}}
+    for to, answer in ((POOR, "0x1234"), (IDENTITY, "0x")):
+        assert rpc("eth_call", {"to": hexed(to), "data": "0x1234"}, "latest", change) == answer
+        assert rpc("eth_estimateGas", {"to": hexed(to), "data": "0x1234"}, "latest", change)
+
+
+def test_a_precompile_cannot_be_moved_onto_an_overridden_account(call):
+    change = {
+        hexed(IDENTITY): {"movePrecompileToAddress": hexed(POOR)},
+        hexed(POOR): {"balance": "0x1"},
+    }
+    with pytest.raises(JsonRpcError) as failure:
+        call(b"", b"", "latest", change)
+    assert (failure.value.code, failure.value.message) == (
+        -32000, f"account {checksum_address(POOR)} is already overridden",
+    )  # fmt: skip
+
+
+def test_code_may_replace_a_precompile(rpc, memory_chain):
+    change = {hexed(IDENTITY): {"code": hexed(bytecode.COUNTER)}}
+    assert rpc("eth_call", {"to": hexed(IDENTITY)}, "latest", change) == word(1)
+
+
+READ_BLOB_BASE_FEE = bytes([0x4A]) + bytecode.assemble("0 MSTORE 32 0 RETURN")
+
+
+def test_the_blob_base_fee_is_overridden(call):
+    assert call(READ_BLOB_BASE_FEE) == word(1)
+    wanted = {"blobBaseFee": "0x2a"}
+    assert call(READ_BLOB_BASE_FEE, b"", "latest", None, wanted) == word(42)
+
+
+def test_a_blob_base_fee_beyond_what_engines_read_is_said(call):
+    with pytest.raises(JsonRpcError, match="blob base fee higher than"):
+        call(READ_BLOB_BASE_FEE, b"", "latest", None, {"blobBaseFee": LARGEST})
 
 
 def test_block_overrides_change_what_the_call_sees(call):

@@ -1,11 +1,17 @@
 """eth_estimateGas and eth_createAccessList."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
-from cchain_app.api import execution
+from cchain_app import runtime
+from cchain_app.api import execution, execution_gas
+from cchain_app.api.params import Tag
+from cchain_app.api.params_call import CallRequest
 from cchain_app.api.remembered import Remembered
+from cchain_app.evm.engine import CallInterrupted
+from chaindb.hotpath import WouldBlock
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
@@ -123,6 +129,37 @@ def test_value_above_the_balance_with_a_price_is_said(estimate):
 def test_a_call_is_estimated_on_an_overridden_state(estimate):
     change = {hexed(CONTRACT): {"code": hexed(bytecode.COUNTER)}}
     assert estimate(bytecode.ECHO_REVERT, b"", "latest", change) > 21_000
+
+
+def test_a_transfer_beyond_the_balance_is_told_of_all_gas(rpc):
+    given = {"from": hexed(POOR), "to": hexed(RECIPIENT), "value": "0x1"}
+    with pytest.raises(JsonRpcError, match="failed with 30000000 gas: insufficient funds for gas"):
+        rpc("eth_estimateGas", given)
+
+
+def test_on_the_event_loop_a_long_estimate_is_given_to_a_thread(memory_chain):
+    memory_chain.state.put(CONTRACT, code=bytecode.LOOP)
+    memory_chain.state.put(OTHER, code=bytecode.COUNTER)
+
+    async def ask(to):
+        return execution_gas.estimate_gas(CallRequest(to=to), Tag.LATEST, None, None)
+
+    assert int(asyncio.run(ask(OTHER)), 16) > 21_000
+    with pytest.raises(WouldBlock):
+        asyncio.run(ask(CONTRACT))
+
+
+def test_an_estimate_that_takes_too_long_is_ended(estimate, monkeypatch):
+    class Slow:
+        def estimate(self, *_args, **_limits):
+            raise CallInterrupted
+
+    monkeypatch.setattr(runtime, "engine", Slow)
+    with pytest.raises(JsonRpcError) as failure:
+        estimate(bytecode.LOOP)
+    assert (failure.value.code, failure.value.message) == (
+        -32000, "execution aborted (timeout = 5s)",
+    )  # fmt: skip
 
 
 def test_an_access_list_names_what_is_touched(rpc, memory_chain):

@@ -165,5 +165,6 @@ def test_block_overrides_are_read():
         fee_recipient=b"\xaa" * 20,
         prev_randao=b"\x01" * 32,
         base_fee=64,
+        blob_base_fee=80,
         difficulty=96,
     )

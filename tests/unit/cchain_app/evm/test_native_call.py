@@ -1,6 +1,5 @@
 """Calls by the native engine: answers, gas, failures in geth's words, limits, access lists."""
 
-from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -189,7 +188,7 @@ def test_authorizations_cannot_create() -> None:
 def test_a_call_that_cannot_begin_is_rejected_in_geths_words(
     fields: dict[str, Any], words: str
 ) -> None:
-    assert rejection(replace(call_message(NOBODY), **fields)) == words
+    assert rejection(call_message(NOBODY)._replace(**fields)) == words
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """State and surroundings with some things different."""
 
+from dataclasses import replace
+
 import pytest
 
 from cchain_app.evm.overrides import (
@@ -7,9 +9,9 @@ from cchain_app.evm.overrides import (
     AlreadyOverridden,
     BlockOverride,
     NotAPrecompile,
-    PrecompileNotMovable,
     StateAndDiff,
     is_precompile,
+    move_precompiles,
     override_state,
 )
 from primitives.evm import ZERO_WORD
@@ -28,11 +30,11 @@ def state() -> MemoryState:
 
 
 def test_without_overrides_the_state_is_the_same(state):
-    assert override_state(state, {}, "prague") is state
+    assert override_state(state, {}) is state
 
 
 def test_what_is_not_overridden_stays(state):
-    changed = override_state(state, {OTHER: AccountOverride(balance=9)}, "prague")
+    changed = override_state(state, {OTHER: AccountOverride(balance=9)})
     assert changed.account(ACCOUNT) == state.account(ACCOUNT)
     assert changed.storage(ACCOUNT, ONE) == ONE
     assert changed.code(keccak256(b"\x60")) == b"\x60"
@@ -40,60 +42,72 @@ def test_what_is_not_overridden_stays(state):
 
 
 def test_an_account_that_does_not_exist_comes_to_be(state):
-    changed = override_state(state, {OTHER: AccountOverride(balance=9)}, "prague")
+    changed = override_state(state, {OTHER: AccountOverride(balance=9)})
     assert changed.account(OTHER) == (0, 9, EMPTY_HASH)
 
 
 def test_single_values_are_replaced(state):
-    changed = override_state(state, {ACCOUNT: AccountOverride(nonce=0, code=b"\x61")}, "prague")
+    changed = override_state(state, {ACCOUNT: AccountOverride(nonce=0, code=b"\x61")})
     assert changed.account(ACCOUNT) == (0, 5, keccak256(b"\x61"))
     assert changed.code(keccak256(b"\x61")) == b"\x61"
 
 
 def test_code_can_be_taken_away(state):
-    changed = override_state(state, {ACCOUNT: AccountOverride(code=b"")}, "prague")
+    changed = override_state(state, {ACCOUNT: AccountOverride(code=b"")})
     assert changed.account(ACCOUNT).code_hash == EMPTY_HASH
     assert changed.code(EMPTY_HASH) == b""
 
 
 def test_state_is_all_of_the_storage(state):
-    changed = override_state(state, {ACCOUNT: AccountOverride(state={ONE: TWO})}, "prague")
+    changed = override_state(state, {ACCOUNT: AccountOverride(state={ONE: TWO})})
     assert (changed.storage(ACCOUNT, ONE), changed.storage(ACCOUNT, TWO)) == (TWO, ZERO_WORD)
 
 
 def test_a_state_diff_is_single_slots(state):
-    changed = override_state(state, {ACCOUNT: AccountOverride(state_diff={ONE: TWO})}, "prague")
+    changed = override_state(state, {ACCOUNT: AccountOverride(state_diff={ONE: TWO})})
     assert (changed.storage(ACCOUNT, ONE), changed.storage(ACCOUNT, TWO)) == (TWO, TWO)
 
 
 def test_state_and_diff_exclude_each_other(state):
     both = AccountOverride(state={}, state_diff={})
     with pytest.raises(StateAndDiff, match="has both 'state' and 'stateDiff'"):
-        override_state(state, {ACCOUNT: both}, "prague")
+        override_state(state, {ACCOUNT: both})
 
 
-def test_only_precompiles_can_be_moved(state):
+def test_only_precompiles_can_be_moved():
     moved = AccountOverride(move_precompile_to=OTHER)
     with pytest.raises(NotAPrecompile, match="is not a precompile"):
-        override_state(state, {ACCOUNT: moved}, "prague")
+        move_precompiles(block_env(), {ACCOUNT: moved})
 
 
-def test_a_precompile_cannot_be_moved_onto_an_overridden_account(state):
-    moved = AccountOverride(move_precompile_to=OTHER)
+@pytest.mark.parametrize("to", [OTHER, SHA256])
+def test_a_precompile_cannot_be_moved_onto_an_overridden_account(to):
+    moved = AccountOverride(move_precompile_to=to)
     with pytest.raises(AlreadyOverridden, match="is already overridden"):
-        override_state(state, {SHA256: moved, OTHER: AccountOverride(balance=1)}, "prague")
+        move_precompiles(block_env(), {SHA256: moved, OTHER: AccountOverride(balance=1)})
+
+
+def test_moves_are_told_to_the_engine():
+    env = block_env()
+    moved = move_precompiles(env, {SHA256: AccountOverride(move_precompile_to=OTHER)})
+    assert moved.precompile_moves == ((SHA256, OTHER),)
+    assert replace(moved, precompile_moves=()) == env
 
 
 @pytest.mark.parametrize(
-    "change", [AccountOverride(move_precompile_to=OTHER), AccountOverride(code=b"\x60")]
+    "change", [AccountOverride(code=b"\x60"), AccountOverride(balance=7), AccountOverride()]
 )
-def test_a_precompile_stays_where_it_is(state, change):
-    with pytest.raises(PrecompileNotMovable, match="can neither move nor replace it"):
-        override_state(state, {SHA256: change}, "prague")
+def test_an_override_takes_the_precompile_away(change):
+    assert move_precompiles(block_env(), {SHA256: change}).precompile_moves == ((SHA256, None),)
+
+
+def test_other_accounts_leave_the_precompiles_alone():
+    env = block_env()
+    assert move_precompiles(env, {ACCOUNT: AccountOverride(balance=7)}) is env
 
 
 def test_a_precompiles_balance_may_be_overridden(state):
-    changed = override_state(state, {SHA256: AccountOverride(balance=7)}, "prague")
+    changed = override_state(state, {SHA256: AccountOverride(balance=7)})
     assert changed.account(SHA256).balance == 7
 
 
@@ -125,11 +139,12 @@ def test_surroundings_change_where_they_are_overridden():
         prev_randao=TWO,
         base_fee=0,
         difficulty=4,
+        blob_base_fee=5,
     ).apply(env)
     values = (
         changed.number, changed.timestamp, changed.gas_limit, changed.coinbase,
-        changed.prev_randao, changed.base_fee, changed.difficulty,
+        changed.prev_randao, changed.base_fee, changed.difficulty, changed.blob_base_fee,
     )  # fmt: skip
-    assert values == (1, 2, 3, OTHER, TWO, 0, 4)
+    assert values == (1, 2, 3, OTHER, TWO, 0, 4, 5)
     assert changed.fork == env.fork
     assert BlockOverride().apply(env) == env

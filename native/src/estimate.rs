@@ -1,0 +1,129 @@
+//! The least gas with which a call works, found by bisection as geth does it. The state is asked
+//! once for each account and slot, however many times the call is run.
+
+use revm::{context::TxEnv, context_interface::result::ExecutionResult, primitives::TxKind};
+
+use crate::{
+    call::{Answer, CallFailure, Limits, prepare},
+    environment::Surroundings,
+    halt,
+    limits::StepLimit,
+    message::Message,
+    reader::Reader,
+    runner::{self, Runner},
+};
+
+/// Gas of a transaction that does nothing but transfer value.
+const TRANSFER_GAS: u64 = 21_000;
+
+/// Gas that a call with value brings along (EIP-150).
+const CALL_STIPEND: u64 = 2_300;
+
+/// What an estimate came to.
+pub(crate) enum Estimate {
+    /// A limit with which the call works.
+    Gas(u64),
+    /// All the gas that the message has is not enough.
+    NotEnough,
+    /// The call fails with it, and not for lack of gas.
+    Fails(Answer),
+}
+
+/// Find the least gas up to the message's, at most so much too high.
+pub(crate) fn estimate(
+    place: &Surroundings,
+    message: Message,
+    reader: Reader,
+    limits: Limits,
+    error_ratio: f64,
+) -> Result<Estimate, CallFailure> {
+    let (runner, tx) = prepare(place, message, reader, limits)?;
+    match limits.steps {
+        Some(left) => search(runner.inspected_by(StepLimit { left }), tx, error_ratio),
+        None => search(runner, tx, error_ratio),
+    }
+}
+
+fn search<I>(
+    mut runner: Runner<I>,
+    mut tx: TxEnv,
+    error_ratio: f64,
+) -> Result<Estimate, CallFailure> {
+    let mut highest = tx.gas_limit;
+    if is_plain(&mut runner, &tx)? && transfers(&mut runner, &mut tx)? {
+        return Ok(Estimate::Gas(TRANSFER_GAS));
+    }
+    let result = match attempt(&mut runner, &mut tx, highest)? {
+        Some(result) if result.is_success() => result,
+        Some(result) => return Ok(failed(runner.answer(result, &tx)?)),
+        None => return Ok(Estimate::NotEnough),
+    };
+    let mut lowest = result.gas().tx_gas_used() - 1;
+    let guess = ((u128::from(runner::peak(&result)) + u128::from(CALL_STIPEND)) * 64 / 63)
+        .try_into()
+        .unwrap_or(u64::MAX);
+    if guess < highest {
+        narrow(&mut runner, &mut tx, guess, &mut lowest, &mut highest)?;
+    }
+    while lowest + 1 < highest && (highest - lowest) as f64 / highest as f64 >= error_ratio {
+        // Most calls need little more than they use, so the low side is tried first.
+        let middle = (lowest + (highest - lowest) / 2).min(lowest.saturating_mul(2));
+        narrow(&mut runner, &mut tx, middle, &mut lowest, &mut highest)?;
+    }
+    Ok(Estimate::Gas(highest))
+}
+
+fn failed(answer: Answer) -> Estimate {
+    if answer.error.as_ref().is_some_and(|words| words.starts_with(halt::OUT_OF_GAS)) {
+        return Estimate::NotEnough;
+    }
+    Estimate::Fails(answer)
+}
+
+/// Whether a call may be no more than a transfer: no data, and no code at its recipient.
+fn is_plain<I>(runner: &mut Runner<I>, tx: &TxEnv) -> Result<bool, CallFailure> {
+    match tx.kind {
+        TxKind::Call(to) if tx.data.is_empty() => {
+            Ok(!runner.context().journaled_state.database.has_code(to)?)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Trying is safer than knowing: an access list makes a plain transfer dearer. What speaks against
+/// the call is told of the run with all gas.
+fn transfers<I>(runner: &mut Runner<I>, tx: &mut TxEnv) -> Result<bool, CallFailure> {
+    match attempt(runner, tx, TRANSFER_GAS) {
+        Ok(result) => Ok(result.is_some_and(|result| result.is_success())),
+        Err(CallFailure::Rejected(_)) => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn narrow<I>(
+    runner: &mut Runner<I>,
+    tx: &mut TxEnv,
+    gas: u64,
+    lowest: &mut u64,
+    highest: &mut u64,
+) -> Result<(), CallFailure> {
+    match attempt(runner, tx, gas)? {
+        Some(result) if result.is_success() => *highest = gas,
+        _ => *lowest = gas,
+    }
+    Ok(())
+}
+
+/// Run with a gas limit; None when it is too little even to begin.
+fn attempt<I>(
+    runner: &mut Runner<I>,
+    tx: &mut TxEnv,
+    gas: u64,
+) -> Result<Option<ExecutionResult>, CallFailure> {
+    tx.gas_limit = gas;
+    match runner.run(tx) {
+        Ok(result) => Ok(Some(result)),
+        Err(CallFailure::GasTooLow(_)) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}

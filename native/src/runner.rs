@@ -1,0 +1,172 @@
+//! An EVM that runs calls, one after another, each on the state as it was given.
+
+use std::{
+    marker::PhantomData,
+    mem,
+    time::{Duration, Instant},
+};
+
+use revm::{
+    Inspector,
+    context::{Evm, TxEnv},
+    context_interface::{
+        FrameStack,
+        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
+    },
+    handler::{EthFrame, FrameResult, Handler, instructions::EthInstructions},
+    inspector::InspectorHandler,
+    interpreter::interpreter::EthInterpreter,
+    primitives::{Bytes, TxKind},
+};
+
+use crate::{
+    call::{Answer, CallFailure},
+    environment::EvmContext,
+    halt::{self, LastStep},
+    limits::{self, Meter},
+    message,
+    precompiles::MovedPrecompiles,
+    reader::ReaderError,
+};
+
+type CallEvm<I> = Evm<
+    EvmContext,
+    I,
+    EthInstructions<EthInterpreter, EvmContext>,
+    MovedPrecompiles,
+    EthFrame<EthInterpreter>,
+>;
+
+type RunError = EVMError<ReaderError, InvalidTransaction>;
+type RunResult = Result<ExecutionResult, RunError>;
+
+/// Mainnet's rules without the fee for the block's beneficiary: nobody sees it come, since what a
+/// call changes is thrown away, and so nobody has to read that account.
+struct CallHandler<I>(PhantomData<I>);
+
+impl<I> Handler for CallHandler<I> {
+    type Evm = CallEvm<I>;
+    type Error = RunError;
+    type HaltReason = HaltReason;
+
+    fn reward_beneficiary(&self, _: &mut CallEvm<I>, _: &mut FrameResult) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+impl<I: Inspector<EvmContext>> InspectorHandler for CallHandler<I> {
+    type IT = EthInterpreter;
+}
+
+/// Runs calls under an inspector, or under none (which is faster).
+pub(crate) struct Runner<I> {
+    evm: CallEvm<I>,
+    run: fn(&mut CallEvm<I>) -> RunResult,
+}
+
+impl Runner<()> {
+    /// An EVM without an inspector, which gives up after so many seconds from now.
+    pub(crate) fn new(
+        context: EvmContext,
+        precompiles: MovedPrecompiles,
+        seconds: Option<f64>,
+    ) -> Self {
+        let instruction = EthInstructions::new_mainnet_with_spec(context.cfg.spec);
+        // Not as many frames as calls may nest: most of them do not, and a frame is 32 KiB.
+        let frame_stack = FrameStack::new();
+        let mut evm = Evm { ctx: context, inspector: (), instruction, precompiles, frame_stack };
+        if let Some(deadline) = seconds.and_then(deadline) {
+            limits::watch_time(&mut evm.instruction);
+            evm.ctx.chain = Meter::new(deadline);
+        }
+        Self { evm, run: |evm| CallHandler(PhantomData).run(evm) }
+    }
+}
+
+impl<I> Runner<I> {
+    /// The same EVM under another inspector.
+    pub(crate) fn inspected_by<J: Inspector<EvmContext>>(self, inspector: J) -> Runner<J> {
+        let evm = self.evm.with_inspector(inspector);
+        Runner { evm, run: |evm| CallHandler(PhantomData).inspect_run(evm) }
+    }
+
+    pub(crate) fn inspector(&mut self) -> &mut I {
+        &mut self.evm.inspector
+    }
+
+    pub(crate) fn context(&mut self) -> &mut EvmContext {
+        &mut self.evm.ctx
+    }
+
+    /// Run a call, if its sender has the funds, and forget what it changed.
+    pub(crate) fn run(&mut self, tx: &TxEnv) -> Result<ExecutionResult, CallFailure> {
+        message::check_funds(&mut self.evm.ctx, tx)?;
+        self.evm.ctx.tx = tx.clone();
+        let result = (self.run)(&mut self.evm);
+        self.evm.ctx.journaled_state.finalize();
+        result.map_err(|error| self.failure(error, tx))
+    }
+
+    fn failure(&self, error: RunError, tx: &TxEnv) -> CallFailure {
+        match error {
+            EVMError::Database(error) => error.into(),
+            EVMError::Transaction(error) => message::refused(&error, tx, &self.evm.ctx),
+            EVMError::Custom(words) => match limits::reached(&words) {
+                Some(limit) => CallFailure::Interrupted(limit),
+                None => CallFailure::Rejected(words),
+            },
+            other => CallFailure::Rejected(other.to_string()),
+        }
+    }
+
+    /// The answer that a run of this call came to.
+    pub(crate) fn answer(self, result: ExecutionResult, tx: &TxEnv) -> Result<Answer, CallFailure> {
+        let gas = result.gas();
+        let mut answer = Answer {
+            output: Bytes::new(),
+            gas_used: gas.tx_gas_used(),
+            gas_peak: peak(&result),
+            error: None,
+            logs: Vec::new(),
+            access_list: None,
+        };
+        match result {
+            ExecutionResult::Success { logs, output, .. } => {
+                answer.output = output.into_data();
+                answer.logs = logs;
+            }
+            ExecutionResult::Revert { output, .. } => {
+                answer.output = output;
+                answer.error = Some("execution reverted".into());
+            }
+            ExecutionResult::Halt { reason, .. } => {
+                answer.error = Some(self.explain(&reason, tx)?);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Why the EVM halted; when need be, after a second run that looks at the last instruction.
+    fn explain(self, reason: &HaltReason, tx: &TxEnv) -> Result<String, CallFailure> {
+        let mut last = LastStep::default();
+        if halt::needs_last_step(reason, matches!(tx.kind, TxKind::Create)) {
+            let mut again = self.inspected_by(last);
+            again.run(tx)?;
+            last = mem::take(again.inspector());
+        }
+        Ok(halt::words(reason, &last))
+    }
+}
+
+/// The most gas that was in use, before refunds.
+pub(crate) fn peak(result: &ExecutionResult) -> u64 {
+    let gas = result.gas();
+    gas.total_gas_spent().max(gas.floor_gas())
+}
+
+/// A deadline beyond what the clock can tell is none.
+fn deadline(seconds: f64) -> Option<Instant> {
+    let beyond = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
+    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(beyond);
+    Instant::now().checked_add(duration)
+}
