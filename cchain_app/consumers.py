@@ -3,6 +3,7 @@
 from django.conf import settings
 
 from cchain_app.api.subscriptions import hub
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.session import SocketLimits
 from jsonrpc.websocket import JsonRpcConsumer
@@ -10,8 +11,10 @@ from jsonrpc.workers import Workers
 
 
 class EthConsumer(JsonRpcConsumer):
-    """One socket. Made by `as_asgi(endpoint=…, workers=…)`."""
+    """One socket. Made by `as_asgi(endpoint=…, workers=…, gatherers=…)`."""
 
-    def __init__(self, *, endpoint: Endpoint, workers: Workers) -> None:
+    def __init__(self, *, endpoint: Endpoint, workers: Workers, gatherers: Gatherers) -> None:
         limits = SocketLimits(message=settings.NODE.ws_message_limit)
-        super().__init__(endpoint=endpoint, hub=hub(), workers=workers, limits=limits)
+        super().__init__(
+            endpoint=endpoint, hub=hub(), workers=workers, gatherers=gatherers, limits=limits
+        )

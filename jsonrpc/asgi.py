@@ -12,7 +12,7 @@ from jsonrpc import eager
 from jsonrpc.dispatch import MISS
 from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, Reply
-from jsonrpc.gathering import Gatherer
+from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.workers import Workers
 
@@ -25,9 +25,6 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _log: Final = logging.getLogger("jsonrpc")
 
 _CLOSE: Final = ((b"connection", b"close"),)
-
-GRACE_SECONDS: Final = 1.0
-"""How much longer the door waits than the dispatcher's own limit, for answers that are ready."""
 
 
 class _Disconnected(Exception):
@@ -45,6 +42,7 @@ class RawDoor:
         endpoints: by exact path (see `http.by_path`).
         fallback: the application for all that is not here.
         workers: the threads for calls that may wait.
+        gatherers: those of the process, where there are other doors; else the door's own.
         gate: answers CORS preflights on all other paths, if given.
         body_seconds: how long a client may take to send its body.
     """
@@ -55,6 +53,7 @@ class RawDoor:
         fallback: Application,
         workers: Workers,
         *,
+        gatherers: Gatherers | None = None,
         gate: Gate | None = None,
         body_seconds: float = 30.0,
     ) -> None:
@@ -63,7 +62,7 @@ class RawDoor:
         self._workers = workers
         self._gate = gate
         self._body_seconds = body_seconds
-        self._gatherers: dict[Endpoint, Gatherer] = {}
+        self._gatherers = gatherers or Gatherers(workers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request."""
@@ -131,23 +130,16 @@ class RawDoor:
             _log.exception("the door itself failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
-    def _gatherer(self, endpoint: Endpoint) -> Gatherer:
-        gatherer = self._gatherers.get(endpoint)
-        if gatherer is None:
-            seconds = endpoint.dispatcher.limits.seconds + GRACE_SECONDS
-            gatherer = Gatherer(endpoint.dispatcher, self._workers, seconds)
-            self._gatherers[endpoint] = gatherer
-        return gatherer
-
     async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
         """Answer, and compress, away from the event loop."""
-        if endpoint.dispatcher.may_gather(body):
-            return endpoint.reply(head, await self._gatherer(endpoint).answer(body))
+        dispatcher = endpoint.dispatcher
+        if dispatcher.may_gather(body):
+            return endpoint.reply(head, await self._gatherers.of(dispatcher).answer(body))
 
         def job() -> Reply:
-            return endpoint.reply(head, endpoint.dispatcher.answer(body))
+            return endpoint.reply(head, dispatcher.answer(body))
 
-        return await self._workers.run(endpoint.dispatcher.limits.seconds + GRACE_SECONDS, job)
+        return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
 
 
 async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: bytes) -> float:

@@ -14,6 +14,9 @@ from jsonrpc.workers import Workers
 MOST_TOGETHER: Final = 256
 """Bodies in one piece of work."""
 
+GRACE_SECONDS: Final = 1.0
+"""How much longer a door waits than the dispatcher's own limit, for answers that are ready."""
+
 MOST_WAITING: Final = 8192
 """Bodies that may wait; more are refused as overload."""
 
@@ -70,3 +73,22 @@ class Gatherer:
         for (_, future), answer in zip(piece, answers, strict=True):
             if not future.done():  # its client may have gone away
                 future.set_result(answer)
+
+
+class Gatherers:
+    """The gatherer of each interface, for all doors of a process. Belongs to one event loop.
+
+    What comes in by one door is worked off together with what came in by the others.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._of: dict[Dispatcher, Gatherer] = {}
+
+    def of(self, dispatcher: Dispatcher) -> Gatherer:
+        """Return the interface's gatherer."""
+        gatherer = self._of.get(dispatcher)
+        if gatherer is None:
+            seconds = dispatcher.limits.seconds + GRACE_SECONDS
+            gatherer = self._of[dispatcher] = Gatherer(dispatcher, self._workers, seconds)
+        return gatherer

@@ -1,7 +1,8 @@
 """One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
 
-One message is one body. What can be answered at once is, the rest goes to the workers, so answers
-may come in any order. Writing is in `connection`, subscriptions in `hub`, Channels in `websocket`.
+One message is one body. What can be answered at once is, the rest goes to the workers, some of it
+together with what came by other sockets and over HTTP; so answers may come in any order. Writing is
+in `connection`, subscriptions in `hub`, Channels in `websocket`.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.asgi import GRACE_SECONDS, Receive, Scope, charge, read_head
+from jsonrpc.asgi import Receive, Scope, charge, read_head
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import NULL
@@ -23,6 +24,7 @@ from jsonrpc.errors import (
     server_busy,
 )
 from jsonrpc.gate import Head
+from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
 from jsonrpc.workers import Workers
@@ -44,12 +46,20 @@ class Session:
     """One socket of an endpoint."""
 
     def __init__(
-        self, endpoint: Endpoint, hub: Hub, workers: Workers, limits: SocketLimits, send: Send
+        self,
+        endpoint: Endpoint,
+        hub: Hub,
+        workers: Workers,
+        *,
+        gatherers: Gatherers,
+        limits: SocketLimits,
+        send: Send,
     ) -> None:
         self._endpoint = endpoint
         self._dispatcher = endpoint.dispatcher
         self._hub = hub
         self._workers = workers
+        self._gatherers = gatherers
         self._limits = limits
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,16 +163,22 @@ class Session:
         return rate_limit_exceeded() if wait else None
 
     async def _work(self, exchange: Exchange, body: bytes) -> None:
-        dispatcher = self._dispatcher
-        seconds = dispatcher.limits.seconds + GRACE_SECONDS
         answer: bytes | None
         try:
-            answer = await self._workers.run(seconds, dispatcher.answer, body, exchange)
+            answer = await self._answer(exchange, body)
         except Overloaded:
-            answer = dispatcher.refuse(body, server_busy())
+            answer = self._dispatcher.refuse(body, server_busy())
         except TimeoutError:
-            answer = dispatcher.give_up(body)
+            answer = self._dispatcher.give_up(body)
         await self._deliver(exchange, answer)
+
+    async def _answer(self, exchange: Exchange, body: bytes) -> bytes | None:
+        """Have a worker answer. Methods that are gathered know nothing of the connection."""
+        dispatcher = self._dispatcher
+        if dispatcher.may_gather(body):
+            return await self._gatherers.of(dispatcher).answer(body)
+        seconds = dispatcher.limits.seconds + GRACE_SECONDS
+        return await self._workers.run(seconds, dispatcher.answer, body, exchange)
 
     async def _deliver(self, exchange: Exchange, answer: bytes | None) -> None:
         """Send the answer, then let the subscriptions made in it begin."""

@@ -8,6 +8,7 @@ from typing import Any
 from channels.generic.websocket import AsyncWebsocketConsumer
 from typing_extensions import override
 
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Hub
 from jsonrpc.session import Session, SocketLimits
@@ -15,7 +16,7 @@ from jsonrpc.workers import Workers
 
 
 class JsonRpcConsumer(AsyncWebsocketConsumer):
-    """One socket. Made by `as_asgi(endpoint=…, hub=…, workers=…)`."""
+    """One socket. Made by `as_asgi(endpoint=…, hub=…, workers=…, gatherers=…)`."""
 
     def __init__(
         self,
@@ -23,12 +24,14 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
         endpoint: Endpoint,
         hub: Hub,
         workers: Workers,
+        gatherers: Gatherers,
         limits: SocketLimits | None = None,
     ) -> None:
         super().__init__()
         self._endpoint = endpoint
         self._hub = hub
         self._workers = workers
+        self._gatherers = gatherers
         self._limits = limits or SocketLimits()
 
     @override
@@ -38,5 +41,12 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
         Channels' own loop asks the channel layer, and a thread that minds the database, before
         each message. This door needs neither: the hub is its layer, the workers mind theirs.
         """
-        session = Session(self._endpoint, self._hub, self._workers, self._limits, send)
+        session = Session(
+            self._endpoint,
+            self._hub,
+            self._workers,
+            gatherers=self._gatherers,
+            limits=self._limits,
+            send=send,
+        )
         await session.run(scope, receive)

@@ -145,6 +145,7 @@ class Migration(migrations.Migration):
                 ('value', chaindb.fields.UInt256Field()),
                 ('size', models.IntegerField(help_text='Bytes of the envelope')),
                 ('received_at', models.BigIntegerField(help_text='Unix seconds')),
+                ('authorities', chaindb.fields.BytesField(help_text='Signers of its authorizations, 20 bytes each', null=True)),
                 ('raw', chaindb.fields.BytesField(help_text='The signed envelope')),
             ],
             options={

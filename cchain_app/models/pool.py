@@ -19,6 +19,7 @@ class PoolTransaction(models.Model):
     value = UInt256Field()
     size = models.IntegerField(help_text="Bytes of the envelope")
     received_at = models.BigIntegerField(help_text="Unix seconds")
+    authorities = BytesField(null=True, help_text="Signers of its authorizations, 20 bytes each")
     raw = BytesField(help_text="The signed envelope")
 
     class Meta:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cchain_app.config import at_least
 from cchain_app.pool import errors
+from cchain_app.pool.delegation import Delegation, check_delegation
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.eviction import make_room, slots_of
 from cchain_app.pool.limits import PoolLimits
@@ -157,6 +158,7 @@ def check_against(
     nonce: int,
     balance: int,
     lane: Lane,
+    delegation: Delegation,
     counts: PoolCounts | None,
     others: Callable[[], Iterable[Lane]],
     limits: PoolLimits,
@@ -169,6 +171,7 @@ def check_against(
         nonce: The account's next nonce, by the head.
         balance: The account's balance in wei, by the head.
         lane: What of the sender is in the pool, split by that nonce and balance.
+        delegation: What EIP-7702 makes of its accounts.
         counts: How full the pool is, with what is waiting; None when it is far from its limits.
         others: Gives all other senders' lanes; only called when the pool is full.
         limits: The pool's.
@@ -181,6 +184,9 @@ def check_against(
         FundsBelowCost: It costs more than the balance.
         FundsBelowQueuedCost: So it does together with the executable ones.
         FundsBelowReplacementCost: The same, in place of another.
+        InFlightLimitReached: The sender may have one executable transaction only.
+        GappedNonceOfDelegated: The same, and this would not be executable.
+        AuthorityReserved: An account that it gives code to has several waiting.
         ReplacementUnderpriced: It does not pay enough more than what it would replace.
         AccountLimitExceeded: The sender has as many queued as it may.
         Underpriced: The pool is full of better ones.
@@ -195,6 +201,7 @@ def check_against(
     if entry.nonce < nonce:
         raise errors.NonceTooLow(nonce, entry.nonce)
     _check_funds(entry, balance, lane)
+    check_delegation(entry, delegation, lane, nonce)
     if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
         raise errors.ReplacementUnderpriced
     kept = lane if replaces is None else _without(lane, replaces, nonce, balance)

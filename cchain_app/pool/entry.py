@@ -9,6 +9,14 @@ SLOT_BYTES = 32 * 1024
 """One slot of the pool: what a transaction takes of its room, counted up."""
 
 
+class Newcomer(NamedTuple):
+    """A transaction that wants to get in."""
+
+    transaction: Transaction
+    authorities: tuple[Address, ...] = ()
+    """Who signed its authorizations (EIP-7702), each once."""
+
+
 class PoolEntry(NamedTuple):
     """A waiting transaction, as the pool's table has it."""
 
@@ -29,6 +37,8 @@ class PoolEntry(NamedTuple):
     """Grows with each arrival: of two that pay the same the lower goes first."""
     received_at: int
     """Unix seconds."""
+    authorities: tuple[Address, ...] = ()
+    """Who signed its authorizations (EIP-7702), each once."""
 
     @property
     def cost(self) -> int:
@@ -45,8 +55,9 @@ class PoolEntry(NamedTuple):
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
 
 
-def make_entry(transaction: Transaction, *, arrival: int, received_at: int) -> PoolEntry:
+def make_entry(newcomer: Newcomer, *, arrival: int, received_at: int) -> PoolEntry:
     """Return the entry of a transaction that arrived at a time (Unix seconds)."""
+    transaction = newcomer.transaction
     return PoolEntry(
         hash=transaction.hash,
         sender=transaction.sender,
@@ -58,4 +69,5 @@ def make_entry(transaction: Transaction, *, arrival: int, received_at: int) -> P
         size=len(transaction.raw),
         arrival=arrival,
         received_at=received_at,
+        authorities=newcomer.authorities,
     )

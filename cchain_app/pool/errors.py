@@ -21,6 +21,9 @@ PoolRejection
 │   ├── FundsBelowCost              for this transaction alone
 │   ├── FundsBelowQueuedCost        together with those that wait
 │   └── FundsBelowReplacementCost   together with those that wait, as a replacement
+├── InFlightLimitReached            not the only executable one of a delegated account
+├── GappedNonceOfDelegated          not the next one of a delegated account
+├── AuthorityReserved               its authority has several waiting itself
 ├── ReplacementUnderpriced          not 10 % above what it would replace
 ├── AccountLimitExceeded            too many queued of one sender
 ├── Underpriced                     the pool is full of better ones
@@ -215,6 +218,27 @@ class FundsBelowReplacementCost(InsufficientFunds):
         super().__init__(
             balance, f"queued cost {queued}, tx bumped {bump}", queued + bump - balance
         )
+
+
+class InFlightLimitReached(PoolRejection):
+    """A further transaction of an account with a delegation (EIP-7702), made or waiting."""
+
+    def __init__(self) -> None:
+        super().__init__("in-flight transaction limit reached for delegated accounts")
+
+
+class GappedNonceOfDelegated(PoolRejection):
+    """A nonce that is not the next one of an account with a delegation, made or waiting."""
+
+    def __init__(self) -> None:
+        super().__init__("gapped-nonce tx from delegated accounts")
+
+
+class AuthorityReserved(PoolRejection):
+    """An authorization of an account of which several transactions wait."""
+
+    def __init__(self) -> None:
+        super().__init__("authority already reserved")
 
 
 class ReplacementUnderpriced(PoolRejection):

@@ -10,38 +10,25 @@ from dataclasses import dataclass, field
 
 from django.db import transaction as database
 
-from cchain_app import notifications, runtime
+from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.pool.admission import (
-    Admission,
-    AdmissionRules,
-    PoolCounts,
-    check_after_sender,
-    check_against,
-    check_before_sender,
-    check_size,
-)
-from cchain_app.pool.entry import SLOT_BYTES, PoolEntry, make_entry
+from cchain_app.evm.engine import AccountState
+from cchain_app.pool.admission import Admission, PoolCounts, check_against
+from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
+from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.ordering import EMPTY_LANE, Lane
 from cchain_app.selectors import blocks, pool, state
-from cchain_app.selectors.next_block import base_fee_after, fork_after
-from cchain_app.services import scheduling
+from cchain_app.selectors.next_block import base_fee_after
+from cchain_app.services import scheduling, submissions
 from cchain_app.services.limits import pool_limits
 from cchain_app.store import pool as rows
-from cchain_app.txs.codec import (
-    DecodedTransaction,
-    check_signature,
-    decode_unsigned,
-    signed_digest,
-    with_sender,
-)
-from cchain_app.txs.errors import InvalidTransaction, SenderNotRecoverable
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.errors import InvalidTransaction
 from chaindb import clock
 from chaindb.locks import Lock, acquire
-from primitives.evm import Address, Hash
+from primitives.evm import Hash
+from primitives.hashing import EMPTY_HASH
 
 Outcome = Hash | PoolRejection | InvalidTransaction
 """The hash of a transaction that is in the pool now, or why it is not."""
@@ -55,65 +42,19 @@ def submit(raws: Sequence[bytes]) -> list[Outcome]:
 
     A hash is returned after the transaction that stores it is committed: it survives a crash.
     """
-    outcomes = _read(raws)
-    job = _Job([one for one in outcomes if isinstance(one, Transaction)])
-    if job.transactions:
+    outcomes = submissions.read(raws)
+    job = _Job([one for one in outcomes if isinstance(one, Newcomer)])
+    if job.newcomers:
         _QUEUE.work(job)
     admitted = iter(job.outcomes)
-    return [next(admitted) if isinstance(one, Transaction) else one for one in outcomes]
-
-
-def _read(raws: Sequence[bytes]) -> list[Transaction | PoolRejection | InvalidTransaction]:
-    """Decode envelopes, recover their senders together, and check what needs no state.
-
-    The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
-    so that nothing oversized is decoded.
-    """
-    head = blocks.head()
-    rules = AdmissionRules(
-        fork=fork_after(head, clock.now()),
-        block_gas_limit=head.header.gas_limit,
-        limits=pool_limits(),
-    )
-    outcomes = [_decoded(raw, rules) for raw in raws]
-    decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
-    senders = iter(runtime.recover_senders()([signed_digest(one) for one in decoded]))
-    return [
-        _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
-        for one in outcomes
-    ]
-
-
-def _decoded(
-    raw: bytes, rules: AdmissionRules
-) -> DecodedTransaction | PoolRejection | InvalidTransaction:
-    try:
-        check_size(len(raw), rules.limits)
-        decoded = decode_unsigned(raw)
-        check_before_sender(decoded, rules)
-        check_signature(decoded, runtime.config().chain_id)
-    except (PoolRejection, InvalidTransaction) as refusal:
-        return refusal
-    return decoded
-
-
-def _with_sender(
-    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
-) -> Transaction | PoolRejection | InvalidTransaction:
-    if sender is None:
-        return SenderNotRecoverable()
-    try:
-        check_after_sender(decoded, rules)
-    except PoolRejection as rejection:
-        return rejection
-    return with_sender(decoded, sender)
+    return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
 
 
 @dataclass(slots=True)
 class _Job:
     """The transactions of one submission, and in the end their outcomes."""
 
-    transactions: list[Transaction]
+    newcomers: list[Newcomer]
     outcomes: list[Outcome] = field(default_factory=list)
     error: BaseException | None = None
     done: bool = False
@@ -142,9 +83,9 @@ class _AdmissionQueue:
 
     def _write(self, jobs: list[_Job]) -> None:
         try:
-            admitted = iter(_admit([one for job in jobs for one in job.transactions]))
+            admitted = iter(_admit([one for job in jobs for one in job.newcomers]))
             for job in jobs:
-                job.outcomes = [next(admitted) for _ in job.transactions]
+                job.outcomes = [next(admitted) for _ in job.newcomers]
         except BaseException as error:  # each waiting thread raises it itself
             for job in jobs:
                 job.error = error
@@ -155,7 +96,7 @@ class _AdmissionQueue:
 _QUEUE = _AdmissionQueue()
 
 
-def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
+def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
     now = clock.now()
     memory = blocks.memory().transactions
@@ -163,14 +104,15 @@ def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
     try:
         with database.atomic(durable=True):
             acquire(Lock.CCHAIN_POOL)
-            admissions = _Admissions(blocks.catch_up(), transactions, now)
-            outcomes = [admissions.admit(one) for one in transactions]
+            admissions = _Admissions(blocks.catch_up(), newcomers, now)
+            outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(admissions.removed)
             rows.add(admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
-            memory.remember(admissions.added.values())
+            memory.remember(one.transaction for one in admissions.added.values())
     except BaseException:
-        memory.forget(admissions.added.values() if admissions else ())
+        if admissions is not None:
+            memory.forget(one.transaction for one in admissions.added.values())
         raise
     blocks.memory().pool.changed()
     if admissions.executable:
@@ -182,30 +124,35 @@ def _admit(transactions: Sequence[Transaction]) -> list[Outcome]:
 class _Admissions:
     """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
 
-    def __init__(self, head: AcceptedBlock, batch: Sequence[Transaction], now: int) -> None:
+    def __init__(self, head: AcceptedBlock, batch: Sequence[Newcomer], now: int) -> None:
         self._limits = pool_limits()
         self._base_fee = base_fee_after(head) or 0
-        senders = {transaction.sender for transaction in batch}
-        state.prefetch_accounts(list(senders), head.number)
+        accounts = {one.transaction.sender for one in batch}
+        accounts.update(*(one.authorities for one in batch))
+        state.prefetch_accounts(list(accounts), head.number)
         self._state = state.state_at(head.number)
-        self._lanes = pool.lanes(rows.entries_of(senders))
+        self._lanes = pool.lanes(rows.entries_of(accounts))
+        extent = rows.extent()
+        self._authorities = Authorities(
+            rows.entries_with_authorities() if extent.with_authorities else ()
+        )
         self._counts: PoolCounts | None = None
-        if self._may_fill(batch):
+        if self._may_fill(batch, extent.slots):
             self._lanes = pool.lanes(rows.entries())
             self._counts = _counts_of(self._lanes.values())
         self._now = now
         self._arrivals = 0
-        self.added: dict[Hash, Transaction] = {}
+        self.added: dict[Hash, Newcomer] = {}
         self.removed: list[Hash] = []
         self.executable: list[Hash] = []
 
-    def admit(self, transaction: Transaction) -> Outcome:
+    def admit(self, newcomer: Newcomer) -> Outcome:
         """Take a transaction in or say why not."""
         self._arrivals += 1
         entry = make_entry(
-            transaction, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
+            newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
         )
-        sender = transaction.sender
+        sender = entry.sender
         account = self._state.account(sender)
         try:
             admission = check_against(
@@ -213,6 +160,7 @@ class _Admissions:
                 nonce=account.nonce if account else 0,
                 balance=account.balance if account else 0,
                 lane=self._lanes.get(sender, EMPTY_LANE),
+                delegation=self._delegation(entry, account),
                 counts=self._counts,
                 others=lambda: [lane for owner, lane in self._lanes.items() if owner != sender],
                 limits=self._limits,
@@ -220,23 +168,34 @@ class _Admissions:
             )
         except PoolRejection as rejection:
             return rejection
-        self._apply(transaction, admission)
-        return transaction.hash
+        self._apply(newcomer, entry, admission)
+        return entry.hash
 
-    def _apply(self, transaction: Transaction, admission: Admission) -> None:
-        before = self._lanes.get(transaction.sender, EMPTY_LANE)
-        self._lanes[transaction.sender] = admission.lane
-        self.added[transaction.hash] = transaction
+    def _delegation(self, entry: PoolEntry, account: AccountState | None) -> Delegation:
+        has_code = account is not None and account.code_hash != EMPTY_HASH
+        delegated = has_code or entry.sender in self._authorities
+        if not delegated and not entry.authorities:
+            return PLAIN
+        lanes = (self._lanes.get(authority, EMPTY_LANE) for authority in entry.authorities)
+        waiting = (len(lane.executable) + len(lane.queued) for lane in lanes)
+        return Delegation(delegated, max(waiting, default=0))
+
+    def _apply(self, newcomer: Newcomer, entry: PoolEntry, admission: Admission) -> None:
+        before = self._lanes.get(entry.sender, EMPTY_LANE)
+        self._lanes[entry.sender] = admission.lane
+        self.added[entry.hash] = newcomer
+        self._authorities.add(entry)
         for gone in admission.evicted:
             self._forget(gone)
         if admission.replaces is not None:
             self._forget(admission.replaces)
         self._recount(before, admission)
         if admission.executable:
-            self.executable.append(transaction.hash)
+            self.executable.append(entry.hash)
         self.executable.extend(promoted.hash for promoted in admission.promoted)
 
     def _forget(self, entry: PoolEntry) -> None:
+        self._authorities.remove(entry)
         if self.added.pop(entry.hash, None) is None:
             self.removed.append(entry.hash)
 
@@ -256,10 +215,11 @@ class _Admissions:
             self._counts.queued + won.queued - lost.queued,
         )
 
-    def _may_fill(self, batch: Sequence[Transaction]) -> bool:
+    def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
         """Return whether the pool can reach a limit with this batch; only then it is counted."""
         room = min(self._limits.queued_slots, self._limits.executable_slots)
-        return rows.slots() + sum(-(-len(one.raw) // SLOT_BYTES) for one in batch) > room
+        coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
+        return slots + coming > room
 
 
 def _counts_of(lanes: Iterable[Lane]) -> PoolCounts:

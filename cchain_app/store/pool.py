@@ -1,29 +1,41 @@
 """The pool's rows: the mempool that survives a restart."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cchain_app import models
-from cchain_app.pool.entry import SLOT_BYTES, PoolEntry
+from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
 from cchain_app.txs.transaction import Transaction
 from chaindb import bulk, sql
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
-    "size", "received_at", "raw",
+    "size", "received_at", "authorities", "raw",
 )  # fmt: skip
 
 _ENTRIES = """
 SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, value, size, id,
-       received_at
+       received_at, authorities
 FROM cchain_app_pooltransaction
 """
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
-_SLOTS = "SELECT sum((size + %s) / %s) FROM cchain_app_pooltransaction"
+_EXTENT = "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction"
 
 
-def add(transactions: Iterable[Transaction], received_at: int) -> None:
+_ADDRESS_BYTES = 20
+
+
+class Extent(NamedTuple):
+    """How much waits in all."""
+
+    slots: int
+    """Of 32 KiB."""
+    with_authorities: int
+    """Transactions that name authorities (EIP-7702)."""
+
+
+def add(newcomers: Iterable[Newcomer], received_at: int) -> None:
     """Write admitted transactions, in order of arrival."""
     bulk.insert(
         models.PoolTransaction,
@@ -31,9 +43,10 @@ def add(transactions: Iterable[Transaction], received_at: int) -> None:
         [
             (
                 tx.hash, tx.sender, tx.nonce, tx.gas, tx.max_fee_per_gas,
-                tx.max_priority_fee_per_gas, tx.value, len(tx.raw), received_at, tx.raw,
+                tx.max_priority_fee_per_gas, tx.value, len(tx.raw), received_at,
+                b"".join(authorities) or None, tx.raw,
             )
-            for tx in transactions
+            for tx, authorities in newcomers
         ],
     )  # fmt: skip
 
@@ -49,10 +62,11 @@ def remove_mined(transactions: Iterable[Transaction]) -> None:
     bulk.delete(models.PoolTransaction, ("sender", "nonce"), rows)
 
 
-def slots() -> int:
-    """Return how many slots of 32 KiB the whole pool takes."""
-    found = sql.row(_SLOTS, (SLOT_BYTES - 1, SLOT_BYTES))
-    return int(found[0]) if found and found[0] else 0
+def extent() -> Extent:
+    """Return how much the whole pool holds, in one statement."""
+    (found,) = sql.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))
+    slots, with_authorities = found
+    return Extent(int(slots or 0), with_authorities)
 
 
 def entries() -> list[PoolEntry]:
@@ -66,6 +80,11 @@ def entries_of(senders: Iterable[Address]) -> list[PoolEntry]:
     return [_entry(row) for row in found]
 
 
+def entries_with_authorities() -> list[PoolEntry]:
+    """Return the transactions that name authorities (EIP-7702)."""
+    return [_entry(row) for row in sql.rows(_ENTRIES + "WHERE authorities IS NOT NULL")]
+
+
 def envelopes(hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
     """Return sender and envelope of waiting transactions by hash."""
     found = sql.rows_by_keys(_RAWS, list(hashes))
@@ -75,8 +94,13 @@ def envelopes(hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
 
 
 def _entry(row: tuple[Any, ...]) -> PoolEntry:
-    tx_hash, sender, nonce, gas, max_fee, tip, value, *others = row
+    tx_hash, sender, nonce, gas, max_fee, tip, value, size, key, received_at, authorities = row
     return PoolEntry(
         Hash(bytes(tx_hash)), Address(bytes(sender)), int(nonce), gas, int(max_fee), int(tip),
-        int(value), *others,
+        int(value), size, key, received_at, _addresses(bytes(authorities or b"")),
     )  # fmt: skip
+
+
+def _addresses(joined: bytes) -> tuple[Address, ...]:
+    starts = range(0, len(joined), _ADDRESS_BYTES)
+    return tuple(Address(joined[start : start + _ADDRESS_BYTES]) for start in starts)

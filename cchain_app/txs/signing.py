@@ -5,6 +5,7 @@ Used for dev accounts and tests; a node never signs for anybody else.
 
 from dataclasses import dataclass
 
+from cchain_app.txs.authorities import authorization_digest
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
     LEGACY,
@@ -15,8 +16,6 @@ from cchain_app.txs.transaction import (
 from primitives import rlp, secp256k1
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
-
-_AUTHORIZATION_MAGIC = b"\x05"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +67,7 @@ def sign_authorization(
     Raises:
         InvalidPrivateKey: The key is none.
     """
-    message = rlp.encode_list(
-        (rlp.encode_uint(chain_id), rlp.encode_bytes(address), rlp.encode_uint(nonce))
-    )
-    signature = secp256k1.sign(keccak256(_AUTHORIZATION_MAGIC + message), private_key)
+    signature = secp256k1.sign(authorization_digest(chain_id, address, nonce), private_key)
     return Authorization(chain_id, address, nonce, signature.y_parity, signature.r, signature.s)
 
 

@@ -9,15 +9,18 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 import uvicorn
-from channels.testing import WebsocketCommunicator
+from channels.testing import HttpCommunicator, WebsocketCommunicator
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from jsonrpc.asgi import RawDoor
 from jsonrpc.connection import OutboundLimits
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
-from jsonrpc.http import Endpoint
+from jsonrpc.gathering import Gatherers
+from jsonrpc.http import Endpoint, by_path
 from jsonrpc.hub import Hub, HubLimits
+from jsonrpc.params import Param
 from jsonrpc.session import SocketLimits
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.websocket import JsonRpcConsumer
@@ -26,6 +29,8 @@ from jsonrpc.workers import Workers
 NUMBER = '{"jsonrpc":"2.0","id":1,"method":"number"}'
 NUMBER_ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x10"}'
 PARSE_ERROR = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
+
+JSON = [(b"content-type", b"application/json"), (b"host", b"localhost")]
 
 
 def request(identifier: int, method: str, *params: object) -> str:
@@ -50,7 +55,9 @@ def application(registry, hub, workers):
     def make(config=None, throttle=None, limits=None, budget=None):
         dispatcher = Dispatcher(registry, limits=budget or Limits())
         endpoint = Endpoint(("/ws",), dispatcher, config or GateConfig(), throttle)
-        return JsonRpcConsumer.as_asgi(endpoint=endpoint, hub=hub, workers=workers, limits=limits)
+        return JsonRpcConsumer.as_asgi(
+            endpoint=endpoint, hub=hub, workers=workers, gatherers=Gatherers(workers), limits=limits
+        )
 
     return make
 
@@ -220,6 +227,126 @@ async def test_a_long_message_that_nobody_can_count_now_is_refused(
         assert "server is busy" in await ws.receive_from()
         answers = [await ws.receive_from() for _ in range(4)]
         assert all("result" in answer for answer in answers)
+
+
+class Store:
+    """A vectorized method that doubles numbers, notes which came together, and waits to be let go."""
+
+    def __init__(self) -> None:
+        self.pieces = []
+        self.go = threading.Event()
+
+    def put(self, arguments):
+        self.pieces.append([value for (value,) in arguments])
+        self.go.wait(10)
+        return [2 * value for (value,) in arguments]
+
+
+@pytest.fixture
+def store(registry) -> Store:
+    made = Store()
+    registry.add("put", params=[Param("value", int)], vectorized=made.put)
+    return made
+
+
+async def waits(ws) -> None:
+    """Return when all that was sent on a socket is under way: then a hot call is answered."""
+    await ws.send_to(text_data=NUMBER)
+    assert await ws.receive_from() == NUMBER_ANSWER
+
+
+async def test_what_several_sockets_send_meanwhile_is_the_next_piece(application, store) -> None:
+    app = application()
+    async with opened(app) as first, opened(app) as second, opened(app) as third:
+        await first.send_to(text_data=request(100, "put", 100))
+        await until(lambda: store.pieces == [[100]])
+        for identifier in range(12):
+            ws = (first, second, third)[identifier % 3]
+            await ws.send_to(text_data=request(identifier, "put", identifier))
+        for ws in (first, second, third):
+            await waits(ws)
+        store.go.set()
+        for place, ws in enumerate((first, second, third)):
+            count = 5 if place == 0 else 4
+            answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(count)]
+            expected = {identifier: 2 * identifier for identifier in range(place, 12, 3)}
+            if place == 0:
+                expected[100] = 200
+            assert {answer["id"]: answer["result"] for answer in answers} == expected
+    assert [sorted(piece) for piece in store.pieces] == [[100], list(range(12))]
+
+
+async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) -> None:
+    endpoint = Endpoint(("/rpc",), Dispatcher(registry))
+    gatherers = Gatherers(workers)
+    sockets = JsonRpcConsumer.as_asgi(
+        endpoint=endpoint, hub=hub, workers=workers, gatherers=gatherers
+    )
+    door = RawDoor(by_path([endpoint]), sockets, workers, gatherers=gatherers)
+    posts = [
+        HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
+    ]
+    async with opened(door) as ws:
+        first = asyncio.create_task(posts[0].get_response(timeout=10))
+        await until(lambda: store.pieces == [[1]])
+        second = asyncio.create_task(posts[1].get_response(timeout=10))
+        await ws.send_to(text_data=request(3, "put", 3))
+        await waits(ws)
+        store.go.set()
+        assert msgspec.json.decode(await ws.receive_from())["result"] == 6
+        for n, post in ((1, first), (2, second)):
+            assert msgspec.json.decode((await post)["body"])["result"] == 2 * n
+    assert [sorted(piece) for piece in store.pieces] == [[1], [2, 3]]
+
+
+async def test_a_notification_that_is_gathered_is_done_and_not_answered(application, store) -> None:
+    store.go.set()
+    async with opened(application()) as ws:
+        await ws.send_to(text_data='{"jsonrpc":"2.0","method":"put","params":[3]}')
+        await until(lambda: store.pieces == [[3]])
+        await waits(ws)
+
+
+async def test_a_socket_that_closes_leaves_the_others_their_answers(application, store) -> None:
+    app = application()
+    async with opened(app) as stays:
+        async with opened(app) as goes:
+            await stays.send_to(text_data=request(1, "put", 1))
+            await until(lambda: store.pieces == [[1]])
+            await goes.send_to(text_data=request(2, "put", 2))
+            await waits(goes)
+            await stays.send_to(text_data=request(3, "put", 3))
+            await waits(stays)
+        store.go.set()
+        answers = [msgspec.json.decode(await stays.receive_from()) for _ in range(2)]
+    assert [answer["result"] for answer in answers] == [2, 6]
+
+
+async def test_too_many_that_wait_to_be_gathered_get_an_error(
+    application, store, monkeypatch
+) -> None:
+    monkeypatch.setattr("jsonrpc.gathering.MOST_WAITING", 1)
+    async with opened(application()) as ws:
+        await ws.send_to(text_data=request(1, "put", 1))
+        await until(lambda: store.pieces == [[1]])
+        await ws.send_to(text_data=request(2, "put", 2))
+        await ws.send_to(text_data=request(3, "put", 3))
+        refused = msgspec.json.decode(await ws.receive_from())
+        assert (refused["id"], refused["error"]["message"]) == (3, "server is busy")
+        store.go.set()
+        answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(2)]
+    assert [answer["result"] for answer in answers] == [2, 4]
+
+
+async def test_gathered_work_that_does_not_come_back_timed_out(
+    application, store, monkeypatch
+) -> None:
+    monkeypatch.setattr("jsonrpc.gathering.GRACE_SECONDS", 0.0)
+    async with opened(application(budget=Limits(seconds=0.05))) as ws:
+        await ws.send_to(text_data=request(7, "put", 7))
+        answer = msgspec.json.decode(await ws.receive_from())
+        assert (answer["id"], answer["error"]["code"]) == (7, -32002)
+    store.go.set()
 
 
 class Stalled:

@@ -12,7 +12,7 @@ from jsonrpc import gathering
 from jsonrpc.asgi import RawDoor
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import InvalidParam, Overloaded
-from jsonrpc.gathering import Gatherer
+from jsonrpc.gathering import Gatherer, Gatherers
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
@@ -169,6 +169,15 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
         answer = await request
         assert (answer.status, json.loads(answer.body)["result"]) == (200, 2 * n)
     assert len(store.pieces) < 4
+
+
+def test_all_doors_of_an_interface_have_one_gatherer(
+    dispatcher: Dispatcher, workers: Workers
+) -> None:
+    gatherers = Gatherers(workers)
+
+    assert gatherers.of(dispatcher) is gatherers.of(dispatcher)
+    assert gatherers.of(Dispatcher(MethodRegistry())) is not gatherers.of(dispatcher)
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,21 @@
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
 from channels.testing import WebsocketCommunicator
 from django.core.exceptions import SynchronousOnlyOperation
 
+from cchain_app import models
 from cchain_app.api import REGISTRY, subscriptions
 from cchain_app.consumers import EthConsumer
-from chaindb.connections import release
+from cchain_app.services import transactions
+from chaindb.connections import in_thread, release
 from chaindb.hotpath import WouldBlock
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Hub
 from jsonrpc.workers import Workers
@@ -40,9 +44,12 @@ class Socket:
     async def __aexit__(self, *_: object) -> None:
         await self._communicator.disconnect()
 
-    async def call(self, method: str, *params: Any) -> Any:
-        body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+    async def send(self, identifier: int, method: str, *params: Any) -> None:
+        body = {"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}
         await self._communicator.send_to(text_data=json.dumps(body))
+
+    async def call(self, method: str, *params: Any) -> Any:
+        await self.send(7, method, *params)
         answer = await self.next()
         assert answer["id"] == 7
         return answer["result"] if "result" in answer else answer["error"]
@@ -64,13 +71,13 @@ def application(shared_chain, monkeypatch):
     dispatcher = Dispatcher(REGISTRY, would_block=(SynchronousOnlyOperation, WouldBlock))
     workers = Workers(2, 16, after=release)
     endpoint = Endpoint(("/ext/bc/C/rpc",), dispatcher)
-    yield EthConsumer.as_asgi(endpoint=endpoint, workers=workers)
+    yield EthConsumer.as_asgi(endpoint=endpoint, workers=workers, gatherers=Gatherers(workers))
     workers.close()
 
 
 async def accept(chain, **fields):
     """Make a block with a transaction, and tell of it."""
-    _, block = await asyncio.to_thread(lambda: chain.do(**fields))
+    _, block = await in_thread(lambda: chain.do(**fields))
     await subscriptions.head_accepted(block.number, block.hash)
     return block
 
@@ -111,10 +118,42 @@ async def test_pending_transactions_arrive(application, shared_chain):
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newPendingTransactions", True)
         sent = shared_chain.make()
-        await asyncio.to_thread(shared_chain.send, sent)
+        await in_thread(shared_chain.send, sent)
         await subscriptions.pending_transactions([sent.hash])
         result = (await socket.next())["params"]["result"]
         assert (result["hash"], result["blockHash"]) == (hexed(sent.hash), None)
+
+
+async def test_submissions_by_several_sockets_share_commits(application, shared_chain, monkeypatch):
+    made = [shared_chain.make() for _ in range(31)]
+    commits, go = [], threading.Event()
+    admit = transactions._admit
+
+    def held(newcomers):
+        commits.append(len(newcomers))
+        go.wait(10)
+        return admit(newcomers)
+
+    monkeypatch.setattr(transactions, "_admit", held)
+    async with Socket(application) as one, Socket(application) as two, Socket(application) as three:
+        sockets = (one, two, three)
+        await one.send(30, "eth_sendRawTransaction", hexed(made[30].raw))
+        while not commits:
+            await asyncio.sleep(0.01)
+        for index in range(30):
+            await sockets[index % 3].send(index, "eth_sendRawTransaction", hexed(made[index].raw))
+        for socket in sockets:
+            # Answered at once, before what was sent earlier: that is under way then.
+            assert await socket.call("eth_chainId") == "0xa868"
+        go.set()
+        for place, socket in enumerate(sockets):
+            wanted = {index: hexed(made[index].hash) for index in range(place, 31, 3)}
+            answers = [await socket.next() for _ in wanted]
+            assert {answer["id"]: answer["result"] for answer in answers} == wanted
+
+    assert commits == [1, 30]
+    waiting = await in_thread(models.PoolTransaction.objects.count)
+    assert waiting == 31
 
 
 async def test_what_cannot_be_subscribed_to_is_an_error(application, shared_chain):

@@ -4,6 +4,7 @@ import pytest
 
 from cchain_app.pool import errors
 from cchain_app.pool.admission import PoolCounts, check_against
+from cchain_app.pool.delegation import PLAIN
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import EMPTY_LANE, Lane, split
@@ -12,7 +13,17 @@ from tests.builders.pool import ALICE, BOB, entry, paying
 RICH = 10**30
 
 
-def admit(newcomer, waiting=(), *, nonce=0, balance=RICH, others=(), base_fee=0, **limits):
+def admit(
+    newcomer,
+    waiting=(),
+    *,
+    nonce=0,
+    balance=RICH,
+    others=(),
+    base_fee=0,
+    delegation=PLAIN,
+    **limits,
+):
     """Ask for admission to a pool that holds the sender's waiting and others' lanes."""
     lanes = (split(waiting, nonce, balance), *others)
     return check_against(
@@ -20,6 +31,7 @@ def admit(newcomer, waiting=(), *, nonce=0, balance=RICH, others=(), base_fee=0,
         nonce=nonce,
         balance=balance,
         lane=lanes[0],
+        delegation=delegation,
         counts=PoolCounts(
             executable=sum(slots_of(lane.executable) for lane in lanes),
             queued=sum(slots_of(lane.queued) for lane in lanes),
@@ -159,8 +171,8 @@ def test_a_pool_with_room_is_not_looked_through():
 
     counts = PoolCounts(executable=5_119, queued=1_024)
     admission = check_against(
-        entry(0), nonce=0, balance=RICH, lane=EMPTY_LANE, counts=counts, others=look,
-        limits=PoolLimits(), base_fee=0,
+        entry(0), nonce=0, balance=RICH, lane=EMPTY_LANE, delegation=PLAIN, counts=counts,
+        others=look, limits=PoolLimits(), base_fee=0,
     )  # fmt: skip
     assert admission.executable
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from cchain_app.pool.admission import PoolCounts, check_against
+from cchain_app.pool.delegation import PLAIN
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of, trim
 from cchain_app.pool.limits import PoolLimits
@@ -76,6 +77,7 @@ class Pool(RuleBasedStateMachine):
                 nonce=self.nonces[sender],
                 balance=self.balances[sender],
                 lane=before,
+                delegation=PLAIN,
                 counts=self.counts(),
                 others=lambda: self.lanes(but=sender),
                 limits=LIMITS,

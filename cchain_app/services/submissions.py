@@ -1,0 +1,91 @@
+"""Reading submissions: from signed envelopes to transactions whose signers are proven.
+
+Nothing is stored here, and no account is looked at; that is `transactions`.
+"""
+
+from collections.abc import Sequence
+
+from cchain_app import runtime
+from cchain_app.pool.admission import (
+    AdmissionRules,
+    check_after_sender,
+    check_before_sender,
+    check_size,
+)
+from cchain_app.pool.entry import Newcomer
+from cchain_app.pool.errors import PoolRejection
+from cchain_app.selectors import blocks
+from cchain_app.selectors.next_block import fork_after
+from cchain_app.services.limits import pool_limits
+from cchain_app.txs.authorities import authorities_of
+from cchain_app.txs.codec import (
+    DecodedTransaction,
+    check_signature,
+    decode_unsigned,
+    signed_digest,
+    with_sender,
+)
+from cchain_app.txs.errors import InvalidTransaction, SenderNotRecoverable
+from cchain_app.txs.transaction import Transaction
+from chaindb import clock
+from primitives.evm import Address
+
+Refusal = PoolRejection | InvalidTransaction
+
+
+def read(raws: Sequence[bytes]) -> list[Newcomer | Refusal]:
+    """Decode envelopes, recover their signers together, and check what needs no account.
+
+    The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
+    so that nothing oversized is decoded.
+    """
+    head = blocks.head()
+    rules = AdmissionRules(
+        fork=fork_after(head, clock.now()),
+        block_gas_limit=head.header.gas_limit,
+        limits=pool_limits(),
+    )
+    outcomes = [_decoded(raw, rules) for raw in raws]
+    decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
+    senders = iter(runtime.recover_senders()([signed_digest(one) for one in decoded]))
+    return _with_authorities(
+        [
+            _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
+            for one in outcomes
+        ]
+    )
+
+
+def _decoded(raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+    try:
+        check_size(len(raw), rules.limits)
+        decoded = decode_unsigned(raw)
+        check_before_sender(decoded, rules)
+        check_signature(decoded, runtime.config().chain_id)
+    except (PoolRejection, InvalidTransaction) as refusal:
+        return refusal
+    return decoded
+
+
+def _with_sender(
+    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
+) -> Transaction | Refusal:
+    if sender is None:
+        return SenderNotRecoverable()
+    try:
+        check_after_sender(decoded, rules)
+    except PoolRejection as rejection:
+        return rejection
+    return with_sender(decoded, sender)
+
+
+def _with_authorities(outcomes: Sequence[Transaction | Refusal]) -> list[Newcomer | Refusal]:
+    """Recover authorities only now: nobody has them recovered without gas for each of them."""
+    setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
+    recovered = iter(authorities_of(setting_code, runtime.recover_senders()))
+    return [
+        Newcomer(one, next(recovered) if one.authorizations else ())
+        if isinstance(one, Transaction)
+        else one
+        for one in outcomes
+    ]
