@@ -15,6 +15,7 @@ django_application = get_asgi_application()
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
+from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
 from nodeproject import doors, process  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
@@ -25,7 +26,9 @@ class Node:
 
     def __init__(self) -> None:
         endpoint = doors.cchain()
-        consumer: Any = EthConsumer.as_asgi(endpoint=endpoint, workers=doors.workers())
+        workers = doors.workers()
+        gatherers = Gatherers(workers)
+        consumer: Any = EthConsumer.as_asgi(endpoint=endpoint, workers=workers, gatherers=gatherers)
         websocket_path: Any = path("ext/bc/C/ws", consumer)
         nowhere: Any = _refuse
         elsewhere: Any = re_path("", nowhere)
@@ -39,7 +42,8 @@ class Node:
         self._door = RawDoor(
             by_path([endpoint]),
             behind,
-            doors.workers(),
+            workers,
+            gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
         )
 
