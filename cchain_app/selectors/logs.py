@@ -1,12 +1,14 @@
-"""Logs by address, topics and range of blocks: the question behind eth_getLogs."""
+"""Logs by address, topics and range of blocks: the question behind eth_getLogs.
 
-from collections.abc import Iterator
+How the database is asked is in `log_statements`.
+"""
+
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
-
-from cchain_app import models
 from cchain_app.filters import LogFilter
+from cchain_app.selectors import log_statements
+from chaindb import sql
+from chaindb.hotpath import WouldBlock, on_event_loop
 from primitives.evm import Address, Hash, Word
 
 
@@ -35,12 +37,6 @@ class FoundLog(NamedTuple):
     """Within its block."""
 
 
-_COLUMNS = (
-    "address", "topic0", "topic1", "topic2", "topic3", "data", "block_id", "block__hash",
-    "block__timestamp", "transaction__hash", "transaction__index", "index",
-)  # fmt: skip
-
-
 def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[FoundLog]:
     """Return the logs of blocks first to last that match, in chain order.
 
@@ -52,42 +48,28 @@ def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[
 
     Raises:
         TooManyLogs: More than `limit` match.
+        WouldBlock: This is the event loop.
     """
-    rows = _matching(log_filter).filter(
-        id__gte=models.row_id(first), id__lt=models.row_id(last + 1)
-    )
-    rows = rows.order_by("id")
-    found = list(_found(rows[: limit + 1] if limit else rows))
-    if limit and len(found) > limit:
+    if on_event_loop():
+        raise WouldBlock
+    known = _events(log_filter) if log_statements.names_no_event(log_filter) else None
+    most = limit + 1 if limit else None
+    statement = log_statements.search(log_filter, first, last, most, known)
+    rows = [] if statement is None else sql.rows(*statement)
+    if limit and len(rows) > limit:
         raise TooManyLogs(limit)
-    return found
+    return [_found(row) for row in rows]
 
 
-def _matching(log_filter: LogFilter) -> QuerySet[models.Log]:
-    rows = models.Log.objects.all()
-    if log_filter.addresses:
-        rows = rows.filter(address__in=list(log_filter.addresses))
-    for position, alternatives in enumerate(log_filter.topics):
-        column = f"topic{position}"
-        if alternatives:
-            rows = rows.filter(**{f"{column}__in": list(alternatives)})
-        else:
-            # An open position still asks for a log that has so many topics.
-            rows = rows.filter(**{f"{column}__isnull": False})
-    return rows
+def _events(log_filter: LogFilter) -> set[Word] | None:
+    """Return the first topics of the addresses' logs, or None when they are too many."""
+    rows = sql.rows(*log_statements.events(log_filter.addresses))
+    if len(rows) == log_statements.MOST_EVENTS:
+        return None
+    return {topic for (topic,) in rows if topic is not None}
 
 
-def _found(rows: QuerySet[models.Log]) -> Iterator[FoundLog]:
-    for row in rows.values_list(*_COLUMNS):
-        values: tuple[Any, ...] = row
-        yield FoundLog(
-            address=Address(values[0]),
-            topics=tuple(Word(topic) for topic in values[1:5] if topic is not None),
-            data=values[5],
-            number=values[6],
-            block_hash=Hash(values[7]),
-            timestamp=values[8],
-            transaction_hash=Hash(values[9]),
-            transaction_index=values[10],
-            log_index=values[11],
-        )
+def _found(row: tuple[Any, ...]) -> FoundLog:
+    address, topic0, topic1, topic2, topic3, data, *place = row
+    topics = tuple(topic for topic in (topic0, topic1, topic2, topic3) if topic is not None)
+    return FoundLog(address, topics, data, *place)
