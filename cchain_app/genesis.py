@@ -120,8 +120,8 @@ def load_genesis(
     return parse_genesis(document, min_base_fee=min_base_fee, coinbase=coinbase)
 
 
-def load_built_in(name: str, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE) -> Genesis:
-    """Return one of the chains that come with the node; `name` is one of `BUILT_IN`.
+def built_in_text(name: str) -> bytes:
+    """Return a file that comes with the node, as it stands there; `name` is one of `BUILT_IN`.
 
     Unspecified: mainnet and testnet begin with Cancun's rules and a base fee of 25 gwei, and their
     one allocation is the whole supply of two trillion coins.
@@ -131,8 +131,7 @@ def load_built_in(name: str, *, min_base_fee: int = 0, coinbase: Address = BLACK
     """
     if name not in BUILT_IN:
         raise MissingFieldError(f"no built-in genesis named {name}")
-    text = files("cchain_app").joinpath("genesis_files", f"{name}.json").read_bytes()
-    return load_genesis(text, min_base_fee=min_base_fee, coinbase=coinbase)
+    return files("cchain_app").joinpath("genesis_files", f"{name}.json").read_bytes()
 
 
 def parse_genesis(

@@ -10,7 +10,7 @@ from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import Engine
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
 from cchain_app.evm.trie import StateTrie
-from cchain_app.genesis import Genesis, load_built_in, load_genesis
+from cchain_app.genesis import Genesis, built_in_text, load_genesis
 from cchain_app.txs.codec import RecoverMany
 
 _NETWORKS = {1: "mainnet", 5: "testnet"}
@@ -18,20 +18,24 @@ _NETWORKS = {1: "mainnet", 5: "testnet"}
 
 @cache
 def genesis() -> Genesis:
-    """Return the genesis of this network: the file that NODE_GENESIS names, else the network's own.
+    """Return the genesis of this network.
 
     Raises:
         GenesisFileError: The file cannot be used.
     """
     node = settings.NODE
-    if node.genesis:
-        found = load_genesis(Path(node.genesis).read_bytes(), min_base_fee=node.min_base_fee)
-    else:
-        name = _NETWORKS.get(node.network_id, "local")
-        found = load_built_in(name, min_base_fee=node.min_base_fee)
+    found = load_genesis(genesis_file(), min_base_fee=node.min_base_fee)
     if node.chain_id:
         found = replace(found, config=replace(found.config, chain_id=node.chain_id))
     return found
+
+
+def genesis_file() -> bytes:
+    """Return the genesis file of this network: the one that NODE_GENESIS names, else its own."""
+    node = settings.NODE
+    if node.genesis:
+        return Path(node.genesis).read_bytes()
+    return built_in_text(_NETWORKS.get(node.network_id, "local"))
 
 
 @cache

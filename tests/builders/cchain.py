@@ -7,7 +7,7 @@ from typing import Any
 from cchain_app.config import BLACKHOLE, FORKS, at_least
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage, StateChanges
 from cchain_app.evm.trie import EMPTY_ROOT
-from cchain_app.genesis import load_built_in
+from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.txs.signing import sign_authorization
 from cchain_app.txs.transaction import Authorization, Transaction
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
@@ -95,7 +95,7 @@ class MemoryState:
 def genesis_state() -> MemoryState:
     """Return the state of the local network's genesis."""
     state = MemoryState()
-    state.apply(load_built_in("local").state_changes())
+    state.apply(load_genesis(built_in_text("local")).state_changes())
     return state
 
 

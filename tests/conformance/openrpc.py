@@ -1,8 +1,8 @@
 """Holds answers of the C-Chain against the schemas of the Ethereum JSON-RPC (tests/vectors/openrpc.json).
 
-Three leaves are given, each where the document is narrower than the servers it describes: `oneOf`
+Four leaves are given, each where the document is narrower than the servers it describes: `oneOf`
 is read as `anyOf` (an empty array fits several branches), a transaction that waits has no block
-fields, and a fee history of no blocks is geth's.
+fields, a header that a subscription is told has no body, and a fee history of no blocks is geth's.
 """
 
 import json
@@ -18,6 +18,9 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "vectors" / "openrpc.json"
 
 BLOCK_FIELDS = ("blockHash", "blockNumber", "blockTimestamp", "transactionIndex")
 """What a transaction has only once it is in a block."""
+
+BODY_FIELDS = ("size", "transactions", "uncles")
+"""What a block has and its header alone, which newHeads tells, has not."""
 
 ALIASES = {
     "eth_getRawTransactionByHash": "debug_getRawTransaction",
@@ -48,14 +51,35 @@ def assert_conforms(method: str, result: Any) -> None:
         for transaction in result:
             assert_conforms("eth_getTransactionByHash", transaction)
         return
-    faults = sorted(validator.iter_errors(result), key=lambda fault: list(map(str, fault.path)))
-    if faults:
-        raise DoesNotConform("\n".join(f"{method}: {line}" for line in _lines(faults)))
+    _check(method, validator, result)
+
+
+def assert_notification_conforms(kind: str, result: Any) -> None:
+    """Check what a subscription was told, against the same thing as methods answer it.
+
+    Raises:
+        DoesNotConform: The result has another form, or there is no such kind of subscription.
+    """
+    if kind == "newHeads":
+        _check(kind, _head_validator(), result)
+    elif kind == "logs":
+        _check(kind, _log_validator(), result)
+    elif kind in {"newPendingTransactions", "newAcceptedTransactions"}:
+        whole = isinstance(result, dict)
+        assert_conforms("eth_getTransactionByHash" if whole else "eth_sendRawTransaction", result)
+    else:
+        raise DoesNotConform(f"no subscription, or one of an unknown kind: {kind}")
 
 
 def documented(method: str) -> bool:
     """Return whether the document has a schema for this method."""
     return ALIASES.get(method, method) in _schemas()
+
+
+def _check(name: str, validator: Draft201909Validator, result: Any) -> None:
+    faults = sorted(validator.iter_errors(result), key=lambda fault: list(map(str, fault.path)))
+    if faults:
+        raise DoesNotConform("\n".join(f"{name}: {line}" for line in _lines(faults)))
 
 
 def _lines(faults: list[Any]) -> Iterator[str]:
@@ -84,6 +108,21 @@ def _waiting_validator() -> Draft201909Validator:
         if "required" in branch:
             branch["required"] = [name for name in branch["required"] if name not in BLOCK_FIELDS]
     return Draft201909Validator(_relaxed(schema))
+
+
+@cache
+def _head_validator() -> Draft201909Validator:
+    """Return the schema of a block less what a header does not have."""
+    block = next(one for one in _schemas()["eth_getBlockByHash"]["oneOf"] if "required" in one)
+    required = [name for name in block["required"] if name not in BODY_FIELDS]
+    return Draft201909Validator(_relaxed({**block, "required": required}))
+
+
+@cache
+def _log_validator() -> Draft201909Validator:
+    arrays = _schemas()["eth_getLogs"]["oneOf"]
+    logs = next(one for one in arrays if one["items"]["type"] == "object")
+    return Draft201909Validator(logs["items"])
 
 
 def _relaxed(schema: Any) -> Any:

@@ -1,4 +1,7 @@
-"""What the rows of a node's database must say, found without any of the node's own code."""
+"""What the rows of a node's database must say, found without any of the node's own code.
+
+Whether they say what the transactions make of the chain is in `replay`.
+"""
 
 from typing import Any
 
@@ -19,8 +22,8 @@ def known_transactions(ask: Ask) -> set[str]:
     return {"0x" + bytes(one).hex() for (one,) in mined + waiting}
 
 
-def check_chain(ask: Ask) -> int:
-    """Check every block and what hangs on it, and the state at the head; return its number.
+def check_rows(ask: Ask) -> None:
+    """Check every block and what hangs on it, and the state at the head.
 
     Raises:
         AssertionError: A row is missing, too many, or not what the head stands for.
@@ -48,7 +51,6 @@ def check_chain(ask: Ask) -> int:
     assert ask(orphans) == [(0,)], "transactions without receipts"
     head = blocks[-1]
     assert state_root(ask) == bytes(head[4]), f"the state is not that of block {head[0]}"
-    return int(head[0])
 
 
 def state_root(ask: Ask) -> bytes:

@@ -1,13 +1,16 @@
 """The running nodes, funded accounts and compiled contracts of the end-to-end tests.
 
 Nodes are started when the first test asks for them and shared by all of the session; what a test
-sends comes from an account of its own, so that tests do not meet in nonces.
+sends comes from an account of its own, so that tests do not meet in nonces. What clients are
+answered is checked after each test, and the chain of every node in its end.
 """
 
 import itertools
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,83 +19,114 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from primitives.devkeys import DEV_KEYS
+from tests.e2e.checked import CheckedNode
 from tests.e2e.transactions import Sender, wait_for_receipts
-from tests.servers.node import RunningNode
 from tests.servers.postgresql import PostgresqlServer
 
 CLIENTS = Path(__file__).resolve().parents[1] / "clients"
 CHAIN_ID = 43112
 RICH_KEY = next(iter(DEV_KEYS.values()))
 
-Javascript = Callable[..., Any]
-"""Runs a scenario: library, name, the node, and the account whose key it gets."""
+MakeNode = Callable[..., CheckedNode]
+"""Makes a node of a test's own, not started yet: its profile, and options of `RunningNode`."""
+
+
+Postgresql = Callable[[], PostgresqlServer]
+"""Gives the PostgreSQL server of the production profile's nodes, started when the first one asks."""
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[PostgresqlServer]:
-    """A PostgreSQL server for the nodes of the production profile."""
-    server = PostgresqlServer()
-    yield server
-    server.stop()
+def postgresql() -> Iterator[Postgresql]:
+    """The PostgreSQL server, which outlives all nodes."""
+    with ExitStack() as end:
+
+        @cache
+        def server() -> PostgresqlServer:
+            started = PostgresqlServer()
+            end.callback(started.stop)
+            return started
+
+        yield server
 
 
 class Nodes:
     """The session's nodes by kind; each is started once."""
 
-    def __init__(self, directory: Path, request: pytest.FixtureRequest) -> None:
+    def __init__(self, directory: Path, postgresql: Postgresql) -> None:
         self._directory = directory
-        self._request = request
-        self._running: dict[str, RunningNode] = {}
+        self._postgresql = postgresql
+        self._running: dict[str, CheckedNode] = {}
 
-    def get(self, kind: str) -> RunningNode:
+    def get(self, kind: str) -> CheckedNode:
         """Return the node of a kind: embedded, daphne or production (of two web processes)."""
         if kind not in self._running:
-            self._running[kind] = self._make(kind).start()
+            self._running[kind] = self._make(kind)
+            self._running[kind].start()
         return self._running[kind]
 
     def close(self) -> None:
-        """End all nodes."""
-        for node in self._running.values():
-            node.close()
+        """Check and end all nodes."""
+        with ExitStack() as nodes:
+            for node in self._running.values():
+                nodes.enter_context(node)
+            for node in self._running.values():
+                node.check()
 
-    def _make(self, kind: str) -> RunningNode:
+    def _make(self, kind: str) -> CheckedNode:
         directory = self._directory / kind
         if kind == "production":
-            server = self._request.getfixturevalue("postgresql")
-            return RunningNode(directory, postgresql=server, env={"NODE_WEB_WORKERS": "2"})
-        return RunningNode(directory, env={"NODE_SERVER": kind} if kind == "daphne" else {})
+            env = {"NODE_WEB_WORKERS": "2"}
+            return CheckedNode(directory, postgresql=self._postgresql(), env=env)
+        return CheckedNode(directory, env={"NODE_SERVER": kind} if kind == "daphne" else {})
 
 
 @pytest.fixture(scope="session")
-def nodes(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Nodes]:
+def nodes(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql) -> Iterator[Nodes]:
     """All nodes that tests share."""
-    running = Nodes(tmp_path_factory.mktemp("nodes"), request)
+    running = Nodes(tmp_path_factory.mktemp("nodes"), postgresql)
     yield running
     running.close()
 
 
 @pytest.fixture
-def node(nodes: Nodes, request: pytest.FixtureRequest) -> RunningNode:
+def node(nodes: Nodes, request: pytest.FixtureRequest) -> Iterator[CheckedNode]:
     """The node of the kind that the test is parametrized with, else the embedded one."""
-    return nodes.get(getattr(request, "param", "embedded"))
+    found = nodes.get(getattr(request, "param", "embedded"))
+    yield found
+    found.transcript.check()
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RunningNode]:
+def make_node(tmp_path: Path, postgresql: Postgresql) -> Iterator[MakeNode]:
+    """Makes nodes that no other test sees."""
+    with ExitStack() as nodes:
+        made: list[CheckedNode] = []
+
+        def make(profile: str = "embedded", **options: Any) -> CheckedNode:
+            if profile == "production":
+                options["postgresql"] = postgresql()
+            node = CheckedNode(tmp_path / f"node{len(made)}", **options)
+            made.append(nodes.enter_context(node))
+            return node
+
+        yield make
+        for node in made:
+            node.check()
+
+
+@pytest.fixture
+def fresh(make_node: MakeNode, request: pytest.FixtureRequest) -> CheckedNode:
     """A running node that no other test sees; its parameter is the profile, else embedded."""
-    production = getattr(request, "param", "embedded") == "production"
-    server = request.getfixturevalue("postgresql") if production else None
-    with RunningNode(tmp_path / "node", postgresql=server) as node:
-        yield node.start()
+    node = make_node(getattr(request, "param", "embedded"))
+    node.start()
+    return node
 
 
 _SEEDS = itertools.count(1)
 
 
 @pytest.fixture
-def account(node: RunningNode) -> LocalAccount:
+def account(node: CheckedNode) -> LocalAccount:
     """A new account with 100 coins on the test's node."""
     made: LocalAccount = Account.from_key(next(_SEEDS).to_bytes(32, "big"))
     rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
@@ -111,7 +145,7 @@ def contracts() -> dict[str, Any]:
 
 @pytest.fixture
 def javascript(
-    node: RunningNode, account: LocalAccount, contracts: dict[str, Any]
+    node: CheckedNode, account: LocalAccount, contracts: dict[str, Any]
 ) -> Callable[[str, str], Any]:
     """Runs a scenario of a client's module with the test's node and account; returns its findings."""
 
@@ -123,7 +157,10 @@ def javascript(
             "chainId": CHAIN_ID,
             "artifact": contracts["Ledger"],
         }
-        return node_script("run.mjs", library, scenario, json.dumps(given))
+        before = node.transcript.count
+        found = node_script("run.mjs", library, scenario, json.dumps(given))
+        assert node.transcript.count > before, "nobody overheard the client"
+        return found
 
     return run
 

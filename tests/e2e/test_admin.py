@@ -5,15 +5,15 @@ from pathlib import Path
 
 from eth_account.signers.local import LocalAccount
 
+from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID, node_script
 from tests.e2e.transactions import Sender, wait_for_receipts
-from tests.servers.node import RunningNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 
 def test_a_transaction_is_found_by_its_hash(
-    node: RunningNode, account: LocalAccount, tmp_path: Path
+    node: CheckedNode, account: LocalAccount, tmp_path: Path
 ) -> None:
     with node.client() as client:
         raw = Sender(account, CHAIN_ID).transfer(STRANGER, 123_456_789)

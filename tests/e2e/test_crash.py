@@ -9,11 +9,11 @@ import pytest
 from eth_account import Account
 from web3 import Web3
 
-from tests.e2e.chain_rows import check_chain, known_transactions
+from tests.e2e.chain_rows import known_transactions
+from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID, RICH_KEY
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.client import RpcClient, RpcUnreachable
-from tests.servers.node import RunningNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 LONGEST = 1.0
@@ -23,7 +23,7 @@ LONGEST = 1.0
 class Load:
     """Threads that send as fast as they are answered, and remember every hash that they got."""
 
-    def __init__(self, node: RunningNode, contract: Any, count: int = 4) -> None:
+    def __init__(self, node: CheckedNode, contract: Any, count: int = 4) -> None:
         self._node = node
         self._contract = contract
         self._senders = [
@@ -84,7 +84,7 @@ class Load:
     ("fresh", "rounds"), [("embedded", 20), ("production", 4)], indirect=["fresh"]
 )
 def test_nothing_that_was_answered_is_lost(
-    fresh: RunningNode, contracts: dict[str, Any], rounds: int
+    fresh: CheckedNode, contracts: dict[str, Any], rounds: int
 ) -> None:
     load = Load(fresh, deployed(fresh, contracts["Ledger"]))
     load.fund()
@@ -108,19 +108,19 @@ def test_nothing_that_was_answered_is_lost(
     check(fresh, load, since=len(load.answered) - 500)
 
 
-def check(node: RunningNode, load: Load, since: int) -> None:
+def check(node: CheckedNode, load: Load, since: int) -> None:
     """Check the rows, and that the node itself knows what it answered last."""
     with node.database() as ask:
         missing = set(load.answered) - known_transactions(ask)
-        check_chain(ask)
     assert not missing
+    node.check_chain()
     with node.client() as client:
         asked = load.answered[max(since, 0) :][-500:]
         found = client.batch([("eth_getTransactionByHash", one) for one in asked]) if asked else []
     assert [one["hash"] for one in found] == asked
 
 
-def deployed(node: RunningNode, compiled: dict[str, Any]) -> Any:
+def deployed(node: CheckedNode, compiled: dict[str, Any]) -> Any:
     """Return a contract whose storage the load can change."""
     rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
     contract = Web3().eth.contract(abi=compiled["abi"], bytecode=compiled["bytecode"])

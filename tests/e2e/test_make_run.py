@@ -1,19 +1,17 @@
 """`make run`, as README.md says it to everybody."""
 
-from pathlib import Path
-
 from primitives.devkeys import DEV_KEYS
-from tests.servers.node import RunningNode
+from tests.e2e.conftest import MakeNode
 
 
-def test_make_run_starts_a_node_and_says_where_everything_is(tmp_path: Path) -> None:
-    with RunningNode(tmp_path / "made", command=["make", "run"]) as node:
-        node.start()
-        assert node.rpc("eth_chainId") == hex(43112)
-        said = node.log()
-        node.stop()
-    assert node.url in said
-    assert node.ws_url in said
+def test_make_run_starts_a_node_and_says_where_everything_is(make_node: MakeNode) -> None:
+    node = make_node(command=["make", "run"])
+    node.start()
+    assert node.rpc("eth_chainId") == hex(43112)
+    said = node.log()
+    node.stop()
+    assert f"http://127.0.0.1:{node.port}/ext/bc/C/rpc" in said
+    assert f"ws://127.0.0.1:{node.port}/ext/bc/C/ws" in said
     assert str(node.directory / "data" / "admin_password") in said
     for key in DEV_KEYS.values():
         assert key in said

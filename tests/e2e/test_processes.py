@@ -4,18 +4,15 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from tests.e2e.chain_rows import check_chain
-from tests.e2e.conftest import CHAIN_ID, RICH_KEY
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import CHAIN_ID, RICH_KEY, MakeNode
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.client import RpcClient, RpcFault
-from tests.servers.node import RunningNode
-from tests.servers.postgresql import PostgresqlServer
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 CONNECTIONS = 8
@@ -25,7 +22,7 @@ on_production = pytest.mark.parametrize("node", ["production"], indirect=True)
 
 
 @pytest.fixture
-def connections(node: RunningNode) -> Iterator[list[RpcClient]]:
+def connections(node: CheckedNode) -> Iterator[list[RpcClient]]:
     """Open connections, spread over the web processes as the kernel likes."""
     clients = [node.client() for _ in range(CONNECTIONS)]
     yield clients
@@ -72,7 +69,7 @@ def test_filters_are_shared_by_all_processes(
 
 
 @on_production
-def test_senders_on_all_processes_lose_nothing(node: RunningNode) -> None:
+def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
     each, count = 40, 6
     senders = [
         Sender(Account.from_key((2000 + number).to_bytes(32, "big")), CHAIN_ID)
@@ -108,25 +105,21 @@ def test_senders_on_all_processes_lose_nothing(node: RunningNode) -> None:
         assert all(one["status"] == "0x1" for one in receipts)
         for sender in senders:
             assert int(client.call("eth_getTransactionCount", sender.address, "latest"), 16) == each
-    with node.database() as ask:
-        check_chain(ask)
 
 
-def test_the_rate_limit_counts_over_all_processes(
-    tmp_path: Path, postgresql: PostgresqlServer
-) -> None:
+def test_the_rate_limit_counts_over_all_processes(make_node: MakeNode) -> None:
     # Network 5's own limit: 40 tokens, and 40 more each second.
     env = {"NODE_NETWORK_ID": "5", "NODE_WEB_WORKERS": "2"}
-    with RunningNode(tmp_path / "limited", postgresql=postgresql, env=env) as node:
-        node.start()
-        time.sleep(1.1)  # the calls of the start are forgotten by then
-        clients = [node.client() for _ in range(CONNECTIONS)]
-        body = b'{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":[]}'
-        started = time.monotonic()
-        replies = [clients[number % CONNECTIONS].post(body) for number in range(400)]
-        seconds = time.monotonic() - started
-        for client in clients:
-            client.close()
+    node = make_node("production", env=env)
+    node.start()
+    time.sleep(1.1)  # the calls of the start are forgotten by then
+    clients = [node.client() for _ in range(CONNECTIONS)]
+    body = b'{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":[]}'
+    started = time.monotonic()
+    replies = [clients[number % CONNECTIONS].post(body) for number in range(400)]
+    seconds = time.monotonic() - started
+    for client in clients:
+        client.close()
     answered = sum(reply.status == 200 for reply in replies)
     refused = next(reply for reply in replies if reply.status != 200)
     assert 40 <= answered <= 40 + 40 * seconds + 2

@@ -3,22 +3,22 @@
 import pytest
 from eth_account.signers.local import LocalAccount
 
+from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.transactions import Sender, wait_for_receipts
-from tests.servers.node import RunningNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 
 @pytest.fixture
-def node(fresh: RunningNode) -> RunningNode:
+def node(fresh: CheckedNode) -> CheckedNode:
     """The node that the test stops and starts."""
     return fresh
 
 
 @pytest.mark.parametrize("fresh", ["embedded", "production"], indirect=True)
 def test_a_second_start_has_the_same_head_state_and_pool(
-    node: RunningNode, account: LocalAccount
+    node: CheckedNode, account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
     with node.client() as client:
@@ -39,7 +39,7 @@ def test_a_second_start_has_the_same_head_state_and_pool(
         assert int(client.call("eth_getBalance", STRANGER, "latest"), 16) == 10 * 5 + 6 + 7
 
 
-def seen(node: RunningNode, address: str, waiting: str) -> list[object]:
+def seen(node: CheckedNode, address: str, waiting: str) -> list[object]:
     """Return what a client sees of head, state, history and pool."""
     with node.client() as client:
         return client.batch(

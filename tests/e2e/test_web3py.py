@@ -20,7 +20,7 @@ from web3.exceptions import (
 )
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 
-from tests.servers.node import RunningNode
+from tests.e2e.checked import CheckedNode
 
 GWEI = 10**9
 STRANGER = "0x000000000000000000000000000000000000dEaD"
@@ -29,7 +29,7 @@ Deploy = Callable[[], Contract]
 
 
 @pytest.fixture
-def w3(node: RunningNode, account: LocalAccount) -> Iterator[Web3]:
+def w3(node: CheckedNode, account: LocalAccount) -> Iterator[Web3]:
     """A client that signs with the test's account."""
     with requests.Session() as session:
         client = Web3(HTTPProvider(node.url, session=session))

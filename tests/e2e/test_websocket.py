@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from tests.conformance.openrpc import assert_conforms
-from tests.servers.node import RunningNode
+from tests.e2e.checked import CheckedNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("node", ["embedded", "daphne", "production"
 
 
 @pytest.fixture
-def opened(node: RunningNode) -> Iterator[Open]:
+def opened(node: CheckedNode) -> Iterator[Open]:
     """Opens connections, which end with the test."""
     with ExitStack() as connections:
         yield lambda: connections.enter_context(connect(node.ws_url, compression=None))
@@ -53,7 +53,7 @@ def test_a_kind_that_does_not_exist_is_refused(opened: Open) -> None:
     }
 
 
-def test_both_doors_answer_the_same_bytes(opened: Open, node: RunningNode) -> None:
+def test_both_doors_answer_the_same_bytes(opened: Open, node: CheckedNode) -> None:
     connection = opened()
     calls: list[tuple[str, list[Any]]] = [
         ("eth_getBlockByNumber", ["0x0", True]),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
@@ -73,6 +74,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"chain", "shared_chain"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.node_settings(mining="manual"), append=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The test database; whoever is connected when the tests are over is disconnected.
+
+    A thread that outlived its test would keep PostgreSQL from dropping the database.
+    """
+    yield
+    with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            end_sessions(connection.settings_dict["NAME"])
+
+
+def end_sessions(database: str) -> None:
+    """End every session of a PostgreSQL database, this process's own ones too."""
+    connection.close()
+    connection.close_pool()
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [database]
+        )
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         }
         self._redis: RedisServer | None = None
         self._production = postgresql is not None
+        self._initialised = False
         if postgresql is not None:
             self._redis = RedisServer()
             self._settings |= {
@@ -89,7 +90,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
 
     def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
-            self._run("init", [sys.executable, "manage.py", "init_node"]).finish(START_SECONDS)
+            self._initialise()
             celery = [sys.executable, "-m", "celery", "-A", "nodeproject.celery"]
             worker = ["worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"]
             self._processes = [
@@ -99,6 +100,12 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._processes.insert(0, self._run("web", self._command))
         if wait:
             self._processes[0].wait_until(self._answers, START_SECONDS)
+
+    def _initialise(self) -> None:
+        """Run `init_node`, before the first start only: others find what it made."""
+        if not self._initialised:
+            self._run("init", [sys.executable, "manage.py", "init_node"]).finish(START_SECONDS)
+            self._initialised = True
 
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""
@@ -150,8 +157,20 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             yield lambda statement: sqlite.execute(statement).fetchall()
 
     def log(self, process: str = "web") -> str:
-        """Return all output of one of the node's processes: web, worker, beat or init."""
+        """Return all output of one of the node's processes: web, worker, beat, init, manage-…."""
         return (self.directory / f"{process}.log").read_text(errors="replace")
+
+    def manage(self, *command: str) -> str:
+        """Run one of the node's commands (`manage.py …`) beside it and return what it prints.
+
+        Raises:
+            ServerDied: It failed.
+            ServerWillNotEnd: It took too long.
+        """
+        name = f"manage-{command[0]}"
+        (self.directory / f"{name}.log").unlink(missing_ok=True)
+        self._run(name, [sys.executable, "manage.py", *command]).finish(START_SECONDS)
+        return self.log(name)
 
     def _run(self, name: str, command: Sequence[str]) -> ServerProcess:
         # What the tests' own settings are is none of the node's business.

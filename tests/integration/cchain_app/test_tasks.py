@@ -10,6 +10,7 @@ from cchain_app import models, tasks
 from cchain_app.selectors import blocks
 from cchain_app.services import scheduling
 from cchain_app.services.chain import produce_block
+from chaindb import wakeup
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 
@@ -31,7 +32,7 @@ class Sent:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
-    monkeypatch.setattr(scheduling, "current_app", made)
+    monkeypatch.setattr(wakeup, "current_app", made)
     return made
 
 
@@ -40,7 +41,7 @@ def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     chain.send(signed(nonce=1))
 
-    assert sent.names == [scheduling.TASK]
+    assert sent.names == [scheduling.PRODUCER.task]
 
 
 @pytest.mark.node_settings(mining="auto")
@@ -77,7 +78,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         def signature(self, name: str) -> Any:
             raise ConnectionRefusedError("nobody there")
 
-    monkeypatch.setattr(scheduling, "current_app", Away())
+    monkeypatch.setattr(wakeup, "current_app", Away())
 
     chain.send(signed(nonce=0))
 
@@ -95,7 +96,7 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
     cache.clear()
 
     assert tasks.produce_blocks() == {"blocks": 1}
-    assert sent.names == [scheduling.TASK]
+    assert sent.names == [scheduling.PRODUCER.task]
 
 
 @pytest.mark.node_settings(mining="interval")

@@ -8,7 +8,7 @@ import pytest
 
 from cchain_app.config import FORKS, BlobParameters, at_least, parse_config
 from cchain_app.evm.trie_python import PythonStateTrie
-from cchain_app.genesis import BUILT_IN, load_built_in, load_genesis
+from cchain_app.genesis import BUILT_IN, built_in_text, load_genesis
 from cchain_app.genesis_fields import (
     ForkOrderError,
     GenesisFileError,
@@ -221,12 +221,12 @@ def test_allocations_become_the_first_state() -> None:
 
 
 def test_a_local_network_begins_when_it_starts() -> None:
-    local = load_built_in("local")
+    local = load_genesis(built_in_text("local"))
     assert (local.timestamp, local.with_timestamp(1_700_000_000).timestamp) == (0, 1_700_000_000)
 
 
 def test_the_local_network_runs_prague_and_funds_the_well_known_accounts() -> None:
-    local = load_built_in("local")
+    local = load_genesis(built_in_text("local"))
     assert (local.config.chain_id, local.fork) == (43_112, "prague")
     assert (local.gas_limit, local.difficulty, local.base_fee) == (30_000_000, 0, 10**9)
     assert local.config.blob_params_at(0, 0) == BlobParameters(6, 9, 5007716)
@@ -257,7 +257,7 @@ DEPLOYMENTS = {
 @pytest.mark.parametrize("address", DEPLOYMENTS)
 def test_the_address_of_a_system_contract_follows_from_its_code(address: str) -> None:
     """Their deployments are signed by nobody, so another byte of code is another address."""
-    account = load_built_in("local").alloc[Address(bytes.fromhex(address))]
+    account = load_genesis(built_in_text("local")).alloc[Address(bytes.fromhex(address))]
     constructor, s = DEPLOYMENTS[address]
     deployment = UnsignedTransaction(
         type=LEGACY,
@@ -276,7 +276,7 @@ def test_the_address_of_a_system_contract_follows_from_its_code(address: str) ->
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_root_of_every_built_in_state_is_that_of_the_specification(name: str) -> None:
-    changes = load_built_in(name).state_changes()
+    changes = load_genesis(built_in_text(name)).state_changes()
     accounts = {address: change.after for address, change in changes.accounts.items()}
     nodes = MemoryNodes()
     update = PythonStateTrie().update(state_from_scratch({}, {})[0], changes, nodes)
@@ -286,11 +286,11 @@ def test_the_root_of_every_built_in_state_is_that_of_the_specification(name: str
 
 @pytest.mark.parametrize(("name", "chain_id"), [("mainnet", 96_369), ("testnet", 96_368)])
 def test_public_networks_have_their_chain_ids(name: str, chain_id: int) -> None:
-    public = load_built_in(name)
+    public = load_genesis(built_in_text(name))
     assert (public.config.chain_id, public.fork) == (chain_id, "cancun")
     assert (public.timestamp, public.gas_limit) == (0x672485C2, 12_000_000)
 
 
 def test_there_is_no_other_built_in_file() -> None:
     with pytest.raises(MissingFieldError, match=r"^no built-in genesis named devnet$"):
-        load_built_in("devnet")
+        load_genesis(built_in_text("devnet"))
