@@ -1,7 +1,8 @@
 """The key pairs that a local network funds. Everybody knows them: never use them elsewhere.
 
 The first is the "ewoq" key of Avalanche's local network; the others are the accounts 0 to 9 of the
-mnemonic "test test … junk", which Anvil and Hardhat fund too.
+mnemonic "test test … junk", which Anvil and Hardhat fund too. On the P-Chain there are two keys: ewoq
+and vmRQ, which owns what the node itself stakes (pchain.md 10.2).
 """
 
 from primitives.evm import Address
@@ -42,3 +43,12 @@ DEV_KEYS: dict[Address, str] = {
     ),
 }
 """Address to private key, as 0x hex."""
+
+EWOQ_KEY = bytes.fromhex("56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027")
+"""32 bytes; as text `PrivateKey-ewoqjP7PxY4yr3iLTpLisriqt94hdyDFNgchSxGGztUrTXtNN`."""
+
+VMRQ_KEY = bytes.fromhex("7a14fdf6bb1d53e28384f70209280dd8848bdc96b5f9eb7fdde9fcddc7ef1a0d")
+"""32 bytes; as text `PrivateKey-vmRQiZeXEXYMyJhEiqdC2z5JhuDbxL8ix9UVvjgMu2Er1NepE`."""
+
+PLATFORM_DEV_KEYS = (EWOQ_KEY, VMRQ_KEY)
+"""What a local network funds on the P-Chain."""

@@ -1,7 +1,10 @@
 """The hash functions of both chains, by their usual names."""
 
+import hashlib
+
 from sha3 import keccak_256
 
+from primitives import ripemd
 from primitives.evm import Hash
 
 EMPTY_HASH = Hash(bytes.fromhex("c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"))
@@ -14,3 +17,21 @@ def keccak256(data: bytes) -> Hash:
     The extension is called directly: eth_hash, which chooses among backends, costs six times more.
     """
     return Hash(keccak_256(data).digest())
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the SHA-256 hash of data, 32 bytes."""
+    return hashlib.sha256(data).digest()
+
+
+def ripemd160(data: bytes) -> bytes:
+    """Return the RIPEMD-160 hash of data, 20 bytes; OpenSSL's builds may be without it."""
+    try:
+        return hashlib.new("ripemd160", data, usedforsecurity=False).digest()
+    except ValueError:
+        return ripemd.digest(data)
+
+
+def hash160(data: bytes) -> bytes:
+    """Return RIPEMD-160 of SHA-256, 20 bytes: of public keys and certificates."""
+    return ripemd160(sha256(data))

@@ -1,9 +1,12 @@
-"""Recoverable signatures on secp256k1, as the C-Chain uses them, over libsecp256k1.
+"""Recoverable signatures on secp256k1 over libsecp256k1: the C-Chain's, then the P-Chain's.
 
 SignatureError
 ├── SignatureOutOfRange    r, s or parity outside their ranges, s above half the order included
 ├── RecoveryFailed         no public key belongs to the signature
-└── InvalidPrivateKey      not 32 bytes, zero, or not below the order
+├── InvalidPrivateKey      not 32 bytes, zero, or not below the order
+├── WrongSignatureLength   (P-Chain) not 65 bytes
+├── MutatedSignature       (P-Chain) s above half the order
+└── InvalidSignature       (P-Chain) no public key belongs to it
 """
 
 from collections.abc import Iterable
@@ -12,13 +15,19 @@ from typing import NamedTuple
 from coincurve import PrivateKey, PublicKey
 
 from primitives.evm import Address, Hash
-from primitives.hashing import keccak256
+from primitives.hashing import hash160, keccak256
+from primitives.ids import ShortID
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """How many points the group has."""
 
 HALF_ORDER = ORDER // 2
 """The greatest s that is allowed: since Homestead (EIP-2) of two signatures only one counts."""
+
+_HALF_ORDER_BYTES = HALF_ORDER.to_bytes(32, "big")
+
+SIGNATURE_SIZE = 65
+"""Bytes of a signature on the P-Chain."""
 
 
 class SignatureError(Exception):
@@ -44,6 +53,27 @@ class InvalidPrivateKey(SignatureError):
 
     def __init__(self) -> None:
         super().__init__("invalid private key")
+
+
+class WrongSignatureLength(SignatureError):
+    """Bytes that are no signature of the P-Chain."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid signature length")
+
+
+class MutatedSignature(SignatureError):
+    """The second of the two signatures that each key can make of one; only the first counts."""
+
+    def __init__(self) -> None:
+        super().__init__("signature was mutated from its original format")
+
+
+class InvalidSignature(SignatureError):
+    """A signature of the P-Chain that belongs to no public key."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid signature")
 
 
 class Signature(NamedTuple):
@@ -133,7 +163,55 @@ def sign(digest: Hash, private_key: bytes) -> Signature:
     )
 
 
-def _private_key(private_key: bytes) -> PrivateKey:
+def sign_sha256(digest: bytes, private_key: bytes) -> bytes:
+    """Sign a SHA-256 digest as the P-Chain does: 65 bytes, r, s and the recovery number (0 to 3).
+
+    Raises:
+        InvalidPrivateKey: The key is none.
+    """
+    signature: bytes = _private_key(private_key).sign_recoverable(digest, hasher=None)
+    return signature
+
+
+def recover_address(digest: bytes, signature: bytes) -> ShortID:
+    """Return the address of the P-Chain whose key made a signature of 65 bytes over the digest.
+
+    Raises:
+        WrongSignatureLength: There are more or fewer bytes.
+        MutatedSignature: s is above half the order.
+        InvalidSignature: It belongs to no key.
+    """
+    if len(signature) != SIGNATURE_SIZE:
+        raise WrongSignatureLength
+    if signature[32:64] > _HALF_ORDER_BYTES:
+        raise MutatedSignature
+    try:
+        key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
+    except Exception:  # what the library raises
+        raise InvalidSignature from None
+    return ShortID(hash160(key.format()))
+
+
+def compressed_public_key(private_key: bytes) -> bytes:
+    """Return the 33-byte public key of a 32-byte private key.
+
+    Raises:
+        InvalidPrivateKey: It is none.
+    """
+    key: bytes = _private_key(private_key).public_key.format()
+    return key
+
+
+def verify_private_key(private_key: bytes) -> None:
+    """Accept bytes that are a private key.
+
+    Raises:
+        InvalidPrivateKey: They are none.
+    """
     if len(private_key) != 32 or not 0 < int.from_bytes(private_key, "big") < ORDER:
         raise InvalidPrivateKey
+
+
+def _private_key(private_key: bytes) -> PrivateKey:
+    verify_private_key(private_key)
     return PrivateKey(private_key)

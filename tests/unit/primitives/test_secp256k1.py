@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
+from primitives.keys import address_of
 from primitives.secp256k1 import HALF_ORDER, ORDER, SignedDigest
 from tests.builders.recursion import recursion_limit_kept
 
@@ -73,3 +74,55 @@ def test_many_are_recovered_at_once_and_a_bad_one_is_none():
 def test_what_is_no_private_key_does_not_sign(key):
     with pytest.raises(secp256k1.InvalidPrivateKey, match="invalid private key"):
         secp256k1.sign(DIGEST, key)
+
+
+@given(private_keys, digests)
+def test_a_signature_of_the_p_chain_names_its_signer(key, digest):
+    signature = secp256k1.sign_sha256(digest, key)
+    assert len(signature) == 65
+    assert secp256k1.recover_address(digest, signature) == address_of(key)
+
+
+def test_both_chains_sign_alike():
+    r, s, y_parity = secp256k1.sign(DIGEST, KEY)
+    expected = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([y_parity])
+    assert secp256k1.sign_sha256(DIGEST, KEY) == expected
+
+
+@pytest.mark.parametrize("size", [0, 64, 66])
+def test_a_signature_of_the_p_chain_has_65_bytes(size):
+    with pytest.raises(secp256k1.WrongSignatureLength, match=r"^invalid signature length$"):
+        secp256k1.recover_address(DIGEST, bytes(size))
+
+
+@given(private_keys, digests)
+def test_the_other_of_two_signatures_is_refused(key, digest):
+    signature = secp256k1.sign_sha256(digest, key)
+    s = ORDER - int.from_bytes(signature[32:64], "big")
+    other = signature[:32] + s.to_bytes(32, "big") + bytes([signature[64] ^ 1])
+    message = r"^signature was mutated from its original format$"
+    with pytest.raises(secp256k1.MutatedSignature, match=message):
+        secp256k1.recover_address(digest, other)
+
+
+@pytest.mark.parametrize(
+    ("r", "s", "v"),
+    [(5, 1, 0), (0, 1, 0), (1, 0, 0), (ORDER, 1, 0), (1, 1, 4), (1, 1, 27), (2**256 - 1, 1, 3)],
+)
+def test_what_belongs_to_no_key_is_refused(r, s, v):
+    signature = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([v])
+    with pytest.raises(secp256k1.InvalidSignature, match=r"^invalid signature$"):
+        secp256k1.recover_address(DIGEST, signature)
+
+
+def test_half_the_order_is_still_no_mutation():
+    signature = (1).to_bytes(32, "big") + HALF_ORDER.to_bytes(32, "big") + b"\0"
+    assert len(secp256k1.recover_address(DIGEST, signature)) == 20
+
+
+@pytest.mark.parametrize("key", [b"", bytes(32), b"\x01" * 33, ORDER.to_bytes(32, "big")])
+def test_what_is_no_private_key_neither_signs_for_the_p_chain_nor_has_a_public_key(key):
+    with pytest.raises(secp256k1.InvalidPrivateKey, match=r"^invalid private key$"):
+        secp256k1.sign_sha256(DIGEST, key)
+    with pytest.raises(secp256k1.InvalidPrivateKey, match=r"^invalid private key$"):
+        secp256k1.compressed_public_key(key)

@@ -1,0 +1,108 @@
+"""BLS signatures on BLS12-381: public keys of 48 bytes, signatures of 96 (pchain.md 1.7).
+
+Two libraries can do the work: `bls_blspy` and, where its wheel is missing, `bls_py_ecc`, which is
+hundreds of times slower. Both answer alike to everything.
+
+    BlsError
+    └── InvalidSecretKey    not 32 bytes, zero, or not below the group's order
+"""
+
+from typing import Protocol
+
+from primitives.bls_suite import Suite
+
+ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
+"""How many points the groups have."""
+
+SECRET_KEY_SIZE = 32
+PUBLIC_KEY_SIZE = 48
+SIGNATURE_SIZE = 96
+
+
+class BlsError(Exception):
+    """A key that cannot be used."""
+
+
+class InvalidSecretKey(BlsError):
+    """Bytes that are no secret key."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid BLS secret key")
+
+
+class Library(Protocol):
+    """What a library has to offer. Secret keys are valid ones, lengths are right."""
+
+    def public_key(self, secret: bytes) -> bytes:
+        """Return the public key of a secret key."""
+
+    def sign(self, secret: bytes, message: bytes, suite: Suite) -> bytes:
+        """Return the signature."""
+
+    def verify(self, public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
+        """Say whether the signature is this message's by this key; False for what is no key."""
+
+
+def load_library() -> Library:
+    """Return the fastest library that is installed."""
+    try:
+        import primitives.bls_blspy as library
+    except ImportError:
+        import primitives.bls_py_ecc as fallback
+
+        return fallback
+    return library
+
+
+_library = load_library()
+
+
+def public_key(secret: bytes) -> bytes:
+    """Return the public key of a secret key of 32 bytes.
+
+    Raises:
+        InvalidSecretKey: It is none.
+    """
+    _verify_secret(secret)
+    return _library.public_key(secret)
+
+
+def prove_possession(secret: bytes) -> bytes:
+    """Return the proof that somebody has the secret key of its public key.
+
+    Raises:
+        InvalidSecretKey: It is none.
+    """
+    return sign(secret, public_key(secret), Suite.POSSESSION)
+
+
+def verify_possession(public_key: bytes, proof: bytes) -> bool:
+    """Say whether a proof of possession is this public key's. Raises as little as `verify`."""
+    return verify(public_key, public_key, proof, Suite.POSSESSION)
+
+
+def sign(secret: bytes, message: bytes, suite: Suite = Suite.MESSAGE) -> bytes:
+    """Return the signature of a message with a secret key of 32 bytes.
+
+    Raises:
+        InvalidSecretKey: It is none.
+    """
+    _verify_secret(secret)
+    return _library.sign(secret, message, suite)
+
+
+def verify(
+    public_key: bytes, message: bytes, signature: bytes, suite: Suite = Suite.MESSAGE
+) -> bool:
+    """Say whether a signature is this message's by this key.
+
+    What is no public key or no signature (length, encoding, subgroup, identity) is a False.
+    """
+    if len(public_key) != PUBLIC_KEY_SIZE or len(signature) != SIGNATURE_SIZE:
+        return False
+    return _library.verify(public_key, message, signature, suite)
+
+
+def _verify_secret(secret: bytes) -> None:
+    if len(secret) != SECRET_KEY_SIZE or not 0 < int.from_bytes(secret, "big") < ORDER:
+        raise InvalidSecretKey

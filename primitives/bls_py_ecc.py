@@ -1,0 +1,47 @@
+"""BLS with py_ecc, which is Python: a check takes a large part of a second. Called through `bls`."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from eth_typing import BLSPubkey, BLSSignature
+
+from primitives.bls_suite import Suite
+
+if TYPE_CHECKING:
+    from py_ecc.bls.ciphersuites import G2ProofOfPossession
+
+
+def _load_schemes() -> "dict[Suite, type[G2ProofOfPossession]]":
+    """Import py_ecc, and keep the recursion limit that it raises for the whole process.
+
+    At its 100,000 a parser of nested input runs into the end of the stack, which ends the process,
+    instead of a RecursionError.
+    """
+    limit = sys.getrecursionlimit()
+    try:
+        from py_ecc.bls.ciphersuites import G2ProofOfPossession
+    finally:
+        sys.setrecursionlimit(limit)
+
+    class Possession(G2ProofOfPossession):
+        DST = Suite.POSSESSION.value
+
+    return {Suite.MESSAGE: G2ProofOfPossession, Suite.POSSESSION: Possession}
+
+
+_SCHEMES = _load_schemes()
+
+
+def public_key(secret: bytes) -> bytes:
+    """Return the public key of a secret key."""
+    return _SCHEMES[Suite.MESSAGE].SkToPk(int.from_bytes(secret, "big"))
+
+
+def sign(secret: bytes, message: bytes, suite: Suite) -> bytes:
+    """Return the signature."""
+    return _SCHEMES[suite].Sign(int.from_bytes(secret, "big"), message)
+
+
+def verify(public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
+    """Say whether the signature is this message's by this key; False for what is no key."""
+    return _SCHEMES[suite].Verify(BLSPubkey(public_key), message, BLSSignature(signature))

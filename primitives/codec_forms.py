@@ -1,0 +1,261 @@
+"""How a layout is written and read by the linear codec: `Form`, and how forms make up others.
+
+Functions are composed once for each type, so that reading a transaction looks nothing up. While
+bytes are read `struct.error` stands for an end that comes too early, while values are written for
+one that does not fit; the codec translates it.
+"""
+
+from collections.abc import Callable
+from operator import attrgetter
+from struct import Struct
+from typing import Any, NamedTuple
+
+from primitives.codec_errors import (
+    InputTooShort,
+    InvalidBool,
+    UnencodableValue,
+    ZeroLengthElement,
+)
+
+Write = Callable[[Any], bytes]
+Read = Callable[[bytes, int], tuple[Any, int]]
+Step = Callable[[bytes, int, list[Any]], int]
+"""Reads some fields of a struct, appends their values and returns where it has stopped."""
+
+
+class Item(NamedTuple):
+    """A value that `struct` knows: its letters, and what stands between it and the type's value."""
+
+    letters: str
+    encode: Callable[[Any], Any] | None = None
+    decode: Callable[[Any], Any] | None = None
+
+
+class Form(NamedTuple):
+    """How values of one type are written and read. A reader returns where it has stopped."""
+
+    write: Write
+    read: Read
+    size: int | None = None
+    """How many bytes each value has, where all have the same number."""
+    item: Item | None = None
+    """The form as a part of a larger `struct`, where it can be one."""
+
+
+_LENGTH = Struct(">I")
+_TEXT_LENGTH = Struct(">H")
+
+
+def number_form(letter: str) -> Form:
+    """Return the form of an unsigned integer, by the letter that `struct` has for it."""
+    return _item_form(Item(letter))
+
+
+def bool_form() -> Form:
+    """Return the form of a truth value: one byte."""
+    return _item_form(Item("B", decode=_decode_bool))
+
+
+def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> Form:
+    """Return the form of so many bytes; decode makes them what the type's values are."""
+
+    def encode(value: bytes) -> bytes:
+        # struct would fill up or cut off
+        if len(value) != size:
+            raise UnencodableValue(f"expected {size} bytes but got {len(value)}")
+        return value
+
+    return _item_form(Item(f"{size}s", encode, decode))
+
+
+def _decode_bool(value: int) -> bool:
+    if value > 1:
+        raise InvalidBool
+    return value == 1
+
+
+def _item_form(item: Item) -> Form:
+    struct = Struct(f">{item.letters}")
+    encode, decode, size = item.encode, item.decode, struct.size
+
+    def write(value: Any) -> bytes:
+        return struct.pack(value if encode is None else encode(value))
+
+    def read(data: bytes, offset: int) -> tuple[Any, int]:
+        (value,) = struct.unpack_from(data, offset)
+        return (value if decode is None else decode(value)), offset + size
+
+    return Form(write, read, size, item)
+
+
+def blob_form() -> Form:
+    """Return the form of bytes behind a length of four bytes."""
+
+    def write(value: bytes) -> bytes:
+        return _LENGTH.pack(len(value)) + value
+
+    def read(data: bytes, offset: int) -> tuple[bytes, int]:
+        (size,) = _LENGTH.unpack_from(data, offset)
+        end = offset + 4 + size
+        return _slice(data, offset + 4, end), end
+
+    return Form(write, read)
+
+
+def text_form() -> Form:
+    """Return the form of a text behind a length of two bytes.
+
+    The codec itself takes any bytes as a text: those that are no UTF-8 come back unchanged.
+    """
+
+    def write(value: str) -> bytes:
+        data = value.encode(errors="surrogateescape")
+        return _TEXT_LENGTH.pack(len(data)) + data
+
+    def read(data: bytes, offset: int) -> tuple[str, int]:
+        (size,) = _TEXT_LENGTH.unpack_from(data, offset)
+        end = offset + 2 + size
+        return _slice(data, offset + 2, end).decode(errors="surrogateescape"), end
+
+    return Form(write, read)
+
+
+def _slice(data: bytes, start: int, end: int) -> bytes:
+    if end > len(data):
+        raise InputTooShort
+    return data[start:end]
+
+
+def list_form(element: Form) -> Form:
+    """Return the form of a tuple of such elements behind their number, four bytes."""
+    write_element = element.write
+
+    def write(values: tuple[Any, ...]) -> bytes:
+        if values and element.size == 0:
+            raise ZeroLengthElement
+        return b"".join([_LENGTH.pack(len(values)), *map(write_element, values)])
+
+    return Form(write, _items_reader(element.item) if element.item else _list_reader(element))
+
+
+def _list_reader(element: Form) -> Read:
+    read_element = element.read
+
+    def read(data: bytes, offset: int) -> tuple[tuple[Any, ...], int]:
+        (count,) = _LENGTH.unpack_from(data, offset)
+        offset += 4
+        if count and element.size == 0:
+            raise ZeroLengthElement
+        # without a list of that length: the number is not trusted, reading stops where bytes end
+        values = []
+        for _ in range(count):
+            value, offset = read_element(data, offset)
+            values.append(value)
+        return tuple(values), offset
+
+    return read
+
+
+def _items_reader(item: Item) -> Read:
+    struct = Struct(f">{item.letters}")
+    decode = item.decode
+
+    def read(data: bytes, offset: int) -> tuple[tuple[Any, ...], int]:
+        (count,) = _LENGTH.unpack_from(data, offset)
+        end = offset + 4 + count * struct.size
+        items = struct.iter_unpack(_slice(data, offset + 4, end))
+        if decode is None:
+            return tuple([value for (value,) in items]), end
+        return tuple([decode(value) for (value,) in items]), end
+
+    return read
+
+
+def struct_form(cls: Callable[..., Any], members: list[tuple[str, Form]]) -> Form:
+    """Return the form of a class whose attributes follow one another; it is called with them."""
+    writers: list[Write] = []
+    steps: list[Step] = []
+    for names, items, form in _segments(members):
+        if form is None:
+            writers.append(_items_writer(names, items))
+            steps.append(_items_step(items))
+        else:
+            writers.append(_member_writer(names[0], form.write))
+            steps.append(_member_step(form.read))
+
+    def write(value: Any) -> bytes:
+        return b"".join([write_segment(value) for write_segment in writers])
+
+    def read(data: bytes, offset: int) -> tuple[Any, int]:
+        values: list[Any] = []
+        for step in steps:
+            offset = step(data, offset, values)
+        return cls(*values), offset
+
+    sizes = [form.size for _, form in members]
+    known = [size for size in sizes if size is not None]
+    return Form(write, read, sum(known) if len(known) == len(sizes) else None)
+
+
+def _segments(
+    members: list[tuple[str, Form]],
+) -> list[tuple[list[str], list[Item], Form | None]]:
+    """Return the members in order: neighbours that `struct` knows as one, others alone."""
+    segments: list[tuple[list[str], list[Item], Form | None]] = []
+    for name, form in members:
+        if form.item is None:
+            segments.append(([name], [], form))
+        elif segments and segments[-1][2] is None:
+            segments[-1][0].append(name)
+            segments[-1][1].append(form.item)
+        else:
+            segments.append(([name], [form.item], None))
+    return segments
+
+
+def _items_struct(items: list[Item]) -> Struct:
+    return Struct(">" + "".join(item.letters for item in items))
+
+
+def _items_writer(names: list[str], items: list[Item]) -> Write:
+    pack = _items_struct(items).pack
+    encoders = [(place, item.encode) for place, item in enumerate(items) if item.encode]
+    # attrgetter of one name returns no tuple; the first name twice, cut off, keeps one path
+    attributes = attrgetter(names[0], *names)
+
+    def write(value: Any) -> bytes:
+        found = list(attributes(value)[1:])
+        for place, encode in encoders:
+            found[place] = encode(found[place])
+        return pack(*found)
+
+    return write
+
+
+def _items_step(items: list[Item]) -> Step:
+    struct = _items_struct(items)
+    unpack_from, size = struct.unpack_from, struct.size
+    decoders = [(place, item.decode) for place, item in enumerate(items) if item.decode]
+
+    def step(data: bytes, offset: int, values: list[Any]) -> int:
+        start = len(values)
+        values += unpack_from(data, offset)
+        for place, decode in decoders:
+            values[start + place] = decode(values[start + place])
+        return offset + size
+
+    return step
+
+
+def _member_writer(name: str, write_member: Write) -> Write:
+    attribute = attrgetter(name)
+    return lambda value: write_member(attribute(value))
+
+
+def _member_step(read_member: Read) -> Step:
+    def step(data: bytes, offset: int, values: list[Any]) -> int:
+        value, offset = read_member(data, offset)
+        values.append(value)
+        return offset
+
+    return step

@@ -1,0 +1,131 @@
+"""Identifiers of the P-Chain: bytes of a fixed length that know their text form (cb58).
+
+How identifiers are derived from transactions and blocks is written in pchain.md 1.8; this module
+has the formulas that only need hashes.
+
+    IdError
+    ├── WrongIdLength     not 32 (20) bytes
+    └── MissingNodePrefix no `NodeID-` in front
+"""
+
+from typing import ClassVar, Self
+
+from typing_extensions import override
+
+from primitives import cb58
+from primitives.hashing import sha256
+
+
+class IdError(Exception):
+    """Bytes or a text that are no identifier."""
+
+
+class WrongIdLength(IdError):
+    """Of another length than identifiers of this kind."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(f"invalid hash length: expected {expected} bytes but got {got}")
+        self.expected = expected
+        self.got = got
+
+
+class MissingNodePrefix(IdError):
+    """A node ID without its prefix."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"ID: {text[:80]} is missing the prefix: {NodeID.PREFIX}")
+        self.text = text
+
+
+class FixedId(bytes):
+    """Bytes of one length. Compared and sorted as bytes, written as cb58."""
+
+    SIZE: ClassVar[int]
+
+    def __new__(cls, value: bytes) -> Self:
+        """Take bytes as an identifier.
+
+        Raises:
+            WrongIdLength: There are more or fewer than `SIZE`.
+        """
+        if len(value) != cls.SIZE:
+            raise WrongIdLength(cls.SIZE, len(value))
+        return super().__new__(cls, value)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text form.
+
+        Raises:
+            Cb58Error: It is no cb58.
+            IdError: It is not an identifier of this kind.
+        """
+        return cls(cb58.decode(text, cls.SIZE))
+
+    @override
+    def __str__(self) -> str:
+        return cb58.encode(self)
+
+    @override
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+
+class ID(FixedId):
+    """32 bytes: a transaction, block, subnet, blockchain, asset, VM or UTXO."""
+
+    SIZE = 32
+
+    @classmethod
+    def of_name(cls, name: str) -> Self:
+        """Return the ID that is an ASCII name padded with zeros (pchain.md 1.1)."""
+        return cls(name.encode("ascii").ljust(cls.SIZE, b"\0"))
+
+
+class ShortID(FixedId):
+    """20 bytes: the address of a key, hash160 of it."""
+
+    SIZE = 20
+
+
+class NodeID(FixedId):
+    """20 bytes: a node, named by its staking certificate."""
+
+    SIZE = 20
+    PREFIX: ClassVar[str] = "NodeID-"
+
+    @override
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `NodeID-` and cb58.
+
+        Raises:
+            MissingNodePrefix: The prefix is not there.
+            Cb58Error: What follows is no cb58.
+            WrongIdLength: It is not 20 bytes.
+        """
+        if not text.startswith(cls.PREFIX):
+            raise MissingNodePrefix(text)
+        return cls(cb58.decode(text.removeprefix(cls.PREFIX), cls.SIZE))
+
+    @override
+    def __str__(self) -> str:
+        return self.PREFIX + cb58.encode(self)
+
+
+EMPTY_ID = ID(bytes(32))
+PRIMARY_NETWORK_ID = EMPTY_ID
+"""The Primary Network's subnet ID, and the P-Chain's blockchain ID."""
+EMPTY_NODE_ID = NodeID(bytes(20))
+
+PLATFORM_VM_ID = ID.of_name("platformvm")
+AVM_ID = ID.of_name("avm")
+EVM_ID = ID.of_name("evm")
+SECP256K1_FX_ID = ID.of_name("secp256k1fx")
+NFT_FX_ID = ID.of_name("nftfx")
+PROPERTY_FX_ID = ID.of_name("propertyfx")
+
+
+def utxo_id(tx_id: ID, output_index: int) -> ID:
+    """Return the ID of an output: sha256 of its index as 8 bytes, then the transaction's ID."""
+    return ID(sha256(output_index.to_bytes(8, "big") + tx_id))

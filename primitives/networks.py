@@ -1,0 +1,24 @@
+"""Networks by number: their names, and the prefix (HRP) of the addresses that they print.
+
+Unspecified: the specification names neither. These are ours (design 9); the reference
+implementation's stand in `platform_app.config.reference_config`. Any HRP is accepted on input.
+"""
+
+from typing import Final
+
+MAINNET: Final = 1
+TESTNET: Final = 5
+LOCAL: Final = 12345
+
+_NAMES = {MAINNET: "mainnet", TESTNET: "testnet", LOCAL: "local"}
+_HRPS = {MAINNET: "lux", TESTNET: "test", LOCAL: "local"}
+
+
+def name_of(network_id: int) -> str:
+    """Return a network's name: `mainnet`, `testnet`, `local`, else `network-` and its number."""
+    return _NAMES.get(network_id, f"network-{network_id}")
+
+
+def hrp_of(network_id: int) -> str:
+    """Return the human-readable part of the addresses that a node of this network prints."""
+    return _HRPS.get(network_id, "custom")

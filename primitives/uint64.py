@@ -1,0 +1,34 @@
+"""Unsigned integers of 64 bits: sums and products that must not overflow."""
+
+MAX = 2**64 - 1
+
+
+class Overflow(Exception):
+    """A result of more than 64 bits."""
+
+    def __init__(self) -> None:
+        super().__init__("overflow")
+
+
+def add(*numbers: int) -> int:
+    """Return the sum of numbers that are not negative.
+
+    Raises:
+        Overflow: It has more than 64 bits.
+    """
+    return _verify(sum(numbers))
+
+
+def multiply(a: int, b: int) -> int:
+    """Return the product of two numbers that are not negative.
+
+    Raises:
+        Overflow: It has more than 64 bits.
+    """
+    return _verify(a * b)
+
+
+def _verify(number: int) -> int:
+    if number > MAX:
+        raise Overflow
+    return number

@@ -1,0 +1,164 @@
+"""BLS: both libraries answer alike, to good and bad input; the slow one is taken without the other."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import primitives
+from primitives import bls, bls_blspy, bls_py_ecc
+from primitives.bls import Library
+from primitives.bls_suite import Suite
+
+SECRET = b"AvalancheLocalNetworkValidator01"
+OTHER_SECRET = b"AvalancheLocalNetworkValidator02"
+MESSAGE = b"what is signed"
+IDENTITY_KEY = b"\xc0" + bytes(47)
+IDENTITY_SIGNATURE = b"\xc0" + bytes(95)
+# x = 4 is on the curve, but that point is not in the subgroup.
+OUTSIDE_SUBGROUP = b"\x80" + bytes(46) + b"\x04"
+
+libraries = pytest.mark.parametrize(
+    "library", [bls_blspy, bls_py_ecc], ids=lambda library: library.__name__
+)
+suites = pytest.mark.parametrize("suite", Suite)
+
+
+@suites
+def test_both_libraries_sign_alike_and_accept_it(suite: Suite) -> None:
+    key = bls_blspy.public_key(SECRET)
+    signature = bls_blspy.sign(SECRET, MESSAGE, suite)
+
+    assert bls_py_ecc.public_key(SECRET) == key
+    assert bls_py_ecc.sign(SECRET, MESSAGE, suite) == signature
+    assert bls_blspy.verify(key, MESSAGE, signature, suite)
+    assert bls_py_ecc.verify(key, MESSAGE, signature, suite)
+
+
+@libraries
+@suites
+def test_a_signature_is_one_message_s_by_one_key_in_one_suite(
+    library: Library, suite: Suite
+) -> None:
+    (other_suite,) = set(Suite) - {suite}
+    key = bls.public_key(SECRET)
+    signature = bls.sign(SECRET, MESSAGE, suite)
+
+    assert not library.verify(key, MESSAGE + b"!", signature, suite)
+    assert not library.verify(bls.public_key(OTHER_SECRET), MESSAGE, signature, suite)
+    assert not library.verify(key, MESSAGE, signature, other_suite)
+
+
+@libraries
+@suites
+@pytest.mark.parametrize("message", [MESSAGE, IDENTITY_KEY], ids=["message", "key"])
+def test_the_identity_is_no_key_and_signs_nothing(
+    library: Library, suite: Suite, message: bytes
+) -> None:
+    assert not library.verify(IDENTITY_KEY, message, IDENTITY_SIGNATURE, suite)
+    assert not library.verify(bls.public_key(SECRET), message, IDENTITY_SIGNATURE, suite)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "key",
+    [
+        bytes(48),
+        b"\xff" * 48,
+        OUTSIDE_SUBGROUP,
+        b"\x80" + b"\xff" * 47,
+        b"\xc0" + bytes(46) + b"\x01",
+        b"\xe0" + bytes(47),
+    ],
+    ids=lambda key: key.hex()[:4] + key.hex()[-2:],
+)
+def test_points_that_are_none_are_no_keys(library: Library, key: bytes) -> None:
+    signature = bls.sign(SECRET, MESSAGE)
+    assert not library.verify(key, MESSAGE, signature, Suite.MESSAGE)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda signature: bytes(96),
+        lambda signature: bytes([signature[0] & 0x7F]) + signature[1:],
+        lambda signature: bytes([signature[0] ^ 0x20]) + signature[1:],
+        lambda signature: signature[:-1] + bytes([signature[-1] ^ 1]),
+    ],
+    ids=["zeros", "uncompressed", "other half", "last bit"],
+)
+def test_changed_signatures_are_none(library: Library, change: object) -> None:
+    assert callable(change)
+    signature = change(bls.sign(SECRET, MESSAGE))
+    assert not library.verify(bls.public_key(SECRET), MESSAGE, signature, Suite.MESSAGE)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.binary(min_size=48, max_size=48), st.binary(min_size=96, max_size=96))
+def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
+    for suite in Suite:
+        assert not bls_blspy.verify(key, MESSAGE, signature, suite)
+        assert not bls_py_ecc.verify(key, MESSAGE, signature, suite)
+
+
+@pytest.mark.parametrize(("key_size", "signature_size"), [(47, 96), (49, 96), (48, 95), (48, 97)])
+def test_other_lengths_are_no_keys_and_signatures(key_size: int, signature_size: int) -> None:
+    assert not bls.verify(bytes(key_size), MESSAGE, bytes(signature_size))
+
+
+def test_a_proof_of_possession_is_one_key_s() -> None:
+    key, proof = bls.public_key(SECRET), bls.prove_possession(SECRET)
+    assert bls.verify_possession(key, proof)
+    assert bls.verify(key, key, proof, Suite.POSSESSION)
+    assert not bls.verify_possession(bls.public_key(OTHER_SECRET), proof)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [b"", bytes(32), bls.ORDER.to_bytes(32, "big"), b"\xff" * 32, b"\x01" * 31, b"\x01" * 33],
+    ids=["none", "zero", "order", "large", "short", "long"],
+)
+def test_what_is_no_secret_key_signs_nothing(secret: bytes) -> None:
+    message = r"^invalid BLS secret key$"
+    with pytest.raises(bls.InvalidSecretKey, match=message):
+        bls.public_key(secret)
+    with pytest.raises(bls.InvalidSecretKey, match=message):
+        bls.sign(secret, MESSAGE)
+    with pytest.raises(bls.InvalidSecretKey, match=message):
+        bls.prove_possession(secret)
+
+
+@pytest.mark.parametrize("number", [1, bls.ORDER - 1])
+def test_the_first_and_last_secret_keys_are_keys(number: int) -> None:
+    secret = number.to_bytes(32, "big")
+    assert bls_blspy.public_key(secret) == bls_py_ecc.public_key(secret)
+    for suite in Suite:
+        assert bls.verify(bls.public_key(secret), MESSAGE, bls.sign(secret, MESSAGE, suite), suite)
+
+
+def test_the_fast_library_is_taken_where_it_is_installed() -> None:
+    assert bls.load_library() is bls_blspy
+
+
+def test_the_slow_library_is_taken_where_the_fast_one_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "blspy", None)
+    monkeypatch.delitem(sys.modules, "primitives.bls_blspy")
+    monkeypatch.delattr(primitives, "bls_blspy")
+    assert bls.load_library() is bls_py_ecc
+
+
+def test_the_recursion_limit_survives_the_slow_library() -> None:
+    # in a process of its own: only the first import of py_ecc changes the limit
+    program = (
+        "import sys; before = sys.getrecursionlimit(); import primitives.bls_py_ecc;"
+        "assert 'py_ecc' in sys.modules; print(sys.getrecursionlimit() == before)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert result.stdout == "True\n"

@@ -1,0 +1,79 @@
+"""Hex with checksum: round trips, and what is refused in which words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primitives import checksummed
+from primitives.checksummed import Encoding
+
+HEX_ENCODINGS = [Encoding.HEX, Encoding.HEXC, Encoding.HEXNC]
+
+
+@given(st.binary(max_size=100), st.sampled_from(HEX_ENCODINGS))
+def test_bytes_come_back(data: bytes, encoding: Encoding) -> None:
+    text = checksummed.encode(data, encoding)
+    assert checksummed.decode(text, encoding) == data
+    assert checksummed.decode("0x" + text[2:].upper(), encoding) == data
+
+
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_one_wrong_digit_is_noticed(data: bytes, drawn: st.DataObject) -> None:
+    text = checksummed.encode(data)
+    place = drawn.draw(st.integers(2, len(text) - 1))
+    digit = drawn.draw(st.sampled_from("0123456789abcdef").filter(lambda d: d != text[place]))
+    with pytest.raises(checksummed.WrongHexChecksum, match=r"^invalid input checksum$"):
+        checksummed.decode(text[:place] + digit + text[place + 1 :])
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+def test_an_empty_text_is_no_bytes(encoding: Encoding) -> None:
+    assert checksummed.decode("", encoding) == b""
+
+
+@pytest.mark.parametrize("text", ["00", "x00", "0X00", " 0x00"])
+def test_the_prefix_must_be_there(text: str) -> None:
+    message = r"^missing 0x prefix to hex encoding$"
+    with pytest.raises(checksummed.MissingHexPrefix, match=message):
+        checksummed.decode(text, Encoding.HEXNC)
+
+
+@pytest.mark.parametrize("text", ["0x", "0x00", "0x001122"])
+def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
+    message = r"^input string is smaller than the checksum size$"
+    with pytest.raises(checksummed.MissingHexChecksum, match=message):
+        checksummed.decode(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0x0", "odd length hex string"),
+        ("0x0g", "invalid byte"),
+        ("0x0 0 ", "invalid byte"),
+        ("0xää", "invalid byte"),
+        ("0x0_00", "invalid byte"),
+    ],
+)
+def test_what_is_no_hex_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(checksummed.InvalidHex, match=rf"^encoding/hex: {reason}$"):
+        checksummed.decode(text, Encoding.HEXNC)
+
+
+def test_json_is_no_way_to_write_bytes() -> None:
+    message = r"^unsupported encoding in method$"
+    with pytest.raises(checksummed.UnsupportedEncoding, match=message):
+        checksummed.encode(b"", Encoding.JSON)
+    with pytest.raises(checksummed.UnsupportedEncoding, match=message):
+        checksummed.decode("0x00", Encoding.JSON)
+
+
+@pytest.mark.parametrize("name", ["hex", "HEX", "hexC", "HexNC", "JSON"])
+def test_names_of_encodings_are_read_in_any_case(name: str) -> None:
+    assert Encoding.parse(name).value == name.lower()
+
+
+@pytest.mark.parametrize("name", ["", "cb58", "hex "])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(checksummed.UnknownEncoding, match=r"^invalid encoding$"):
+        Encoding.parse(name)

@@ -1,0 +1,45 @@
+"""RIPEMD-160 with and without OpenSSL's; the others are the libraries' own."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primitives import hashing, ripemd
+
+# From the publication of RIPEMD-160.
+PUBLISHED = {
+    b"": "9c1185a5c5e9fc54612808977ee8f548b2258d31",
+    b"a": "0bdc9d2d256b3ee9daae347be6f4dc835a467ffe",
+    b"abc": "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc",
+    b"message digest": "5d0689ef49d2fae572b881b123a85ffa21595f36",
+    b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq": (
+        "12a053384a9c0c88e405a06c27dcf49ada62eb2b"
+    ),
+    b"1234567890" * 8: "9b752e45573d4b39f4dbd3323cab82bf63326bfb",
+    b"a" * 1_000: "aa69deee9a8922e92f8105e007f76110f381e9cf",
+}
+
+
+@pytest.mark.parametrize("data", PUBLISHED, ids=len)
+def test_the_python_ripemd_has_the_published_digests(data: bytes) -> None:
+    assert ripemd.digest(data).hex() == PUBLISHED[data]
+
+
+@given(st.binary(max_size=300))
+def test_both_ripemds_agree(data: bytes) -> None:
+    assert ripemd.digest(data) == hashing.ripemd160(data)
+
+
+def test_python_s_is_taken_where_openssl_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, *_: Any, **__: Any) -> None:
+        raise ValueError(f"unsupported hash type {name}")
+
+    monkeypatch.setattr(hashlib, "new", refuse)
+    assert hashing.ripemd160(b"abc").hex() == PUBLISHED[b"abc"]
+
+
+def test_hash160_is_ripemd_of_sha() -> None:
+    assert hashing.hash160(b"abc") == ripemd.digest(hashlib.sha256(b"abc").digest())

@@ -1,0 +1,67 @@
+"""Identifiers: their lengths, texts, order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primitives import cb58
+from primitives.ids import (
+    EMPTY_ID,
+    EMPTY_NODE_ID,
+    EVM_ID,
+    ID,
+    PLATFORM_VM_ID,
+    MissingNodePrefix,
+    NodeID,
+    ShortID,
+    WrongIdLength,
+)
+
+KINDS = [ID, ShortID, NodeID]
+
+
+@given(st.sampled_from(KINDS), st.data())
+def test_an_identifier_comes_back_from_its_text(kind: type[ID], data: st.DataObject) -> None:
+    identifier = kind(data.draw(st.binary(min_size=kind.SIZE, max_size=kind.SIZE)))
+    found = kind.parse(str(identifier))
+    assert found == identifier
+    assert type(found) is kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_other_lengths_are_no_identifiers(kind: type[ID], difference: int) -> None:
+    size = kind.SIZE + difference
+    message = rf"^invalid hash length: expected {kind.SIZE} bytes but got {size}$"
+    with pytest.raises(WrongIdLength, match=message):
+        kind(bytes(size))
+
+
+def test_the_text_of_another_identifier_is_refused() -> None:
+    message = r"^invalid hash length: expected 32 bytes but got 20$"
+    with pytest.raises(cb58.WrongSize, match=message):
+        ID.parse(str(ShortID(bytes(20))))
+
+
+def test_a_node_id_needs_its_prefix() -> None:
+    message = r"^ID: 111111111111111111116DBWJs is missing the prefix: NodeID-$"
+    with pytest.raises(MissingNodePrefix, match=message):
+        NodeID.parse("111111111111111111116DBWJs")
+
+
+def test_the_error_of_a_long_text_stays_short() -> None:
+    with pytest.raises(MissingNodePrefix) as caught:
+        NodeID.parse("x" * 10_000)
+    assert len(str(caught.value)) < 150
+
+
+def test_well_known_identifiers() -> None:
+    assert str(EMPTY_ID) == "11111111111111111111111111111111LpoYY"
+    assert str(EMPTY_NODE_ID) == "NodeID-111111111111111111116DBWJs"
+    assert str(PLATFORM_VM_ID) == "rWhpuQPF1kb72esV2momhMuTYGkEb1oL29pt2EBXWmSy4kxnT"
+    assert str(EVM_ID) == "mgj786NP7uDwBCcq6YwThhaN8FLyybkCa4zBWTQbNgmK6k9A6"
+
+
+def test_identifiers_are_sorted_as_bytes() -> None:
+    low, high = ShortID(b"\x01" + bytes(19)), ShortID(b"\x80" + bytes(19))
+    assert sorted([high, low]) == [low, high]
