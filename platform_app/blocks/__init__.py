@@ -1,0 +1,1 @@
+"""Blocks of the P-Chain as values, and how they are executed and built. Pure (pchain.md 4)."""

@@ -1,0 +1,282 @@
+"""Blocks as values, from bytes and to bytes (pchain.md 4). Their JSON form is in `render`.
+
+    Block
+    ├── StandardBlock   ApricotStandardBlock 3 · BanffStandardBlock 32
+    ├── ProposalBlock   ApricotProposalBlock 0 · BanffProposalBlock 29
+    ├── OptionBlock
+    │   ├── CommitBlock ApricotCommitBlock 2 · BanffCommitBlock 31
+    │   └── AbortBlock  ApricotAbortBlock 1 · BanffAbortBlock 30
+    └── ApricotAtomicBlock 4
+
+Apricot blocks have no time of their own. What this chain builds are Banff blocks, on top of a genesis
+block that is an ApricotCommitBlock. Blocks are made by the functions here: `raw` belongs to the fields.
+The transactions within have no version; they keep their bytes, so that nothing is written anew to learn
+their IDs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import CODEC, TYPES, embed, parse_embedded
+from primitives.codec import DEFAULT_MAX_SIZE, U32, U64, VERSION
+from primitives.codec_errors import (
+    InputTooLarge,
+    MissingTypeId,
+    MissingVersion,
+    TrailingBytes,
+    UnknownTypeId,
+    UnknownVersion,
+    WrongInterface,
+)
+from primitives.hashing import sha256
+from primitives.ids import ID
+
+_HEAD = len(VERSION) + 4
+"""Version and type ID: where the fields begin."""
+
+AnyBlock = TypeVar("AnyBlock", bound="Block")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block; `time` is Unix seconds, None in Apricot blocks.
+
+    `txs` are the decision transactions, `proposal` is what the two options of a proposal block decide.
+    """
+
+    TYPE_ID: ClassVar[int]
+    LAYOUT: ClassVar[tuple[str, ...]]
+    """The fields in the order in which they stand on the wire."""
+
+    raw: bytes
+    parent_id: ID
+    height: int
+    time: int | None = None
+    txs: tuple[Tx, ...] = ()
+    proposal: Tx | None = None
+
+    @cached_property
+    def block_id(self) -> ID:
+        """sha256 of its bytes."""
+        return ID(sha256(self.raw))
+
+
+class StandardBlock(Block):
+    """Decision transactions, executed in order."""
+
+
+class ProposalBlock(Block):
+    """A transaction that one of two children commits or aborts, behind decision transactions."""
+
+
+class OptionBlock(Block):
+    """A child of a proposal block."""
+
+
+class CommitBlock(OptionBlock):
+    """The proposal takes place."""
+
+
+class AbortBlock(OptionBlock):
+    """It does not."""
+
+
+class ApricotProposalBlock(ProposalBlock):
+    """A proposal before Banff."""
+
+    TYPE_ID = 0
+    LAYOUT = ("parent_id", "height", "proposal")
+
+
+class ApricotAbortBlock(AbortBlock):
+    """An abort block before Banff."""
+
+    TYPE_ID = 1
+    LAYOUT = ("parent_id", "height")
+
+
+class ApricotCommitBlock(CommitBlock):
+    """A commit block before Banff; the genesis block is one."""
+
+    TYPE_ID = 2
+    LAYOUT = ("parent_id", "height")
+
+
+class ApricotStandardBlock(StandardBlock):
+    """Decisions before Banff."""
+
+    TYPE_ID = 3
+    LAYOUT = ("parent_id", "height", "txs")
+
+
+class ApricotAtomicBlock(Block):
+    """One transfer from or to another chain, before Apricot phase 5."""
+
+    TYPE_ID = 4
+    LAYOUT = ("parent_id", "height", "tx")
+
+    @property
+    def tx(self) -> Tx:
+        """The transfer."""
+        return self.txs[0]
+
+
+class BanffProposalBlock(ProposalBlock):
+    """A proposal."""
+
+    TYPE_ID = 29
+    LAYOUT = ("time", "txs", "parent_id", "height", "proposal")
+
+
+class BanffAbortBlock(AbortBlock):
+    """The child of a proposal that leaves it."""
+
+    TYPE_ID = 30
+    LAYOUT = ("time", "parent_id", "height")
+
+
+class BanffCommitBlock(CommitBlock):
+    """The child of a proposal that takes it."""
+
+    TYPE_ID = 31
+    LAYOUT = ("time", "parent_id", "height")
+
+
+class BanffStandardBlock(StandardBlock):
+    """Decisions."""
+
+    TYPE_ID = 32
+    LAYOUT = ("time", "parent_id", "height", "txs")
+
+
+BLOCK_TYPES: dict[int, type[Block]] = {
+    cls.TYPE_ID: cls
+    for cls in (
+        ApricotProposalBlock,
+        ApricotAbortBlock,
+        ApricotCommitBlock,
+        ApricotStandardBlock,
+        ApricotAtomicBlock,
+        BanffProposalBlock,
+        BanffAbortBlock,
+        BanffCommitBlock,
+        BanffStandardBlock,
+    )
+}
+
+
+def parse_block(raw: bytes) -> Block:
+    """Read a block.
+
+    Raises:
+        CodecError: The bytes are none.
+    """
+    cls = _type_of(raw)
+    fields: dict[str, Any] = {}
+    offset = _HEAD
+    for name in cls.LAYOUT:
+        fields[name], offset = _READERS[name](raw, offset)
+    if offset != len(raw):
+        raise TrailingBytes(offset, len(raw))
+    if "tx" in fields:
+        fields["txs"] = (fields.pop("tx"),)
+    return cls(raw=raw, **fields)
+
+
+def build_standard(
+    *, parent_id: ID, height: int, time: int, txs: Sequence[Tx]
+) -> BanffStandardBlock:
+    """Make a block of decision transactions."""
+    return _build(BanffStandardBlock, parent_id=parent_id, height=height, time=time, txs=tuple(txs))
+
+
+def build_proposal(
+    *, parent_id: ID, height: int, time: int, proposal: Tx, txs: Sequence[Tx] = ()
+) -> BanffProposalBlock:
+    """Make a block that proposes a transaction, behind decision transactions."""
+    return _build(
+        BanffProposalBlock,
+        parent_id=parent_id,
+        height=height,
+        time=time,
+        txs=tuple(txs),
+        proposal=proposal,
+    )
+
+
+def build_options(proposal: ProposalBlock) -> tuple[BanffCommitBlock, BanffAbortBlock]:
+    """Make the two children of a proposal block. Every node makes the same ones."""
+    place: dict[str, Any] = {
+        "parent_id": proposal.block_id,
+        "height": proposal.height + 1,
+        "time": proposal.time,
+    }
+    return _build(BanffCommitBlock, **place), _build(BanffAbortBlock, **place)
+
+
+def genesis_block(genesis_bytes: bytes) -> ApricotCommitBlock:
+    """Make the block of height 0: its parent is the hash of the genesis bytes."""
+    return genesis_block_of(ID(sha256(genesis_bytes)))
+
+
+def genesis_block_of(genesis_id: ID) -> ApricotCommitBlock:
+    """Make the block of height 0 on the hash of the genesis bytes."""
+    return _build(ApricotCommitBlock, parent_id=genesis_id, height=0)
+
+
+def _build(cls: type[AnyBlock], **fields: Any) -> AnyBlock:
+    head = VERSION + CODEC.pack(cls.TYPE_ID, U32)
+    raw = head + b"".join(_WRITERS[name](fields[name]) for name in cls.LAYOUT)
+    return cls(raw=raw, **fields)
+
+
+def _type_of(raw: bytes) -> type[Block]:
+    if len(raw) > DEFAULT_MAX_SIZE:
+        raise InputTooLarge(len(raw), DEFAULT_MAX_SIZE)
+    version = raw[: len(VERSION)]
+    if len(version) < len(VERSION):
+        raise MissingVersion
+    if version != VERSION:
+        raise UnknownVersion(int.from_bytes(version, "big"))
+    if len(raw) < _HEAD:
+        raise MissingTypeId
+    type_id = int.from_bytes(raw[len(VERSION) : _HEAD], "big")
+    if type_id in BLOCK_TYPES:
+        return BLOCK_TYPES[type_id]
+    if type_id in TYPES:
+        raise WrongInterface(TYPES[type_id], Block)
+    raise UnknownTypeId(type_id)
+
+
+def _read_txs(raw: bytes, offset: int) -> tuple[tuple[Tx, ...], int]:
+    count, offset = CODEC.read(U32, raw, offset)
+    txs = []
+    # the count is not believed: the bytes end first
+    for _ in range(count):
+        tx, offset = parse_embedded(raw, offset)
+        txs.append(tx)
+    return tuple(txs), offset
+
+
+def _pack_txs(txs: Sequence[Tx]) -> bytes:
+    return CODEC.pack(len(txs), U32) + b"".join(map(embed, txs))
+
+
+_READERS: Mapping[str, Callable[[bytes, int], tuple[Any, int]]] = {
+    "time": lambda raw, offset: CODEC.read(U64, raw, offset),
+    "height": lambda raw, offset: CODEC.read(U64, raw, offset),
+    "parent_id": lambda raw, offset: CODEC.read(ID, raw, offset),
+    "txs": _read_txs,
+    "tx": parse_embedded,
+    "proposal": parse_embedded,
+}
+_WRITERS: Mapping[str, Callable[[Any], bytes]] = {
+    "time": lambda time: CODEC.pack(time, U64),
+    "height": lambda height: CODEC.pack(height, U64),
+    "parent_id": bytes,
+    "txs": _pack_txs,
+    "proposal": embed,
+}

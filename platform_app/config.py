@@ -1,0 +1,143 @@
+"""What differs between networks: limits of staking, fees, rewards. Numbers only; rules read them.
+
+Amounts are in the smallest unit (specification 1: microunits), durations in seconds, shares in
+millionths. Two scales exist (design.md 9): the specification's with 6 decimals (gaps.md 2), and the
+reference implementation's with 9 (pchain.md 5.4.2, 6.1).
+"""
+
+from dataclasses import dataclass, field, replace
+
+from primitives.networks import hrp_of
+
+DAY = 24 * 60 * 60
+MILLION = 1_000_000
+UNIT = 1_000_000
+"""Smallest units of a coin at the specification's scale."""
+REFERENCE_UNIT = 1_000_000_000
+"""Smallest units of a coin in the reference implementation."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFees:
+    """Fees by kind of transaction (gaps.md 2; pchain.md 6.1), as info.getTxFee lists them."""
+
+    tx: int
+    create_asset: int
+    create_subnet: int
+    transform_subnet: int
+    create_blockchain: int
+    add_primary_network_validator: int
+    add_primary_network_delegator: int
+    add_subnet_validator: int
+    add_subnet_delegator: int
+
+
+@dataclass(frozen=True, slots=True)
+class GasConfig:
+    """Dynamic fees (pchain.md 6.3): weights are bandwidth, reads, writes, compute."""
+
+    weights: tuple[int, int, int, int] = (1, 1000, 1000, 4)
+    max_capacity: int = 1_000_000
+    max_per_second: int = 100_000
+    target_per_second: int = 50_000
+    min_price: int = 1
+    excess_conversion: int = 2_164_043
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatorFeeConfig:
+    """The continuous fee of L1 validators (pchain.md 11.2), shown by getValidatorFeeConfig."""
+
+    capacity: int = 20_000
+    target: int = 10_000
+    min_price: int = 1
+    excess_conversion: int = 865_617
+
+
+@dataclass(frozen=True, slots=True)
+class RewardConfig:
+    """What staking earns (pchain.md 7.1): rates in millionths for a minting period."""
+
+    max_consumption_rate: int = 120_000
+    min_consumption_rate: int = 100_000
+    minting_period: int = 365 * DAY
+    supply_cap: int = 2_000_000_000_000 * UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformConfig:
+    """The parameters of one network."""
+
+    network_id: int
+    hrp: str
+    fees: StaticFees
+    unit: int = UNIT
+    min_validator_stake: int = 2_000 * UNIT
+    max_validator_stake: int = 3_000_000 * UNIT
+    min_delegator_stake: int = 25 * UNIT
+    min_delegation_fee: int = 20_000
+    min_stake_duration: int = DAY
+    max_stake_duration: int = 365 * DAY
+    max_weight_factor: int = 5
+    max_start_ahead: int = 14 * DAY
+    synchrony_bound: int = 10
+    uptime_requirement: int = 800_000
+    rewards: RewardConfig = field(default_factory=RewardConfig)
+    gas: GasConfig = field(default_factory=GasConfig)
+    validator_fees: ValidatorFeeConfig = field(default_factory=ValidatorFeeConfig)
+
+
+def _fees(unit: int, *, create: int, transform: int, create_asset: int) -> StaticFees:
+    """Return a schedule; the arguments are in thousandths of a coin."""
+    milli = unit // 1000
+    return StaticFees(
+        tx=milli,
+        create_asset=create_asset * milli,
+        create_subnet=create * milli,
+        transform_subnet=transform * milli,
+        create_blockchain=create * milli,
+        add_primary_network_validator=0,
+        add_primary_network_delegator=0,
+        add_subnet_validator=milli,
+        add_subnet_delegator=milli,
+    )
+
+
+def specification_config(network_id: int) -> PlatformConfig:
+    """Return the parameters of a network at the specification's scale (gaps.md 2)."""
+    mainnet = network_id == 1
+    return PlatformConfig(
+        network_id=network_id,
+        hrp=hrp_of(network_id),
+        fees=_fees(
+            UNIT, create=1000 if mainnet else 100, transform=10_000, create_asset=10
+        ),
+        min_stake_duration=14 * DAY if mainnet else DAY,
+    )
+
+
+def reference_config(network_id: int) -> PlatformConfig:
+    """Return the reference implementation's own parameters (pchain.md 5.4.2, 6.1, 11.2)."""
+    coin = REFERENCE_UNIT
+    mainnet, fuji = network_id == 1, network_id == 5
+    config = PlatformConfig(
+        network_id=network_id,
+        hrp={1: "avax", 5: "fuji"}.get(network_id, hrp_of(network_id)),
+        fees=_fees(
+            coin,
+            create=1000 if mainnet else 100,
+            transform=10_000 if mainnet else 1000 if fuji else 100,
+            create_asset=10 if mainnet or fuji else 1,
+        ),
+        unit=coin,
+        min_validator_stake=(1 if fuji else 2_000) * coin,
+        max_validator_stake=3_000_000 * coin,
+        min_delegator_stake=(1 if fuji else 25) * coin,
+        min_stake_duration=14 * DAY if mainnet else DAY,
+        rewards=RewardConfig(supply_cap=720_000_000 * coin),
+    )
+    if mainnet:
+        return replace(config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=1_246_488_515))
+    if fuji:
+        return replace(config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=51_937_021))
+    return config

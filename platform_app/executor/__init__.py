@@ -1,0 +1,1 @@
+"""The rules: what transactions must satisfy and what they change. Pure (pchain.md 5, 6, 7)."""

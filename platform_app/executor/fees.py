@@ -1,0 +1,115 @@
+"""What a transaction must burn: static fees by kind, dynamic fees by gas (pchain.md 6; gaps.md 2).
+
+Amounts are in the smallest unit of the staking asset. What gas is counted from is in `complexity`.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from platform_app.config import GasConfig, PlatformConfig, StaticFees
+from platform_app.executor.complexity import Complexity, complexity_of
+from platform_app.state.chain import FeeState
+from platform_app.txs import staking, subnets
+from platform_app.txs.base import BaseTx, UnsignedTx
+from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
+from platform_app.txs.errors import UnsupportedTxType
+from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.uint64 import MAX
+
+_Fee = Callable[[StaticFees], int]
+_STATIC: dict[type, _Fee] = {
+    BaseTx: lambda fees: fees.tx,
+    ImportTx: lambda fees: fees.tx,
+    ExportTx: lambda fees: fees.tx,
+    CreateChainTx: lambda fees: fees.create_blockchain,
+    subnets.CreateSubnetTx: lambda fees: fees.create_subnet,
+    subnets.RemoveSubnetValidatorTx: lambda fees: fees.tx,
+    subnets.TransferSubnetOwnershipTx: lambda fees: fees.tx,
+    subnets.TransformSubnetTx: lambda fees: fees.transform_subnet,
+    subnets.AddSubnetValidatorTx: lambda fees: fees.add_subnet_validator,
+    staking.AddValidatorTx: lambda fees: fees.add_primary_network_validator,
+    staking.AddDelegatorTx: lambda fees: fees.add_primary_network_delegator,
+}
+
+
+def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) -> int:
+    """Return the least that a transaction must burn: the smaller one of its static and dynamic fees.
+
+    Unspecified: clients of several ages pay one or the other (gaps.md 2), so either will do. Types that
+    have only one of them owe that one.
+
+    Raises:
+        UnsupportedTxType: Users cannot issue such transactions.
+        InvalidWarpMessage: It has a message that is none.
+    """
+    fees = (static_fee(tx, config.fees), dynamic_fee(tx, config.gas, fee_state))
+    known = [fee for fee in fees if fee is not None]
+    if not known:
+        raise UnsupportedTxType
+    return min(known)
+
+
+def static_fee(tx: UnsignedTx, fees: StaticFees) -> int | None:
+    """Return the fee of a transaction's kind; None where there is none, as for L1 validators."""
+    if isinstance(tx, staking.AddPermissionlessValidatorTx):
+        is_primary = tx.subnet_id == PRIMARY_NETWORK_ID
+        return fees.add_primary_network_validator if is_primary else fees.add_subnet_validator
+    if isinstance(tx, staking.AddPermissionlessDelegatorTx):
+        is_primary = tx.subnet_id == PRIMARY_NETWORK_ID
+        return fees.add_primary_network_delegator if is_primary else fees.add_subnet_delegator
+    rule = _STATIC.get(type(tx))
+    return None if rule is None else rule(fees)
+
+
+def dynamic_fee(tx: UnsignedTx, config: GasConfig, fee_state: FeeState) -> int | None:
+    """Return gas times price; None for types that have no gas.
+
+    Raises:
+        InvalidWarpMessage: It has a message that is none.
+    """
+    try:
+        gas = gas_of(complexity_of(tx), config)
+    except UnsupportedTxType:
+        return None
+    return gas * price_of(config, fee_state)
+
+
+def gas_of(complexity: Complexity, config: GasConfig) -> int:
+    """Return the gas of a complexity."""
+    return sum(amount * weight for amount, weight in zip(complexity, config.weights, strict=True))
+
+
+def price_of(config: GasConfig, fee_state: FeeState) -> int:
+    """Return the price of one gas, in the smallest unit."""
+    return gas_price(config.min_price, fee_state.excess, config.excess_conversion)
+
+
+@lru_cache(maxsize=256)
+def gas_price(min_price: int, excess: int, conversion: int) -> int:
+    """Return about min_price · e^(excess / conversion), at most 2^64 - 1, in integers."""
+    total, term, step = 0, min_price * conversion, 1
+    while term > 0:
+        total += term
+        if total >= conversion * MAX:
+            return MAX
+        term = term * excess // conversion // step
+        step += 1
+    return total // conversion
+
+
+def refill(fee_state: FeeState, config: GasConfig, seconds: int) -> FeeState:
+    """Return the fee state after some seconds: more capacity, less excess (pchain.md 5.4.4)."""
+    return FeeState(
+        capacity=min(config.max_capacity, fee_state.capacity + config.max_per_second * seconds),
+        excess=max(0, fee_state.excess - config.target_per_second * seconds),
+    )
+
+
+def consume(fee_state: FeeState, gas: int) -> FeeState:
+    """Return the fee state after so much gas was used.
+
+    Unspecified: capacity is what is reported, never a reason to refuse; it stops at zero.
+    """
+    return FeeState(
+        capacity=max(0, fee_state.capacity - gas), excess=min(MAX, fee_state.excess + gas)
+    )

@@ -1,0 +1,175 @@
+"""Genesis bytes made of a configuration (pchain.md 10.3). They are read in `genesis`."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from platform_app.genesis.asset import asset_of, build_x_chain_genesis
+from platform_app.genesis.config import Allocation, GenesisConfig, InitialStaker, Unlock
+from platform_app.genesis.genesis import GenesisBody, GenesisUTXO
+from platform_app.txs.base import SignedBody
+from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.codec import GENESIS_CODEC
+from platform_app.txs.components import (
+    UTXO,
+    AuthInput,
+    LockOut,
+    Output,
+    OutputOwners,
+    TransferableOutput,
+    TransferOutput,
+    Validator,
+)
+from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
+from primitives.ids import (
+    AVM_ID,
+    EMPTY_ID,
+    EVM_ID,
+    ID,
+    NFT_FX_ID,
+    PRIMARY_NETWORK_ID,
+    PROPERTY_FX_ID,
+    SECP256K1_FX_ID,
+    ShortID,
+)
+
+X_CHAIN_FX_IDS = (SECP256K1_FX_ID, NFT_FX_ID, PROPERTY_FX_ID)
+"""In this order, which is not the sorted one that users' chains must have."""
+
+
+def build_genesis(config: GenesisConfig) -> bytes:
+    """Return the genesis bytes of a network.
+
+    Raises:
+        GenesisError: The configuration's parts do not fit together.
+        CodecError: A text or number of it does not fit into its field.
+    """
+    config.verify()
+    x_chain = build_x_chain_genesis(config)
+    asset_id = asset_of(x_chain).asset_id
+    body = GenesisBody(
+        utxos=tuple(_utxos(config, asset_id)),
+        validators=tuple(_in_heap_order(_validators(config, asset_id))),
+        chains=tuple(_chains(config, x_chain)),
+        timestamp=config.start_time,
+        initial_supply=config.initial_supply,
+        message=config.message,
+    )
+    return GENESIS_CODEC.marshal(body)
+
+
+def _output(unlock: Unlock, address: ShortID, start_time: int) -> Output:
+    transfer = TransferOutput(unlock.amount, OutputOwners(0, 1, (address,)))
+    return LockOut(unlock.locktime, transfer) if unlock.locktime > start_time else transfer
+
+
+def _utxos(config: GenesisConfig, asset_id: ID) -> Iterator[GenesisUTXO]:
+    given = (
+        (allocation, unlock)
+        for allocation in config.allocations
+        if allocation.address not in config.staked_funds
+        for unlock in allocation.unlocks
+        if unlock.amount > 0
+    )
+    for index, (allocation, unlock) in enumerate(given):
+        output = _output(unlock, allocation.address, config.start_time)
+        yield GenesisUTXO(UTXO(EMPTY_ID, index, asset_id, output), allocation.message)
+
+
+class _Stake(NamedTuple):
+    """A part of the staked funds; the order of fields is the order in a validator's stake."""
+
+    locktime: int
+    amount: int
+    address: ShortID
+
+
+def _validators(config: GenesisConfig, asset_id: ID) -> Iterator[SignedBody]:
+    staked = [part for part in config.allocations if part.address in config.staked_funds]
+    shares = _split(staked, len(config.stakers)) if config.stakers else []
+    end = config.start_time + config.stake_duration
+    for staker, share in zip(config.stakers, shares, strict=True):
+        yield SignedBody(_validator_tx(config, staker, share, end, asset_id), ())
+        end -= config.stake_duration_offset
+
+
+def _split(allocations: Iterable[Allocation], parts: int) -> list[list[_Stake]]:
+    """Share staked funds evenly among validators; the last one gets what does not divide."""
+    funds = [
+        _Stake(unlock.locktime, unlock.amount, allocation.address)
+        for allocation in allocations
+        for unlock in allocation.unlocks
+    ]
+    weight = sum(stake.amount for stake in funds) // parts
+    shares: list[list[_Stake]] = [[]]
+    room = weight
+    for stake in funds:
+        rest = stake.amount
+        # as the reference does it: where a share is full already the part that is cut off is zero
+        while rest > room and len(shares) < parts:
+            shares[-1].append(stake._replace(amount=room))
+            shares.append([])
+            rest, room = rest - room, weight
+        if rest > 0:
+            shares[-1].append(stake._replace(amount=rest))
+            room -= rest
+    return shares
+
+
+def _validator_tx(
+    config: GenesisConfig, staker: InitialStaker, stake: Iterable[_Stake], end: int, asset_id: ID
+) -> AddValidatorTx | AddPermissionlessValidatorTx:
+    parts = sorted(stake)
+    outputs = tuple(
+        TransferableOutput(
+            asset_id, _output(Unlock(part.amount, part.locktime), part.address, config.start_time)
+        )
+        for part in parts
+    )
+    weight = sum(part.amount for part in parts)
+    validator = Validator(staker.node_id, config.start_time, end, weight)
+    owner = OutputOwners(0, 1, (staker.reward_address,))
+    base = _base(config)
+    if staker.signer is None:
+        return AddValidatorTx(*base, validator, outputs, owner, staker.delegation_fee)
+    return AddPermissionlessValidatorTx(
+        *base,
+        validator,
+        PRIMARY_NETWORK_ID,
+        staker.signer,
+        outputs,
+        owner,
+        owner,
+        staker.delegation_fee,
+    )
+
+
+def _in_heap_order(bodies: Iterable[SignedBody]) -> list[SignedBody]:
+    """Return validators as a binary min-heap has them that they were put into, by their ends."""
+    heap: list[tuple[int, SignedBody]] = []
+    for body in bodies:
+        assert isinstance(body.unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
+        place = len(heap)
+        heap.append((body.unsigned.validator.end, body))
+        while place and heap[place][0] < heap[(place - 1) // 2][0]:
+            above = (place - 1) // 2
+            heap[place], heap[above] = heap[above], heap[place]
+            place = above
+    return [body for _, body in heap]
+
+
+def _chains(config: GenesisConfig, x_chain_genesis: bytes) -> Iterator[SignedBody]:
+    chains = (
+        ("X-Chain", AVM_ID, X_CHAIN_FX_IDS, x_chain_genesis),
+        ("C-Chain", EVM_ID, (), config.c_chain_genesis.encode()),
+    )
+    for name, vm_id, fx_ids, genesis in chains:
+        yield SignedBody(
+            CreateChainTx(
+                *_base(config), PRIMARY_NETWORK_ID, name, vm_id, fx_ids, genesis, AuthInput(())
+            ),
+            (),
+        )
+
+
+def _base(config: GenesisConfig) -> tuple[int, ID, tuple[()], tuple[()], bytes]:
+    return config.network_id, EMPTY_ID, (), (), b""

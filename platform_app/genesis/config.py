@@ -1,0 +1,172 @@
+"""What a network begins with, as people write it: the reference implementation's JSON file.
+
+How it becomes genesis bytes is in `building`. Amounts are in the smallest unit, times in Unix seconds,
+durations in seconds (pchain.md 10.2). Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from platform_app.genesis.errors import (
+    DuplicateStakedFunds,
+    NoAllocationToStake,
+    NoStakePerValidator,
+    NoSupply,
+    StakeDurationTooShort,
+    SupplyOverflow,
+)
+from platform_app.genesis.fields import Node
+from platform_app.txs.components import ProofOfPossession
+from primitives.ids import NodeID, ShortID
+from primitives.uint64 import MAX
+
+REFERENCE_DENOMINATION = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Unlock:
+    """An amount on the P-Chain, and when it can be spent: before that it can only be staked."""
+
+    amount: int
+    locktime: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What one address is given."""
+
+    address: ShortID
+    x_chain_amount: int = 0
+    unlocks: tuple[Unlock, ...] = ()
+    message: bytes = bytes(20)
+    """Bytes that are kept with it: an Ethereum address."""
+
+
+@dataclass(frozen=True, slots=True)
+class InitialStaker:
+    """A validator from the beginning. `delegation_fee` is in millionths."""
+
+    node_id: NodeID
+    reward_address: ShortID
+    delegation_fee: int
+    signer: ProofOfPossession | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GenesisConfig:
+    """The contents of the file."""
+
+    network_id: int
+    start_time: int
+    allocations: tuple[Allocation, ...]
+    staked_funds: tuple[ShortID, ...] = ()
+    """Addresses whose funds on the P-Chain the first validators stake in equal parts."""
+    stakers: tuple[InitialStaker, ...] = ()
+    stake_duration: int = 0
+    stake_duration_offset: int = 0
+    """By how much each validator ends before the one before it."""
+    c_chain_genesis: str = "{}"
+    """The C-Chain's genesis file, kept byte for byte."""
+    message: str = ""
+    denomination: int = REFERENCE_DENOMINATION
+    """Decimals of the staking asset. The reference has no such field: its coins have nine."""
+
+    @property
+    def initial_supply(self) -> int:
+        """All amounts, on both chains."""
+        return sum(
+            allocation.x_chain_amount + sum(unlock.amount for unlock in allocation.unlocks)
+            for allocation in self.allocations
+        )
+
+    def starting_at(self, start_time: int) -> Self:
+        """Return the same network beginning at another time."""
+        return replace(self, start_time=start_time)
+
+    def verify(self) -> None:
+        """Check what single fields do not show.
+
+        Raises:
+            GenesisError: One of the reasons above.
+        """
+        if self.initial_supply == 0:
+            raise NoSupply
+        if self.initial_supply > MAX:
+            raise SupplyOverflow
+        for address in self.staked_funds:
+            if self.staked_funds.count(address) > 1:
+                raise DuplicateStakedFunds(address)
+        allocated = {allocation.address for allocation in self.allocations}
+        if not allocated.issuperset(self.staked_funds):
+            raise NoAllocationToStake
+        self._verify_stakers()
+
+    def _verify_stakers(self) -> None:
+        count = len(self.stakers)
+        if bool(count) != bool(self.staked_funds):
+            raise NoAllocationToStake
+        staked = sum(
+            unlock.amount
+            for allocation in self.allocations
+            if allocation.address in self.staked_funds
+            for unlock in allocation.unlocks
+        )
+        if staked < count:
+            raise NoStakePerValidator
+        if count and self.stake_duration <= self.stake_duration_offset * (count - 1):
+            raise StakeDurationTooShort
+
+
+def parse_genesis_config(document: Mapping[str, Any]) -> GenesisConfig:
+    """Read the decoded file.
+
+    Raises:
+        GenesisError: A field is missing or malformed, or they do not fit together.
+    """
+    root = Node(document)
+    message, denomination = root.optional("message"), root.optional("denomination")
+    config = GenesisConfig(
+        network_id=root.field("networkID").number(bits=32),
+        start_time=root.field("startTime").number(),
+        allocations=tuple(map(_parse_allocation, root.items("allocations"))),
+        staked_funds=tuple(node.address() for node in root.items("initialStakedFunds")),
+        stakers=tuple(map(_parse_staker, root.items("initialStakers"))),
+        stake_duration=root.field("initialStakeDuration").number(),
+        stake_duration_offset=root.field("initialStakeDurationOffset").number(),
+        c_chain_genesis=root.field("cChainGenesis").text(),
+        message=message.text() if message else "",
+        denomination=denomination.number(bits=5) if denomination else REFERENCE_DENOMINATION,
+    )
+    config.verify()
+    return config
+
+
+def _parse_allocation(node: Node) -> Allocation:
+    return Allocation(
+        address=node.field("avaxAddr").address(),
+        x_chain_amount=node.field("initialAmount").number(),
+        unlocks=tuple(map(_parse_unlock, node.items("unlockSchedule"))),
+        message=node.field("ethAddr").bytes_of(20),
+    )
+
+
+def _parse_unlock(node: Node) -> Unlock:
+    locktime = node.optional("locktime")
+    return Unlock(node.field("amount").number(), locktime.number() if locktime else 0)
+
+
+def _parse_staker(node: Node) -> InitialStaker:
+    signer = node.optional("signer")
+    return InitialStaker(
+        node_id=node.field("nodeID").node_id(),
+        reward_address=node.field("rewardAddress").address(),
+        delegation_fee=node.field("delegationFee").number(bits=32),
+        signer=_parse_signer(signer) if signer else None,
+    )
+
+
+def _parse_signer(node: Node) -> ProofOfPossession:
+    return ProofOfPossession(
+        node.field("publicKey").bytes_of(48), node.field("proofOfPossession").bytes_of(96)
+    )

@@ -1,0 +1,123 @@
+"""The numbers of all types of the P-Chain, and signed transactions from bytes and to bytes.
+
+Layout only (pchain.md 2.2, 3); whether a transaction is well formed is in `syntax`.
+"""
+
+from typing import Annotated
+
+from platform_app.txs import chains, components, l1, staking, subnets
+from platform_app.txs.base import BaseTx, SignedBody, Tx, UnsignedTx
+from platform_app.txs.components import Credential, SignatureCredential
+from primitives.codec import INTERFACE, Codec
+
+GENESIS_SIZE_LIMIT = 2**31 - 1
+SIGNATURE_SIZE = 65
+
+
+class BlockType:
+    """Stands for the numbers that belong to blocks: a transaction cannot have them."""
+
+
+TYPES: dict[int, type] = {
+    **dict.fromkeys((0, 1, 2, 3, 4, 29, 30, 31, 32), BlockType),
+    5: components.TransferInput,
+    7: components.TransferOutput,
+    9: components.SignatureCredential,
+    10: components.AuthInput,
+    11: components.OutputOwners,
+    12: staking.AddValidatorTx,
+    13: subnets.AddSubnetValidatorTx,
+    14: staking.AddDelegatorTx,
+    15: chains.CreateChainTx,
+    16: subnets.CreateSubnetTx,
+    17: chains.ImportTx,
+    18: chains.ExportTx,
+    19: staking.AdvanceTimeTx,
+    20: staking.RewardValidatorTx,
+    21: components.LockIn,
+    22: components.LockOut,
+    23: subnets.RemoveSubnetValidatorTx,
+    24: subnets.TransformSubnetTx,
+    25: staking.AddPermissionlessValidatorTx,
+    26: staking.AddPermissionlessDelegatorTx,
+    27: components.EmptySigner,
+    28: components.ProofOfPossession,
+    33: subnets.TransferSubnetOwnershipTx,
+    34: BaseTx,
+    35: l1.ConvertSubnetToL1Tx,
+    36: l1.RegisterL1ValidatorTx,
+    37: l1.SetL1ValidatorWeightTx,
+    38: l1.IncreaseL1ValidatorBalanceTx,
+    39: l1.DisableL1ValidatorTx,
+    40: l1.AddAutoRenewedValidatorTx,
+    41: l1.SetAutoRenewedValidatorConfigTx,
+    42: l1.RewardAutoRenewedValidatorTx,
+}
+
+CODEC = Codec(TYPES)
+GENESIS_CODEC = Codec(TYPES, max_size=GENESIS_SIZE_LIMIT)
+"""For what comes with the network's genesis, which may be of any size."""
+
+_VERSION = b"\0\0"
+_UNSIGNED = Annotated[UnsignedTx, INTERFACE]
+
+
+def parse(raw: bytes, codec: Codec = CODEC) -> Tx:
+    """Read a signed transaction.
+
+    Raises:
+        CodecError: The bytes are none.
+    """
+    return _tx(codec.unmarshal(SignedBody, raw), raw)
+
+
+def parse_embedded(data: bytes, offset: int, codec: Codec = CODEC) -> tuple[Tx, int]:
+    """Read the transaction that stands, without a version, at offset; also return where it ends.
+
+    Raises:
+        CodecError: There is none.
+    """
+    body, end = codec.read(SignedBody, data, offset)
+    return _tx(body, _VERSION + data[offset:end]), end
+
+
+def embed(tx: Tx) -> bytes:
+    """Return the bytes of a transaction within a block."""
+    return tx.raw[len(_VERSION) :]
+
+
+def sign_bytes(unsigned: UnsignedTx) -> bytes:
+    """Return what is signed: the bytes of the unsigned transaction, the version in front.
+
+    Raises:
+        CodecError: A value does not fit into its field.
+    """
+    return _VERSION + CODEC.pack(unsigned, _UNSIGNED)
+
+
+def build(unsigned: UnsignedTx, credentials: tuple[Credential, ...], codec: Codec = CODEC) -> Tx:
+    """Make a signed transaction of its parts.
+
+    Raises:
+        CodecError: A value does not fit into its field, or there are more bytes than the codec takes.
+    """
+    body = SignedBody(unsigned, credentials)
+    return _tx(body, codec.marshal(body))
+
+
+def _tx(body: SignedBody, raw: bytes) -> Tx:
+    return Tx(
+        unsigned=body.unsigned,
+        credentials=body.credentials,
+        raw=raw,
+        unsigned_size=len(raw) - _size_of(body.credentials),
+    )
+
+
+def _size_of(credentials: tuple[Credential, ...]) -> int:
+    """Return how many bytes credentials take: a count, then type, count and signatures of each."""
+    size = 4
+    for credential in credentials:
+        assert isinstance(credential, SignatureCredential)
+        size += 8 + SIGNATURE_SIZE * len(credential.signatures)
+    return size

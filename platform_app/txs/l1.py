@@ -1,0 +1,109 @@
+"""Transactions about L1 validators, and those of the Helicon upgrade, as values.
+
+This chain runs neither: they are parsed, shown as JSON and priced, and refused when they are executed.
+Field names follow the JSON names of pchain.md 3.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from platform_app.txs.base import SpendingTx, UnsignedTx
+from platform_app.txs.components import Auth, Owner, ProofOfPossession, Signer, TransferableOutput
+from primitives.codec import INTERFACE, U32, U64, Blob, Fixed
+from primitives.ids import ID, ShortID
+
+
+@dataclass(frozen=True, slots=True)
+class PChainOwner:
+    """Owners inside the data of an L1: no type ID, no locktime."""
+
+    threshold: U32
+    addresses: tuple[ShortID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertSubnetToL1Validator:
+    """One of the first validators of an L1. Nothing on the wire bounds the node ID's length."""
+
+    node_id: Blob
+    weight: U64
+    balance: U64
+    signer: ProofOfPossession
+    remaining_balance_owner: PChainOwner
+    deactivation_owner: PChainOwner
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertSubnetToL1Tx(SpendingTx):
+    """Would turn a permissioned subnet into an L1, managed at an address of a chain (type 35)."""
+
+    subnet_id: ID
+    chain_id: ID
+    address: Blob
+    validators: tuple[ConvertSubnetToL1Validator, ...]
+    subnet_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterL1ValidatorTx(SpendingTx):
+    """Would add a validator that a warp message names (type 36)."""
+
+    balance: U64
+    proof_of_possession: Annotated[bytes, Fixed(96)]
+    message: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class SetL1ValidatorWeightTx(SpendingTx):
+    """Would set the weight that a warp message names (type 37)."""
+
+    message: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class IncreaseL1ValidatorBalanceTx(SpendingTx):
+    """Would pay for further time of an L1 validator (type 38)."""
+
+    validation_id: ID
+    balance: U64
+
+
+@dataclass(frozen=True, slots=True)
+class DisableL1ValidatorTx(SpendingTx):
+    """Would deactivate an L1 validator and give its balance back (type 39)."""
+
+    validation_id: ID
+    disable_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class AddAutoRenewedValidatorTx(SpendingTx):
+    """Would add a validator whose period, in seconds, begins again at its end (type 40)."""
+
+    node_id: Blob
+    signer: Annotated[Signer, INTERFACE]
+    stake: tuple[TransferableOutput, ...]
+    validation_rewards_owner: Annotated[Owner, INTERFACE]
+    delegation_rewards_owner: Annotated[Owner, INTERFACE]
+    validator_authority: Annotated[Owner, INTERFACE]
+    delegation_shares: U32
+    auto_compound_reward_shares: U32
+    period: U64
+
+
+@dataclass(frozen=True, slots=True)
+class SetAutoRenewedValidatorConfigTx(SpendingTx):
+    """Would change how such a validator goes on (type 41)."""
+
+    tx_id: ID
+    auth: Annotated[Auth, INTERFACE]
+    auto_compound_reward_shares: U32
+    period: U64
+
+
+@dataclass(frozen=True, slots=True)
+class RewardAutoRenewedValidatorTx(UnsignedTx):
+    """Would propose the reward of one period of such a validator (type 42)."""
+
+    tx_id: ID
+    timestamp: U64

@@ -1,0 +1,63 @@
+"""Transactions about subnets and their permissioned validators."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from platform_app.txs.base import SpendingTx
+from platform_app.txs.components import Auth, Owner, SubnetValidator
+from primitives.codec import INTERFACE, U8, U32, U64
+from primitives.ids import ID, NodeID
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSubnetTx(SpendingTx):
+    """Creates a subnet whose ID is the transaction's (type 16)."""
+
+    owner: Annotated[Owner, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class AddSubnetValidatorTx(SpendingTx):
+    """Adds a validator to a permissioned subnet (type 13)."""
+
+    validator: SubnetValidator
+    subnet_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSubnetValidatorTx(SpendingTx):
+    """Removes a validator from a permissioned subnet at once (type 23)."""
+
+    node_id: NodeID
+    subnet_id: ID
+    subnet_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class TransferSubnetOwnershipTx(SpendingTx):
+    """Gives a subnet other control keys (type 33)."""
+
+    subnet_id: ID
+    subnet_authorization: Annotated[Auth, INTERFACE]
+    new_owner: Annotated[Owner, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class TransformSubnetTx(SpendingTx):
+    """Would make a subnet permissionless (type 24); parsed, shown and refused."""
+
+    subnet_id: ID
+    asset_id: ID
+    initial_supply: U64
+    maximum_supply: U64
+    min_consumption_rate: U64
+    max_consumption_rate: U64
+    min_validator_stake: U64
+    max_validator_stake: U64
+    min_stake_duration: U32
+    max_stake_duration: U32
+    min_delegation_fee: U32
+    min_delegator_stake: U64
+    max_validator_weight_factor: U8
+    uptime_requirement: U32
+    subnet_authorization: Annotated[Auth, INTERFACE]

@@ -1,0 +1,165 @@
+"""Syntactic rules: what can be said of a transaction without any state (pchain.md 3, 3.2).
+
+How inputs, outputs and owners must look is in `well_formed`, staking transactions in
+`staking_syntax`, and what is never executed in `l1_syntax`. The base fields are always looked at first.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from platform_app.config import PlatformConfig
+from platform_app.txs import errors, l1, staking
+from platform_app.txs.base import BaseTx, SpendingTx, Tx
+from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
+from platform_app.txs.components import LockOut
+from platform_app.txs.l1_syntax import (
+    verify_auto_renewed,
+    verify_auto_renewed_config,
+    verify_conversion,
+    verify_disable,
+    verify_increase_balance,
+    verify_transform,
+)
+from platform_app.txs.staking_syntax import (
+    verify_delegator,
+    verify_permissionless_delegator,
+    verify_permissionless_validator,
+    verify_subnet_validator,
+    verify_validator,
+)
+from platform_app.txs.subnets import (
+    AddSubnetValidatorTx,
+    CreateSubnetTx,
+    RemoveSubnetValidatorTx,
+    TransferSubnetOwnershipTx,
+    TransformSubnetTx,
+)
+from platform_app.txs.well_formed import (
+    is_strictly_increasing,
+    verify_auth,
+    verify_inputs,
+    verify_outputs,
+    verify_owner,
+)
+from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
+
+P_CHAIN_ID = PRIMARY_NETWORK_ID
+MAX_MEMO_SIZE = 256
+MAX_CHAIN_NAME_SIZE = 128
+MAX_CHAIN_GENESIS_SIZE = 1024 * 1024
+
+_CHAIN_NAME = re.compile(r"[A-Za-z0-9 ]*")
+
+
+def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
+    """Check a transaction by itself; asset_id is the Primary Network's staking asset.
+
+    Unspecified: memos of 256 bytes stay allowed. The reference implementation has taken none since its
+    Durango upgrade, but older clients write them.
+
+    Raises:
+        InvalidSyntax: One of the reasons below that class.
+    """
+    unsigned = tx.unsigned
+    if isinstance(unsigned, SpendingTx):
+        _verify_base(unsigned, config.network_id)
+    elif tx.credentials:
+        raise errors.CredentialsDifferFromInputs
+    _RULES[type(unsigned)](unsigned, asset_id)
+
+
+def _verify_base(tx: SpendingTx, network_id: int) -> None:
+    if tx.network_id != network_id:
+        raise errors.WrongNetworkId
+    if tx.blockchain_id != P_CHAIN_ID:
+        raise errors.WrongChainId
+    if len(tx.memo) > MAX_MEMO_SIZE:
+        raise errors.MemoTooLong(len(tx.memo), MAX_MEMO_SIZE)
+    verify_outputs(tx.outputs)
+    verify_inputs(tx.inputs)
+
+
+def _verify_nothing(_tx: object, _asset_id: ID) -> None:
+    """Accept what has no rules beyond the base fields."""
+
+
+def _verify_create_subnet(tx: CreateSubnetTx, _asset_id: ID) -> None:
+    verify_owner(tx.owner)
+
+
+def _verify_remove_validator(tx: RemoveSubnetValidatorTx, _asset_id: ID) -> None:
+    if tx.subnet_id == PRIMARY_NETWORK_ID:
+        raise errors.RemoveFromPrimaryNetwork
+    verify_auth(tx.subnet_authorization)
+
+
+def _verify_transfer_ownership(tx: TransferSubnetOwnershipTx, _asset_id: ID) -> None:
+    if tx.subnet_id == PRIMARY_NETWORK_ID:
+        raise errors.TransferPermissionless
+    verify_auth(tx.subnet_authorization)
+    verify_owner(tx.new_owner)
+
+
+def _verify_create_chain(tx: CreateChainTx, _asset_id: ID) -> None:
+    if tx.subnet_id == PRIMARY_NETWORK_ID:
+        raise errors.ChainOnPrimaryNetwork
+    if len(tx.chain_name.encode("utf-8", "surrogateescape")) > MAX_CHAIN_NAME_SIZE:
+        raise errors.ChainNameTooLong
+    if not _CHAIN_NAME.fullmatch(tx.chain_name):
+        raise errors.IllegalChainName
+    if tx.vm_id == EMPTY_ID:
+        raise errors.InvalidVmId
+    if not is_strictly_increasing(tx.fx_ids):
+        raise errors.FxIdsNotSorted
+    if len(tx.genesis_data) > MAX_CHAIN_GENESIS_SIZE:
+        raise errors.GenesisTooLong
+    verify_auth(tx.subnet_authorization)
+
+
+def _verify_import(tx: ImportTx, _asset_id: ID) -> None:
+    if not tx.imported_inputs:
+        raise errors.NoImportedInputs
+    verify_inputs(tx.imported_inputs)
+
+
+def _verify_export(tx: ExportTx, _asset_id: ID) -> None:
+    if not tx.exported_outputs:
+        raise errors.NoExportedOutputs
+    if any(isinstance(exported.output, LockOut) for exported in tx.exported_outputs):
+        raise errors.LockedExport
+    verify_outputs(tx.exported_outputs)
+
+
+def _verify_reward(
+    tx: staking.RewardValidatorTx | l1.RewardAutoRenewedValidatorTx, _asset_id: ID
+) -> None:
+    if tx.tx_id == EMPTY_ID:
+        raise errors.EmptyStakerId
+
+
+_RULES: dict[type, Callable[[Any, ID], None]] = {
+    BaseTx: _verify_nothing,
+    CreateSubnetTx: _verify_create_subnet,
+    AddSubnetValidatorTx: verify_subnet_validator,
+    RemoveSubnetValidatorTx: _verify_remove_validator,
+    TransferSubnetOwnershipTx: _verify_transfer_ownership,
+    TransformSubnetTx: verify_transform,
+    CreateChainTx: _verify_create_chain,
+    ImportTx: _verify_import,
+    ExportTx: _verify_export,
+    staking.AddValidatorTx: verify_validator,
+    staking.AddDelegatorTx: verify_delegator,
+    staking.AddPermissionlessValidatorTx: verify_permissionless_validator,
+    staking.AddPermissionlessDelegatorTx: verify_permissionless_delegator,
+    staking.AdvanceTimeTx: _verify_nothing,
+    staking.RewardValidatorTx: _verify_reward,
+    l1.ConvertSubnetToL1Tx: verify_conversion,
+    l1.RegisterL1ValidatorTx: _verify_nothing,
+    l1.SetL1ValidatorWeightTx: _verify_nothing,
+    l1.IncreaseL1ValidatorBalanceTx: verify_increase_balance,
+    l1.DisableL1ValidatorTx: verify_disable,
+    l1.AddAutoRenewedValidatorTx: verify_auto_renewed,
+    l1.SetAutoRenewedValidatorConfigTx: verify_auto_renewed_config,
+    l1.RewardAutoRenewedValidatorTx: _verify_reward,
+}

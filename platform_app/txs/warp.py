@@ -1,0 +1,190 @@
+"""Warp messages and what L1s say in them: bytes to values (pchain.md 11).
+
+Three codecs, each with numbers of its own: the signed message, its payload, and what an addressed call
+to or from this chain holds. Signatures are not verified: this chain executes no such transaction.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from platform_app.txs.errors import InvalidWarpMessage
+from platform_app.txs.l1 import PChainOwner
+from primitives.codec import INTERFACE, U32, U64, Blob, Codec, Fixed
+from primitives.codec_errors import CodecError
+from primitives.hashing import sha256
+from primitives.ids import ID
+
+MAX_PAYLOAD_SIZE = 24 * 1024
+
+
+class Signature:
+    """Interface: who has signed a message."""
+
+
+class Payload:
+    """Interface: what is in a message."""
+
+
+class L1Message:
+    """Interface: what chains of an L1 and this chain tell each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class BitSetSignature(Signature):
+    """An aggregate BLS signature, and a bit for each validator of the source's subnet."""
+
+    signers: Blob
+    signature: Annotated[bytes, Fixed(96)]
+
+    @property
+    def signer_count(self) -> int:
+        """How many validators have signed."""
+        return int.from_bytes(self.signers, "big").bit_count()
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedMessage:
+    """What validators sign."""
+
+    network_id: U32
+    source_chain_id: ID
+    payload: Blob
+
+    @property
+    def message_id(self) -> ID:
+        """sha256 of its bytes."""
+        return ID(sha256(_MESSAGES.marshal(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class SignedMessage:
+    """A message and its signature."""
+
+    message: UnsignedMessage
+    signature: Annotated[Signature, INTERFACE]
+
+    @property
+    def signer_count(self) -> int:
+        """How many validators have signed."""
+        assert isinstance(self.signature, BitSetSignature)
+        return self.signature.signer_count
+
+
+@dataclass(frozen=True, slots=True)
+class HashPayload(Payload):
+    """Only a hash."""
+
+    hash: ID
+
+
+@dataclass(frozen=True, slots=True)
+class AddressedCall(Payload):
+    """Bytes from an address on the source chain."""
+
+    source_address: Blob
+    payload: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetToL1Conversion(L1Message):
+    """This chain says that a subnet has become an L1."""
+
+    conversion_id: ID
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterL1Validator(L1Message):
+    """An L1 asks for a validator to be added. Its validation ID is the hash of these bytes."""
+
+    subnet_id: ID
+    node_id: Blob
+    bls_public_key: Annotated[bytes, Fixed(48)]
+    expiry: U64
+    remaining_balance_owner: PChainOwner
+    disable_owner: PChainOwner
+    weight: U64
+
+    @property
+    def validation_id(self) -> ID:
+        """The ID of the validation that the message asks for."""
+        return ID(sha256(build_l1_message(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class L1ValidatorRegistration(L1Message):
+    """This chain says whether a validation exists, or can never exist."""
+
+    validation_id: ID
+    registered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class L1ValidatorWeight(L1Message):
+    """An L1 sets a weight, or this chain says that it is set."""
+
+    validation_id: ID
+    nonce: U64
+    weight: U64
+
+
+_MESSAGES = Codec({0: BitSetSignature})
+_PAYLOADS = Codec({0: HashPayload, 1: AddressedCall}, max_size=MAX_PAYLOAD_SIZE)
+_L1_MESSAGES = Codec(
+    {
+        0: SubnetToL1Conversion,
+        1: RegisterL1Validator,
+        2: L1ValidatorRegistration,
+        3: L1ValidatorWeight,
+    },
+    max_size=MAX_PAYLOAD_SIZE,
+)
+_PAYLOAD = Annotated[Payload, INTERFACE]
+_L1_MESSAGE = Annotated[L1Message, INTERFACE]
+
+
+def parse_signed_message(raw: bytes) -> SignedMessage:
+    """Read a signed message.
+
+    Raises:
+        InvalidWarpMessage: The bytes are none, or the signers' bits have a leading zero byte.
+    """
+    message = _read(_MESSAGES, SignedMessage, raw)
+    assert isinstance(message, SignedMessage)
+    assert isinstance(message.signature, BitSetSignature)
+    if message.signature.signers[:1] == b"\0":
+        raise InvalidWarpMessage("bitset is invalid")
+    return message
+
+
+def parse_payload(raw: bytes) -> Payload:
+    """Read the payload of a message.
+
+    Raises:
+        InvalidWarpMessage: The bytes are none.
+    """
+    payload = _read(_PAYLOADS, _PAYLOAD, raw)
+    assert isinstance(payload, Payload)
+    return payload
+
+
+def parse_l1_message(raw: bytes) -> L1Message:
+    """Read what stands in an addressed call to or from this chain.
+
+    Raises:
+        InvalidWarpMessage: The bytes are none.
+    """
+    message = _read(_L1_MESSAGES, _L1_MESSAGE, raw)
+    assert isinstance(message, L1Message)
+    return message
+
+
+def build_l1_message(message: L1Message) -> bytes:
+    """Return the bytes of such a message."""
+    return _L1_MESSAGES.marshal(message, _L1_MESSAGE)
+
+
+def _read(codec: Codec, as_type: object, raw: bytes) -> object:
+    try:
+        return codec.unmarshal(as_type, raw)
+    except CodecError as error:
+        raise InvalidWarpMessage(str(error)) from None

@@ -1,0 +1,57 @@
+"""One broken rule of a transaction's syntax each: what is changed, and what comes of it."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from platform_app.txs import errors
+from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.components import (
+    OutputOwners,
+    ProofOfPossession,
+    TransferableOutput,
+    TransferOutput,
+)
+from platform_app.txs.syntax import verify_syntax
+from tests.builders.platform import ASSET_ID, CONFIG, proof_of_possession, unsigned
+
+FORGED = ProofOfPossession(
+    proof_of_possession(1).public_key, proof_of_possession(2).proof_of_possession
+)
+"""A key with the proof of another."""
+
+
+class Refusal(NamedTuple):
+    """A type, changed fields, the reason and its words."""
+
+    cls: type[UnsignedTx]
+    changes: dict[str, Any]
+    error: type[errors.InvalidTx]
+    words: str
+
+    @property
+    def name(self) -> str:
+        """What a test of it is called."""
+        return f"{self.error.__name__}-{self.cls.__name__}-{'-'.join(self.changes)}"
+
+    def verify(self) -> None:
+        """Fail unless the transaction is refused, for this reason, in these words."""
+        with pytest.raises(self.error) as refused:
+            verify_unsigned(unsigned(self.cls, **self.changes))
+        assert type(refused.value) is self.error
+        assert str(refused.value) == self.words
+
+
+def verify_unsigned(tx: UnsignedTx) -> None:
+    """Verify the syntax of a transaction that nobody has signed."""
+    verify_syntax(Tx(tx, (), b"", 0), CONFIG, ASSET_ID)
+
+
+def owner(threshold: int, *addresses: Any) -> OutputOwners:
+    """Return owners in the order in which they are given."""
+    return OutputOwners(0, threshold, addresses)
+
+
+def owned(*of_owner: Any) -> TransferableOutput:
+    """Return an output of such owners."""
+    return TransferableOutput(ASSET_ID, TransferOutput(1, owner(*of_owner)))

@@ -1,0 +1,29 @@
+"""The tree of refusals: drawn completely, each leaf with words of its own."""
+
+import inspect
+
+import pytest
+
+from platform_app.txs import errors
+from platform_app.txs.errors import InvalidTx
+
+CLASSES = [
+    cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, InvalidTx)
+]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_each_class_is_drawn_in_the_tree(cls: type[InvalidTx]) -> None:
+    assert cls.__name__ in str(errors.__doc__).split()
+
+
+def test_no_two_reasons_have_the_same_words() -> None:
+    words = [cls.words for cls in CLASSES if "words" in vars(cls)]
+
+    assert len(words) == len(set(words))
+    assert len(words) > 30
+
+
+def test_a_message_wins_over_the_words() -> None:
+    assert str(errors.NoStake()) == "no stake"
+    assert str(errors.NoStake("none at all")) == "none at all"

@@ -1,0 +1,13 @@
+"""Statuses: numbers of the reference, words of the specification."""
+
+from platform_app.txs.status import TxStatus
+
+
+def test_statuses_have_the_references_numbers_and_the_specifications_words() -> None:
+    assert {status.label: int(status) for status in TxStatus} == {
+        "Unknown": 0,
+        "Committed": 4,
+        "Aborted": 5,
+        "Processing": 6,
+        "Dropped": 8,
+    }

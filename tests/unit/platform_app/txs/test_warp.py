@@ -1,0 +1,72 @@
+"""Warp messages that are none."""
+
+import pytest
+
+from platform_app.txs import warp
+from platform_app.txs.errors import InvalidWarpMessage
+from platform_app.txs.warp import AddressedCall, HashPayload, L1ValidatorWeight
+from tests.builders.platform import some_id, warp_message
+
+MESSAGE = warp_message()
+SIGNERS_AT = MESSAGE.rindex(b"\x01" + bytes(96))
+
+
+def with_signers(signers: bytes) -> bytes:
+    length = len(signers).to_bytes(4, "big")
+    return MESSAGE[: SIGNERS_AT - 4] + length + signers + MESSAGE[SIGNERS_AT + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("signers", "count"), [(b"", 0), (b"\x01", 1), (b"\xff", 8), (b"\x80\0", 1), (b"\x01\x03", 3)]
+)
+def test_signers_are_the_bits_that_are_set(signers: bytes, count: int) -> None:
+    assert warp.parse_signed_message(with_signers(signers)).signer_count == count
+
+
+def test_a_leading_zero_byte_of_signers_is_refused() -> None:
+    with pytest.raises(
+        InvalidWarpMessage, match=r"^failed to parse warp message: bitset is invalid$"
+    ):
+        warp.parse_signed_message(with_signers(b"\0\x01"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "couldn't unpack codec version"),
+        (b"message", "unknown codec version"),
+        (MESSAGE[:-1], "packer has insufficient length for input"),
+        (MESSAGE + b"\0", "trailing buffer space"),
+    ],
+)
+def test_bytes_that_are_no_message_are_refused(raw: bytes, reason: str) -> None:
+    with pytest.raises(InvalidWarpMessage, match=f"^failed to parse warp message: .*{reason}"):
+        warp.parse_signed_message(raw)
+
+
+def test_payloads_are_hashes_or_calls() -> None:
+    digest = some_id("hash")
+
+    assert warp.parse_payload(bytes(6) + digest) == HashPayload(digest)
+    call = bytes.fromhex("000000000001 00000002 abcd 00000001 ef")
+    assert warp.parse_payload(call) == AddressedCall(b"\xab\xcd", b"\xef")
+    with pytest.raises(InvalidWarpMessage, match="unknown type ID 2"):
+        warp.parse_payload(bytes.fromhex("000000000002"))
+
+
+def test_payloads_of_more_than_24_kibibytes_are_refused() -> None:
+    with pytest.raises(
+        InvalidWarpMessage, match="byte array exceeds maximum length: 24577 > 24576"
+    ):
+        warp.parse_payload(bytes(24 * 1024 + 1))
+
+
+def test_weights_are_written_and_read() -> None:
+    message = L1ValidatorWeight(some_id("validation"), 7, 9)
+
+    raw = warp.build_l1_message(message)
+
+    assert raw.hex() == "000000000003" + some_id("validation").hex() + f"{7:016x}{9:016x}"
+    assert warp.parse_l1_message(raw) == message
+    with pytest.raises(InvalidWarpMessage, match="insufficient length"):
+        warp.parse_l1_message(raw[:-1])
