@@ -1,0 +1,107 @@
+"""What goes into the next block, and whether there is one (pchain.md 4, block building).
+
+Deterministic: the same parent, state, transactions and clock give the same block.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from platform_app.blocks.block import (
+    BanffProposalBlock,
+    BanffStandardBlock,
+    build_proposal,
+    build_standard,
+)
+from platform_app.blocks.executor import Options, charge_gas
+from platform_app.executor.clock import advance_time_to, next_block_time
+from platform_app.executor.env import Env
+from platform_app.executor.proposal import execute_reward, staker_to_reward
+from platform_app.executor.standard import execute
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import build as build_tx
+from platform_app.txs.errors import InvalidTx
+from platform_app.txs.staking import RewardValidatorTx
+from primitives.ids import ID
+
+TXS_SIZE_LIMIT = 128 * 1024
+"""Bytes of decision transactions in a block. The mempool takes no single one that is larger."""
+
+
+class Parent(Protocol):
+    """Where the next block stands: a block, or what is remembered of it."""
+
+    @property
+    def block_id(self) -> ID:
+        """The parent's ID."""
+
+    @property
+    def height(self) -> int:
+        """The parent's height."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What became of the transactions that were offered."""
+
+    block: BanffStandardBlock | BanffProposalBlock | None
+    """None when there is nothing to do."""
+    outcome: Diff | Options | None
+    """What executing the block gives, so that nobody needs to do it again; None without block."""
+    dropped: tuple[tuple[Tx, InvalidTx], ...]
+    """Transactions that cannot be accepted any more, with reasons."""
+
+
+def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env) -> Built:
+    """Build the block that follows a parent, whose state is given.
+
+    Transactions are taken in the order given until the next one does not fit. A change of the
+    staker sets that is due makes a block even without transactions; where a staker has to be
+    rewarded, it is a proposal block.
+
+    Unspecified: while the clock is so far behind chain time that the block would be refused, there
+    is none, and transactions wait.
+    """
+    time = next_block_time(state, env.now)
+    if time > env.now + env.config.synchrony_bound:
+        return Built(None, None, ())
+    diff = Diff(state)
+    stakers_changed = advance_time_to(diff, time, env.config)
+    txs, dropped = _take(mempool_txs, diff, env)
+    charge_gas(txs, diff, env.config.gas)
+    staker = staker_to_reward(diff)
+    parent_id, height = parent.block_id, parent.height + 1
+    if staker:
+        proposal = build_tx(RewardValidatorTx(staker.tx_id), ())
+        options = Options(diff, diff.copy())
+        execute_reward(proposal, *options, env)
+        block = build_proposal(
+            parent_id=parent_id, height=height, time=time, proposal=proposal, txs=txs
+        )
+        return Built(block, options, dropped)
+    if not stakers_changed and not txs:
+        return Built(None, None, dropped)
+    standard = build_standard(parent_id=parent_id, height=height, time=time, txs=txs)
+    return Built(standard, diff, dropped)
+
+
+def _take(
+    mempool_txs: Iterable[Tx], diff: Diff, env: Env
+) -> tuple[list[Tx], tuple[tuple[Tx, InvalidTx], ...]]:
+    """Execute transactions until the block is full; return those that went in, and refused ones."""
+    taken: list[Tx] = []
+    dropped: list[tuple[Tx, InvalidTx]] = []
+    room = TXS_SIZE_LIMIT
+    for tx in mempool_txs:
+        if len(tx.raw) > room:
+            break
+        try:
+            execute(tx, diff, env)
+        except InvalidTx as reason:
+            dropped.append((tx, reason))
+        else:
+            taken.append(tx)
+            room -= len(tx.raw)
+    return taken, tuple(dropped)

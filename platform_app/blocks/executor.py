@@ -1,0 +1,151 @@
+"""Executing blocks: verify all of one on a diff, or raise (pchain.md 4, 6.3).
+
+A standard block has one outcome, a proposal block two. Options have no state of their own: one of a
+proposal's two outcomes becomes the state when its option is accepted.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from platform_app.blocks import errors
+from platform_app.blocks.block import (
+    BanffProposalBlock,
+    BanffStandardBlock,
+    Block,
+    OptionBlock,
+    ProposalBlock,
+)
+from platform_app.config import GasConfig
+from platform_app.executor.clock import advance_time_to, next_staker_change
+from platform_app.executor.complexity import complexity_of
+from platform_app.executor.env import Env
+from platform_app.executor.fees import consume, gas_of
+from platform_app.executor.proposal import execute_reward
+from platform_app.executor.standard import execute
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.txs.base import Tx
+from platform_app.txs.chains import ImportTx
+from platform_app.txs.errors import InvalidTx, UnsupportedTxType
+from primitives.ids import ID
+
+
+class Options(NamedTuple):
+    """The two outcomes of a proposal block, each with everything that the block changes."""
+
+    commit: Diff
+    abort: Diff
+
+
+def verify_child(block: Block, parent: Block) -> None:
+    """Check where a block stands, before it is executed.
+
+    Raises:
+        UnknownParent: It follows another block.
+        WrongHeight: Its height is not one more than its parent's.
+        NoProposal: It is an option but its parent no proposal, or the other way round.
+        OptionTimeDiffers: It is an option and its time not its proposal's.
+    """
+    if block.parent_id != parent.block_id:
+        raise errors.UnknownParent(parent.block_id, block.parent_id)
+    if block.height != parent.height + 1:
+        raise errors.WrongHeight(parent.height + 1, block.height)
+    is_option = isinstance(block, OptionBlock)
+    if is_option != isinstance(parent, ProposalBlock):
+        raise errors.NoProposal
+    if is_option and block.time != parent.time:
+        raise errors.OptionTimeDiffers(parent.time or 0, block.time or 0)
+
+
+def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Options:
+    """Execute a standard or proposal block on its parent's state; `verify_child` comes before.
+
+    Returns:
+        The changes of a standard block; both outcomes of a proposal block.
+
+    Raises:
+        NoProposal: It is an option: there is nothing to execute.
+        ApricotAfterFork: It has no time of its own.
+        InvalidBlock: Another reason below that class.
+    """
+    if isinstance(block, BanffStandardBlock):
+        return execute_standard(block, parent_state, env)
+    if isinstance(block, BanffProposalBlock):
+        return execute_proposal(block, parent_state, env)
+    if block.time is None:
+        raise errors.ApricotAfterFork(parent_state.timestamp())
+    raise errors.NoProposal
+
+
+def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: Env) -> Diff:
+    """Execute a standard block. Raises as `execute_block`."""
+    diff = Diff(parent_state)
+    stakers_changed = _advance(block, diff, env)
+    if not stakers_changed and not block.txs:
+        raise errors.NoStateChanges
+    _execute_txs(block.txs, diff, env)
+    return diff
+
+
+def execute_proposal(block: BanffProposalBlock, parent_state: ChainState, env: Env) -> Options:
+    """Execute a proposal block: its decisions, then its proposal. Raises as `execute_block`."""
+    commit = Diff(parent_state)
+    _advance(block, commit, env)
+    _execute_txs(block.txs, commit, env)
+    abort = commit.copy()
+    assert block.proposal is not None
+    try:
+        execute_reward(block.proposal, commit, abort, env)
+    except InvalidTx as reason:
+        raise errors.RefusedTx(block.proposal.tx_id, reason) from reason
+    return Options(commit, abort)
+
+
+def charge_gas(txs: Iterable[Tx], diff: Diff, config: GasConfig) -> None:
+    """Take a block's gas from the capacity; the excess moves the price of later blocks.
+
+    Unspecified: a block may use more than there is, since static fees are taken too (gaps.md 2).
+    Kinds of transactions without dynamic fee use none.
+    """
+    diff.set_fee_state(consume(diff.fee_state(), sum(_gas(tx, config) for tx in txs)))
+
+
+def imports_of(tx: Tx) -> frozenset[ID]:
+    """Return the IDs of the outputs that a transaction takes from another chain."""
+    if not isinstance(tx.unsigned, ImportTx):
+        return frozenset()
+    return frozenset(spent.utxo_id for spent in tx.unsigned.imported_inputs)
+
+
+def _advance(block: Block, diff: Diff, env: Env) -> bool:
+    """Check the block's time and advance to it; return whether the staker sets changed."""
+    assert block.time is not None
+    if block.time < diff.timestamp():
+        raise errors.TimeBeforeChain(block.time, diff.timestamp())
+    if block.time > env.now + env.config.synchrony_bound:
+        raise errors.TimeTooFarAhead(block.time, env.now)
+    change = next_staker_change(diff)
+    if change is not None and block.time > change:
+        raise errors.TimeAfterStakerChange(block.time, change)
+    return advance_time_to(diff, block.time, env.config)
+
+
+def _execute_txs(txs: Iterable[Tx], diff: Diff, env: Env) -> None:
+    imported: set[ID] = set()
+    for tx in txs:
+        imports = imports_of(tx)
+        if not imported.isdisjoint(imports):
+            raise errors.ConflictingTxs
+        imported |= imports
+        try:
+            execute(tx, diff, env)
+        except InvalidTx as reason:
+            raise errors.RefusedTx(tx.tx_id, reason) from reason
+    charge_gas(txs, diff, env.config.gas)
+
+
+def _gas(tx: Tx, config: GasConfig) -> int:
+    try:
+        return gas_of(complexity_of(tx.unsigned), config)
+    except UnsupportedTxType:
+        return 0

@@ -1,0 +1,85 @@
+"""Chain time: when stakers change, what the next block's time is, and what happens as it advances.
+
+pchain.md 5.4.4 and 4 (block building). Time stops at each change of the staker sets: no block leaps
+over one. Stakers that earn rewards do not leave here but by a proposal (`proposal`).
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from platform_app.config import PlatformConfig
+from platform_app.executor.fees import refill
+from platform_app.executor.rewards import potential_reward
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority, Staker
+
+
+def next_staker_change(state: ChainState) -> int | None:
+    """Return when the next staker begins or ends, in Unix seconds; None where nobody does."""
+    first = (next(state.current_stakers(), None), next(state.pending_stakers(), None))
+    return min((staker.next_time for staker in first if staker), default=None)
+
+
+def next_block_time(state: ChainState, now: int) -> int:
+    """Return the time of a block that is built now: never before chain time or past a change."""
+    time = max(now, state.timestamp())
+    change = next_staker_change(state)
+    return time if change is None else min(time, change)
+
+
+def at_next_block(state: ChainState, now: int, config: PlatformConfig) -> Diff:
+    """Return the state that the first transaction of a block built now would find."""
+    diff = Diff(state)
+    advance_time_to(diff, next_block_time(state, now), config)
+    return diff
+
+
+def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
+    """Move chain time forward: pending stakers begin, permissioned ones leave, gas is refilled.
+
+    Rewards are fixed in staker order, each from the supply that those before it leave behind.
+
+    Args:
+        diff: The state, which is changed.
+        time: The new chain time; no later than `next_staker_change`.
+        config: The network.
+
+    Returns:
+        Whether the staker sets changed.
+    """
+    beginning = _until(time, diff.pending_stakers())
+    leaving = [
+        staker
+        for staker in _until(time, diff.current_stakers())
+        if staker.priority is Priority.PERMISSIONED_VALIDATOR_CURRENT
+    ]
+    for staker in beginning:
+        promote(staker, diff, config)
+    for staker in leaving:
+        diff.remove_staker(staker)
+    elapsed = time - diff.timestamp()
+    diff.set_fee_state(refill(diff.fee_state(), config.gas, elapsed))
+    diff.set_timestamp(time)
+    return bool(beginning or leaving)
+
+
+def promote(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
+    """Move a pending staker to the current set, its reward fixed and added to the supply."""
+    if staker.priority.is_permissioned:
+        diff.put_staker(staker.promoted(potential_reward=0))
+        return
+    supply = diff.supply(staker.subnet_id)
+    assert supply is not None, "stakers that earn rewards are on subnets with a supply"
+    reward = potential_reward(
+        config.rewards,
+        supply=supply,
+        amount=staker.weight,
+        duration=staker.end - staker.start,
+    )
+    diff.set_supply(staker.subnet_id, supply + reward)
+    diff.put_staker(staker.promoted(potential_reward=reward))
+
+
+def _until(time: int, stakers: Iterator[Staker]) -> list[Staker]:
+    return list(takewhile(lambda staker: staker.next_time <= time, stakers))

@@ -1,0 +1,19 @@
+"""What rules are told besides the state: the network, its chains, and the node's clock."""
+
+from dataclasses import dataclass
+
+from platform_app.config import PlatformConfig
+from primitives.ids import ID
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """The surroundings in which transactions and blocks are executed."""
+
+    config: PlatformConfig
+    asset_id: ID
+    """The Primary Network's staking asset, in which fees are paid."""
+    now: int
+    """The node's wall clock in Unix seconds: locktimes are compared with it, not chain time."""
+    x_chain_id: ID
+    c_chain_id: ID

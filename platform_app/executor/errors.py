@@ -1,0 +1,290 @@
+"""Why a transaction is refused with a look at the state, in the reference's words (pchain.md 5, 7.3).
+
+Reasons that need no state are in `txs.errors`, under the same root; two of them are raised here
+too: SumOverflow by the flow check, CredentialsDifferFromInputs by authorizations.
+
+InvalidTx
+├── RefusedType
+│   └── WrongTxType · TransformSubnetRefused · EtnaFeature · HeliconFeature
+├── InvalidSpend                        the flow check (5.2)
+│   ├── WrongNumberOfCredentials · UtxoMissing · SharedUtxoMissing
+│   ├── AssetMismatch · LockedFundsNotMarked · LocktimeMismatch
+│   ├── TransferNotVerified             holds a RefusedCredential
+│   └── InsufficientLockedFunds · InsufficientUnlockedFunds
+├── RefusedCredential                   one input's or an authorization's signatures
+│   ├── AmountMismatch · TimeLocked · TooManySigners · TooFewSigners · SignersDifferFromSignatures
+│   └── NonexistentAddress · InvalidSignature · WrongSignature
+├── FlowCheckFailed · ExportNotFunded   hold the reason of a flow check
+├── InvalidPeer                         SameChain · UnknownPeer · PeerOfOtherSubnet
+├── InvalidAuthorization                SubnetNotFound · UnauthorizedModification (5.3)
+├── InvalidStaker                       the staking rules (5.4.3), in `staking_errors`
+└── InvalidReward                       NoStaker · WrongStaker · StakerNotDue (7.3)
+"""
+
+from platform_app.executor.moments import moment
+from platform_app.txs.errors import InvalidTx
+from primitives.ids import ID, ShortID
+
+
+class RefusedType(InvalidTx):
+    """A type that this chain does not execute, or not there."""
+
+
+class WrongTxType(RefusedType):
+    """Only builders of blocks make it, or nobody any more."""
+
+    words = "wrong transaction type"
+
+
+class TransformSubnetRefused(RefusedType):
+    """Subnets stay permissioned."""
+
+    words = "TransformSubnetTx is not permitted post-Etna"
+
+
+class EtnaFeature(RefusedType):
+    """There are no L1 validators here."""
+
+    words = "attempting to use an Etna-upgrade feature prior to activation"
+
+
+class HeliconFeature(RefusedType):
+    """There are no validators that renew themselves here."""
+
+    words = "attempting to use a Helicon-upgrade feature prior to activation"
+
+
+class InvalidSpend(InvalidTx):
+    """What is spent and what is produced do not fit."""
+
+
+class WrongNumberOfCredentials(InvalidSpend):
+    """More or fewer credentials than inputs."""
+
+    def __init__(self, inputs: int, credentials: int) -> None:
+        super().__init__(
+            f"wrong number of credentials: {inputs} inputs != {credentials} credentials"
+        )
+        self.inputs = inputs
+        self.credentials = credentials
+
+
+class UtxoMissing(InvalidSpend):
+    """An output that does not exist, or is spent."""
+
+    def __init__(self, tx_id: ID, output_index: int) -> None:
+        super().__init__(f"failed to read consumed UTXO {tx_id}:{output_index} due to: not found")
+        self.tx_id = tx_id
+        self.output_index = output_index
+
+
+class SharedUtxoMissing(InvalidSpend):
+    """An output that the other chain did not export, or that is imported already."""
+
+    words = "failed to get shared memory: not found"
+
+
+class AssetMismatch(InvalidSpend):
+    """An input that names another asset than its output has."""
+
+    def __init__(self, of_input: ID, of_utxo: ID) -> None:
+        super().__init__(f"input asset ID does not match UTXO asset ID: {of_input} != {of_utxo}")
+        self.of_input = of_input
+        self.of_utxo = of_utxo
+
+
+class LockedFundsNotMarked(InvalidSpend):
+    """A locked output spent by an input without a lock."""
+
+    words = "locked funds not marked as locked"
+
+
+class LocktimeMismatch(InvalidSpend):
+    """An input that names another locktime than its output has."""
+
+    def __init__(self, of_input: int, of_utxo: int) -> None:
+        super().__init__(f"input locktime does not match UTXO locktime: {of_input} != {of_utxo}")
+        self.of_input = of_input
+        self.of_utxo = of_utxo
+
+
+class TransferNotVerified(InvalidSpend):
+    """An input whose credential does not open its output."""
+
+    def __init__(self, reason: "RefusedCredential") -> None:
+        super().__init__(f"failed to verify transfer: {reason}")
+        self.reason = reason
+
+
+class InsufficientLockedFunds(InvalidSpend):
+    """More locked than was locked before and unlocked coins can make up for."""
+
+    def __init__(self, owner_id: ID, missing: int, asset_id: ID, locktime: int) -> None:
+        super().__init__(
+            f"insufficient locked funds: {owner_id} needs {missing} more {asset_id} "
+            f"for locktime {locktime}"
+        )
+        self.missing = missing
+        self.asset_id = asset_id
+        self.locktime = locktime
+
+
+class InsufficientUnlockedFunds(InvalidSpend):
+    """More produced, the fee included, than consumed."""
+
+    def __init__(self, missing: int, asset_id: ID) -> None:
+        super().__init__(f"insufficient unlocked funds: needs {missing} more {asset_id}")
+        self.missing = missing
+        self.asset_id = asset_id
+
+
+class RefusedCredential(InvalidTx):
+    """Signatures that do not do what they should."""
+
+
+class AmountMismatch(RefusedCredential):
+    """An input that spends more or less than all of its output."""
+
+    def __init__(self, of_utxo: int, of_input: int) -> None:
+        super().__init__(f"utxo amount and input amount are not equal: {of_utxo} != {of_input}")
+        self.of_utxo = of_utxo
+        self.of_input = of_input
+
+
+class TimeLocked(RefusedCredential):
+    """The owners cannot do anything yet."""
+
+    words = "output is time locked"
+
+
+class TooManySigners(RefusedCredential):
+    """More signers than the threshold."""
+
+    words = "input has more signers than expected"
+
+
+class TooFewSigners(RefusedCredential):
+    """Fewer signers than the threshold."""
+
+    words = "input has less signers than expected"
+
+
+class SignersDifferFromSignatures(RefusedCredential):
+    """More or fewer signatures than named signers."""
+
+    words = "input expected a different number of signers than provided in the credential"
+
+
+class NonexistentAddress(RefusedCredential):
+    """A signer that is none of the owners."""
+
+    words = "input referenced a nonexistent address in the output"
+
+
+class InvalidSignature(RefusedCredential):
+    """A signature that belongs to no key; the message says why."""
+
+
+class WrongSignature(RefusedCredential):
+    """A signature of somebody else."""
+
+    def __init__(self, expected: ShortID, got: ShortID) -> None:
+        super().__init__(f"wrong signature: expected signature from {expected} but got from {got}")
+        self.expected = expected
+        self.got = got
+
+
+class FlowCheckFailed(InvalidTx):
+    """The flow check of a transaction about stakers or owners of subnets."""
+
+    def __init__(self, reason: InvalidTx) -> None:
+        super().__init__(f"flow check failed: {reason}")
+        self.reason = reason
+
+
+class ExportNotFunded(InvalidTx):
+    """The flow check of an export."""
+
+    def __init__(self, reason: InvalidTx) -> None:
+        super().__init__(f"failed verifySpend: {reason}")
+        self.reason = reason
+
+
+class InvalidPeer(InvalidTx):
+    """A chain with which nothing can be exchanged."""
+
+
+class SameChain(InvalidPeer):
+    """The P-Chain itself."""
+
+    words = "same chainID"
+
+
+class UnknownPeer(InvalidPeer):
+    """No chain at all."""
+
+    def __init__(self, chain_id: ID) -> None:
+        super().__init__(
+            f'failed to get subnet of "{chain_id}": problem retrieving blockchain "{chain_id}": '
+            "not found"
+        )
+        self.chain_id = chain_id
+
+
+class PeerOfOtherSubnet(InvalidPeer):
+    """A chain outside the Primary Network."""
+
+    def __init__(self, expected: ID, got: ID) -> None:
+        super().__init__(f'mismatched subnetIDs; expected "{expected}" got "{got}"')
+        self.expected = expected
+        self.got = got
+
+
+class InvalidAuthorization(InvalidTx):
+    """A subnet's owner has not agreed."""
+
+
+class SubnetNotFound(InvalidAuthorization):
+    """There is no such subnet."""
+
+    words = "not found"
+
+
+class UnauthorizedModification(InvalidAuthorization):
+    """The last credential is not the owner's."""
+
+    def __init__(self, reason: RefusedCredential) -> None:
+        super().__init__(f"unauthorized modification: {reason}")
+        self.reason = reason
+
+
+class InvalidReward(InvalidTx):
+    """A proposal to reward that does not name who is next."""
+
+
+class NoStaker(InvalidReward):
+    """There is nobody to reward."""
+
+    words = "failed to get next staker to remove: not found"
+
+
+class WrongStaker(InvalidReward):
+    """Another is next."""
+
+    def __init__(self, expected: ID, got: ID) -> None:
+        super().__init__(f"attempting to remove wrong staker: {expected} != {got}")
+        self.expected = expected
+        self.got = got
+
+
+class StakerNotDue(InvalidReward):
+    """The next to leave has not reached its end."""
+
+    def __init__(self, tx_id: ID, timestamp: int, end: int) -> None:
+        super().__init__(
+            "attempting to remove staker before their end time: "
+            f"TxID = {tx_id} with {moment(timestamp)} < {moment(end)}"
+        )
+        self.tx_id = tx_id
+        self.timestamp = timestamp
+        self.end = end

@@ -1,0 +1,176 @@
+"""The proposal to reward a staker at its end: both outcomes, and the preferred one.
+
+The rules are in pchain.md 7.3 and 7.4.
+
+Unspecified: a validator's part of its delegators' rewards gathers with it and is paid when it
+leaves, as since the reference's Cortina upgrade.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from platform_app.config import MILLION
+from platform_app.executor import errors
+from platform_app.executor.env import Env
+from platform_app.executor.rewards import split
+from platform_app.executor.spend import utxos_of
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Staker
+from platform_app.txs.base import Tx
+from platform_app.txs.components import (
+    UTXO,
+    OutputOwners,
+    Owner,
+    TransferableOutput,
+    TransferOutput,
+)
+from platform_app.txs.staking import (
+    AddDelegatorTx,
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+    RewardValidatorTx,
+)
+from platform_app.txs.status import TxStatus
+from platform_app.txs.syntax import verify_syntax
+from primitives.ids import ID
+
+
+def staker_to_reward(state: ChainState) -> Staker | None:
+    """Return the staker that a proposal is due for: next to leave, its end being chain time."""
+    staker = next(state.current_stakers(), None)
+    due = staker is not None and staker.end == state.timestamp()
+    return staker if due and staker and not staker.priority.is_permissioned else None
+
+
+def prefers_commit(uptime: float | None, requirement: int) -> bool:
+    """Say whether a staker shall be rewarded.
+
+    Args:
+        uptime: The fraction of its time that the node's Primary Network validator was online; None
+            where that is not known, which is no reason to withhold a reward.
+        requirement: What is wanted, in millionths.
+    """
+    return uptime is None or uptime >= requirement / MILLION
+
+
+def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
+    """Carry out both outcomes of a proposal, each on its diff; both show the same state before.
+
+    The staker leaves and gets its stake back either way.
+
+    Raises:
+        WrongTxType: It is no RewardValidatorTx.
+        InvalidSyntax: It is not well formed.
+        NoStaker: There are no current stakers.
+        WrongStaker: The staker named is not the next to leave.
+        StakerNotDue: It is, but not yet.
+    """
+    if not isinstance(tx.unsigned, RewardValidatorTx):
+        raise errors.WrongTxType
+    verify_syntax(tx, env.config, env.asset_id)
+    staker = _verified_staker(tx.unsigned.tx_id, commit)
+    terms = _Terms.of(staker, commit)
+    for diff in (commit, abort):
+        for utxo in utxos_of(staker.tx_id, terms.stake_index, terms.stake):
+            diff.produce(utxo)
+    if staker.priority.is_delegator:
+        _reward_delegator(staker, terms, commit)
+    else:
+        _reward_validator(staker, terms, commit, abort)
+    _lower_supply(staker, abort)
+    for diff, status in ((commit, TxStatus.COMMITTED), (abort, TxStatus.ABORTED)):
+        diff.remove_staker(staker)
+        diff.add_tx(tx, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What a staking transaction says about the end of its staker."""
+
+    stake: tuple[TransferableOutput, ...]
+    stake_index: int
+    """Index of the first UTXO that gives stake back."""
+    rewards_owner: OutputOwners
+    delegation_rewards_owner: OutputOwners
+    """Of a delegator the same as `rewards_owner`."""
+    shares: int
+    """Zero of a delegator."""
+
+    @classmethod
+    def of(cls, staker: Staker, state: ChainState) -> Self:
+        """Read the terms of a staker from the transaction that added it."""
+        tx = state.tx(staker.tx_id)
+        assert tx is not None, "what added a staker was accepted"
+        unsigned = tx.unsigned
+        if isinstance(unsigned, AddPermissionlessValidatorTx):
+            owners = unsigned.validation_rewards_owner, unsigned.delegation_rewards_owner
+            shares = unsigned.shares
+        elif isinstance(unsigned, AddValidatorTx):
+            owners, shares = (unsigned.rewards_owner,) * 2, unsigned.shares
+        else:
+            assert isinstance(unsigned, AddDelegatorTx | AddPermissionlessDelegatorTx)
+            owners, shares = (unsigned.rewards_owner,) * 2, 0
+        own, of_delegations = map(_owner, owners)
+        return cls(unsigned.stake, len(unsigned.outputs), own, of_delegations, shares)
+
+    def reward(self, tx_id: ID, position: int, amount: int, owner: OutputOwners) -> UTXO:
+        """Return a reward's UTXO, by its position behind the stake."""
+        index = self.stake_index + len(self.stake) + position
+        return UTXO(tx_id, index, self.stake[0].asset_id, TransferOutput(amount, owner))
+
+
+def _owner(owner: Owner) -> OutputOwners:
+    assert isinstance(owner, OutputOwners)
+    return owner
+
+
+def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
+    staker = next(state.current_stakers(), None)
+    if staker is None:
+        raise errors.NoStaker
+    if staker.tx_id != tx_id:
+        raise errors.WrongStaker(staker.tx_id, tx_id)
+    if staker.end != state.timestamp():
+        raise errors.StakerNotDue(tx_id, state.timestamp(), staker.end)
+    return staker
+
+
+def _reward_validator(staker: Staker, terms: _Terms, commit: Diff, abort: Diff) -> None:
+    """Pay the reward if committed, and what delegators have brought in any case."""
+    accrued = commit.delegatee_reward(staker.tx_id)
+    paid = [(staker.potential_reward, terms.rewards_owner)]
+    owed = [(accrued, terms.delegation_rewards_owner)]
+    _pay(staker, terms, (*paid, *owed), commit)
+    _pay(staker, terms, owed, abort)
+
+
+def _reward_delegator(staker: Staker, terms: _Terms, commit: Diff) -> None:
+    """Pay the delegator's part if committed, and put the validator's to what it has accrued."""
+    validator = commit.validator(staker.subnet_id, staker.node_id)
+    assert validator is not None, "delegators leave before their validator"
+    parts = split(staker.potential_reward, _Terms.of(validator, commit).shares)
+    _pay(staker, terms, ((parts.delegator, terms.rewards_owner),), commit)
+    if parts.delegatee:
+        accrued = commit.delegatee_reward(validator.tx_id)
+        commit.set_delegatee_reward(validator.tx_id, accrued + parts.delegatee)
+
+
+def _pay(
+    staker: Staker, terms: _Terms, amounts: Iterable[tuple[int, OutputOwners]], diff: Diff
+) -> None:
+    """Produce an output of each amount that is not zero, one index after the other."""
+    owed = [(amount, owner) for amount, owner in amounts if amount]
+    for position, (amount, owner) in enumerate(owed):
+        utxo = terms.reward(staker.tx_id, position, amount, owner)
+        diff.produce(utxo)
+        diff.add_reward_utxo(staker.tx_id, utxo)
+
+
+def _lower_supply(staker: Staker, abort: Diff) -> None:
+    """Take back what the supply grew by when the reward was fixed."""
+    supply = abort.supply(staker.subnet_id)
+    assert supply is not None
+    abort.set_supply(staker.subnet_id, supply - staker.potential_reward)

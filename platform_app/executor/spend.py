@@ -1,0 +1,281 @@
+"""Who may spend what: the flow check, credentials, and subnet authorizations (pchain.md 5.2, 5.3).
+
+Nothing is changed here but by `transfer`, which carries out what has been verified.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from platform_app.executor import errors
+from platform_app.executor.credentials import Signers, verify_credential
+from platform_app.executor.env import Env
+from platform_app.executor.fees import required_fee
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.txs.base import SpendingTx, Tx
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import (
+    UTXO,
+    Auth,
+    AuthInput,
+    Credential,
+    LockIn,
+    LockOut,
+    OutputOwners,
+    TransferableInput,
+    TransferableOutput,
+    inner_input,
+    inner_output,
+)
+from platform_app.txs.errors import CredentialsDifferFromInputs, InvalidTx, SumOverflow
+from primitives.hashing import sha256
+from primitives.ids import ID
+from primitives.uint64 import MAX
+
+_LockedKey = tuple[ID, int, OutputOwners]
+
+
+class Spent(NamedTuple):
+    """An input, what it spends, and what opens that."""
+
+    input: TransferableInput
+    utxo: UTXO
+    credential: Credential
+
+
+class Witnesses(NamedTuple):
+    """The credentials of a transaction's inputs, and who made the signatures in them."""
+
+    credentials: Sequence[Credential]
+    signers: Signers
+
+
+@contextmanager
+def refused_as(wrapper: type[errors.FlowCheckFailed | errors.ExportNotFunded]) -> Iterator[None]:
+    """Put the words of a kind of transaction in front of the reason for which it is refused."""
+    try:
+        yield
+    except InvalidTx as reason:
+        raise wrapper(reason) from reason
+
+
+def verify_spend(
+    tx: Tx,
+    state: ChainState,
+    env: Env,
+    *,
+    more_outputs: Sequence[TransferableOutput] = (),
+    witnesses: Witnesses | None = None,
+) -> None:
+    """Check that a transaction's inputs exist, are opened, and cover its outputs and its fee.
+
+    Args:
+        tx: The transaction; its base inputs are spent.
+        state: Where the outputs that it spends are.
+        env: The network and the clock.
+        more_outputs: What it produces besides its base outputs: stake or exported outputs.
+        witnesses: What `authorize` has returned, where there is an authorization.
+
+    Raises:
+        InvalidSpend: One of the reasons below that class.
+        SumOverflow: Amounts of one asset do not fit into 64 bits together.
+    """
+    assert isinstance(tx.unsigned, SpendingTx)
+    inputs = tx.unsigned.inputs
+    credentials, signers = witnesses or Witnesses(tx.credentials, Signers(tx.digest))
+    _verify_counts(inputs, credentials)
+    spent = map(Spent, inputs, _read(inputs, state), credentials)
+    outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
+    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=env.now)
+
+
+def verify_import(
+    tx: Tx,
+    state: ChainState,
+    env: Env,
+    *,
+    source_chain: ID,
+    imported: Sequence[TransferableInput],
+) -> None:
+    """Check the same of a transaction that spends what another chain has exported, too.
+
+    Raises:
+        SharedUtxoMissing: The other chain has not exported that, or it is imported already.
+        InvalidSpend: As `verify_spend`.
+        SumOverflow: As `verify_spend`.
+    """
+    assert isinstance(tx.unsigned, SpendingTx)
+    inputs = (*tx.unsigned.inputs, *imported)
+    _verify_counts(inputs, tx.credentials)
+    shared = _read_shared(imported, source_chain, state)
+    spent = map(Spent, inputs, (*_read(tx.unsigned.inputs, state), *shared), tx.credentials)
+    outputs = tx.unsigned.outputs
+    verify_flow(Signers(tx.digest), spent, outputs, _fee(tx, state, env), now=env.now)
+
+
+def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth) -> Witnesses:
+    """Check that a subnet's owner agrees with a transaction: the last credential says so.
+
+    Returns:
+        The other credentials, for `verify_spend`.
+
+    Raises:
+        CredentialsDifferFromInputs: There is no credential.
+        SubnetNotFound: There is no such subnet.
+        UnauthorizedModification: The credential is not the owner's.
+    """
+    assert isinstance(auth, AuthInput)
+    if not tx.credentials:
+        raise CredentialsDifferFromInputs
+    owner = state.subnet_owner(subnet_id)
+    if owner is None:
+        raise errors.SubnetNotFound
+    *others, authorizing = tx.credentials
+    signers = Signers(tx.digest)
+    try:
+        verify_credential(signers, auth.signature_indices, authorizing, owner, env.now)
+    except errors.RefusedCredential as reason:
+        raise errors.UnauthorizedModification(reason) from reason
+    return Witnesses(others, signers)
+
+
+def transfer(tx: Tx, diff: Diff) -> None:
+    """Spend a transaction's base inputs and produce its base outputs."""
+    assert isinstance(tx.unsigned, SpendingTx)
+    for spent in tx.unsigned.inputs:
+        diff.consume(spent.utxo_id)
+    for utxo in utxos_of(tx.tx_id, 0, tx.unsigned.outputs):
+        diff.produce(utxo)
+
+
+def utxos_of(tx_id: ID, first_index: int, outputs: Iterable[TransferableOutput]) -> Iterable[UTXO]:
+    """Walk the UTXOs that a transaction's outputs become, numbered from an index."""
+    for index, output in enumerate(outputs, first_index):
+        yield UTXO(tx_id, index, output.asset_id, output.output)
+
+
+def verify_flow(
+    signers: Signers,
+    spent: Iterable[Spent],
+    outputs: Iterable[TransferableOutput],
+    produced: Mapping[ID, int],
+    *,
+    now: int,
+) -> None:
+    """Check inputs against what they spend, then what is consumed against what is produced.
+
+    Locked coins may be locked again for the same owner until the same time; unlocked coins may be
+    locked; nothing else. What is left over is burned. Raises as `verify_spend`.
+    """
+    unlocked: dict[ID, int] = defaultdict(int)
+    locked: dict[_LockedKey, int] = defaultdict(int)
+    for one in spent:
+        utxo = one.utxo
+        amount = _verify_input(signers, one, now)
+        if isinstance(utxo.output, LockOut) and now < utxo.output.locktime:
+            owners = inner_output(utxo.output).owners
+            locked[utxo.asset_id, utxo.output.locktime, owners] += amount
+        else:
+            unlocked[utxo.asset_id] += amount
+    to_cover: dict[ID, int] = defaultdict(int, produced)
+    to_lock: dict[_LockedKey, int] = defaultdict(int)
+    for output in outputs:
+        made = inner_output(output.output)
+        # The time of an output's lock is not compared with the clock: a lock that has opened
+        # already still locks.
+        if isinstance(output.output, LockOut):
+            to_lock[output.asset_id, output.output.locktime, made.owners] += made.amount
+        else:
+            to_cover[output.asset_id] += made.amount
+    for sums in (unlocked, locked, to_cover, to_lock):
+        _verify_sums(sums.values())
+    _lock_unlocked(to_lock, locked, unlocked)
+    for asset_id, needed in to_cover.items():
+        if needed > unlocked[asset_id]:
+            raise errors.InsufficientUnlockedFunds(needed - unlocked[asset_id], asset_id)
+
+
+def _fee(tx: Tx, state: ChainState, env: Env) -> dict[ID, int]:
+    return {env.asset_id: required_fee(tx.unsigned, env.config, state.fee_state())}
+
+
+def _read(inputs: Iterable[TransferableInput], state: ChainState) -> list[UTXO]:
+    utxos = []
+    for spent in inputs:
+        utxo = state.utxo(spent.utxo_id)
+        if utxo is None:
+            raise errors.UtxoMissing(spent.tx_id, spent.output_index)
+        utxos.append(utxo)
+    return utxos
+
+
+def _read_shared(
+    inputs: Iterable[TransferableInput], source_chain: ID, state: ChainState
+) -> list[UTXO]:
+    utxos = []
+    for spent in inputs:
+        utxo = state.shared_utxo(source_chain, spent.utxo_id)
+        if utxo is None:
+            raise errors.SharedUtxoMissing
+        utxos.append(utxo)
+    return utxos
+
+
+def _verify_counts(inputs: Sequence[TransferableInput], credentials: Sequence[Credential]) -> None:
+    if len(inputs) != len(credentials):
+        raise errors.WrongNumberOfCredentials(len(inputs), len(credentials))
+
+
+def _verify_sums(sums: Iterable[int]) -> None:
+    if any(total > MAX for total in sums):
+        raise SumOverflow
+
+
+def _lock_unlocked(
+    to_lock: Mapping[_LockedKey, int],
+    locked: Mapping[_LockedKey, int],
+    unlocked: dict[ID, int],
+) -> None:
+    """Take from unlocked coins what is locked beyond what was locked before."""
+    for key, amount in to_lock.items():
+        asset_id, locktime, owners = key
+        increase = amount - locked.get(key, 0)
+        if increase <= 0:
+            continue
+        if increase > unlocked[asset_id]:
+            owner_id = ID(sha256(CODEC.marshal(owners)))
+            missing = increase - unlocked[asset_id]
+            raise errors.InsufficientLockedFunds(owner_id, missing, asset_id, locktime)
+        unlocked[asset_id] -= increase
+
+
+def _verify_input(signers: Signers, spent: Spent, now: int) -> int:
+    """Check one input; return the amount that it consumes."""
+    if spent.input.asset_id != spent.utxo.asset_id:
+        raise errors.AssetMismatch(spent.input.asset_id, spent.utxo.asset_id)
+    _verify_lock(spent.input, spent.utxo, now)
+    opened, opening = inner_output(spent.utxo.output), inner_input(spent.input.input)
+    try:
+        _verify_amounts(opened.amount, opening.amount)
+        indices = opening.signature_indices
+        verify_credential(signers, indices, spent.credential, opened.owners, now)
+    except errors.RefusedCredential as reason:
+        raise errors.TransferNotVerified(reason) from reason
+    return opened.amount
+
+
+def _verify_amounts(of_utxo: int, of_input: int) -> None:
+    if of_utxo != of_input:
+        raise errors.AmountMismatch(of_utxo, of_input)
+
+
+def _verify_lock(spent: TransferableInput, utxo: UTXO, now: int) -> None:
+    locktime = utxo.output.locktime if isinstance(utxo.output, LockOut) else 0
+    # An input that says it is locked must name the right time even if that has passed.
+    if isinstance(spent.input, LockIn):
+        if spent.input.locktime != locktime:
+            raise errors.LocktimeMismatch(spent.input.locktime, locktime)
+    elif now < locktime:
+        raise errors.LockedFundsNotMarked

@@ -1,0 +1,253 @@
+"""Rules for validators and delegators of the Primary Network (pchain.md 5.4.3), in the order given.
+
+Unspecified: two regimes of the reference implementation side by side. AddValidatorTx and
+AddDelegatorTx name a start in the future and are pending until then. AddPermissionlessValidatorTx
+and AddPermissionlessDelegatorTx begin at once, at chain time, when their start is not in the
+future, and are pending otherwise. The limit on how far ahead a start may be holds for all four, and
+is checked last. Subnets have no permissionless stakers: TransformSubnetTx is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from platform_app.config import PlatformConfig
+from platform_app.executor import staking_errors as errors
+from platform_app.executor.clock import promote
+from platform_app.executor.delegation import (
+    greatest_weight,
+    permissionless_limit,
+    scheduled_limit,
+)
+from platform_app.executor.env import Env
+from platform_app.executor.errors import FlowCheckFailed
+from platform_app.executor.spend import refused_as, transfer, verify_spend
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority, Staker
+from platform_app.txs.base import Tx
+from platform_app.txs.components import (
+    ProofOfPossession,
+    Signer,
+    TransferableOutput,
+    Validator,
+)
+from platform_app.txs.staking import (
+    AddDelegatorTx,
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+)
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+
+def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env) -> None:
+    """Add a pending validator.
+
+    Raises:
+        InvalidStaker: One of the reasons below that class.
+        FlowCheckFailed: Its stake or its fee is not covered.
+    """
+    validator, config, now = unsigned.validator, env.config, diff.timestamp()
+    _verify_validator_terms(validator.weight, unsigned.shares, config)
+    verify_duration(validator.end - validator.start, config)
+    verify_start_in_future(validator.start, now)
+    if diff.validator(PRIMARY_NETWORK_ID, validator.node_id):
+        raise errors.AlreadyValidator(validator.node_id)
+    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_start_not_too_far(validator.start, now, config)
+    transfer(tx, diff)
+    diff.put_staker(
+        pending_staker(tx.tx_id, validator, priority=Priority.PRIMARY_VALIDATOR_PENDING)
+    )
+
+
+def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env) -> None:
+    """Add a pending delegator.
+
+    Raises:
+        InvalidStaker: One of the reasons below that class.
+        FlowCheckFailed: Its stake or its fee is not covered.
+    """
+    added, config, now = unsigned.validator, env.config, diff.timestamp()
+    verify_duration(added.end - added.start, config)
+    _verify_delegator_stake(added.weight, config)
+    verify_start_in_future(added.start, now)
+    validator = diff.validator(PRIMARY_NETWORK_ID, added.node_id)
+    if validator is None:
+        raise errors.PrimaryValidatorMissing(added.node_id)
+    limit = scheduled_limit(validator, config)
+    delegator = pending_staker(
+        tx.tx_id, added, priority=Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
+    )
+    _verify_delegation(diff, delegator, validator, limit=limit)
+    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_start_not_too_far(added.start, now, config)
+    transfer(tx, diff)
+    diff.put_staker(delegator)
+
+
+def execute_add_permissionless_validator(
+    tx: Tx, unsigned: AddPermissionlessValidatorTx, diff: Diff, env: Env
+) -> None:
+    """Add a validator, current or pending.
+
+    Raises:
+        InvalidStaker: One of the reasons below that class.
+        FlowCheckFailed: Its stake or its fee is not covered.
+    """
+    priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.timestamp()
+    staker = _waiting(tx, unsigned.validator, priority, now, unsigned.signer)
+    _verify_transformed(unsigned.subnet_id)
+    _verify_validator_terms(staker.weight, unsigned.shares, env.config)
+    verify_duration(staker.end - staker.start, env.config)
+    _verify_asset(unsigned.stake, env.asset_id)
+    if diff.validator(unsigned.subnet_id, staker.node_id):
+        raise errors.DuplicateValidator(staker.node_id, unsigned.subnet_id)
+    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_start_not_too_far(staker.start, now, env.config)
+    transfer(tx, diff)
+    _begin_or_wait(staker, diff, env.config)
+
+
+def execute_add_permissionless_delegator(
+    tx: Tx, unsigned: AddPermissionlessDelegatorTx, diff: Diff, env: Env
+) -> None:
+    """Add a delegator, current or pending.
+
+    Raises:
+        InvalidStaker: One of the reasons below that class.
+        FlowCheckFailed: Its stake or its fee is not covered.
+    """
+    priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.timestamp()
+    staker = _waiting(tx, unsigned.validator, priority, now)
+    _verify_transformed(unsigned.subnet_id)
+    _verify_delegator_stake(staker.weight, env.config)
+    verify_duration(staker.end - staker.start, env.config)
+    _verify_asset(unsigned.stake, env.asset_id)
+    validator = diff.validator(unsigned.subnet_id, staker.node_id)
+    if validator is None:
+        raise errors.DelegateeMissing(staker.node_id, unsigned.subnet_id)
+    limit = permissionless_limit(validator, env.config)
+    _verify_delegation(diff, staker, validator, limit=limit)
+    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_start_not_too_far(staker.start, now, env.config)
+    transfer(tx, diff)
+    _begin_or_wait(staker, diff, env.config)
+
+
+def pending_staker(
+    tx_id: ID,
+    validator: Validator,
+    *,
+    priority: Priority,
+    subnet_id: ID = PRIMARY_NETWORK_ID,
+) -> Staker:
+    """Return the record of a staker that waits for its start."""
+    return Staker(
+        tx_id=tx_id,
+        node_id=validator.node_id,
+        subnet_id=subnet_id,
+        weight=validator.weight,
+        start=validator.start,
+        end=validator.end,
+        potential_reward=0,
+        priority=priority,
+    )
+
+
+def verify_duration(duration: int, config: PlatformConfig) -> None:
+    """Check how long somebody stakes.
+
+    Raises:
+        PeriodTooShort: Less than the network's shortest period.
+        PeriodTooLong: More than its longest.
+    """
+    if duration < config.min_stake_duration:
+        raise errors.PeriodTooShort
+    if duration > config.max_stake_duration:
+        raise errors.PeriodTooLong
+
+
+def verify_start_in_future(start: int, timestamp: int) -> None:
+    """Check a start that must lie ahead.
+
+    Raises:
+        StartNotInFuture: The chain's time has reached it.
+    """
+    if start <= timestamp:
+        raise errors.StartNotInFuture(timestamp, start)
+
+
+def verify_start_not_too_far(start: int, timestamp: int, config: PlatformConfig) -> None:
+    """Check that nobody has to wait too long.
+
+    Raises:
+        StartTooFarAhead: The start is later than the network allows.
+    """
+    if start > timestamp + config.max_start_ahead:
+        raise errors.StartTooFarAhead(config.max_start_ahead)
+
+
+def verify_period_within(staker: Staker, validator: Staker) -> None:
+    """Check that somebody stakes only while the validator does that it depends on.
+
+    Raises:
+        PeriodMismatch: It begins before or ends after it.
+    """
+    if not validator.start <= staker.start <= staker.end <= validator.end:
+        raise errors.PeriodMismatch
+
+
+def _waiting(
+    tx: Tx,
+    validator: Validator,
+    priority: Priority,
+    timestamp: int,
+    signer: Signer | None = None,
+) -> Staker:
+    """Return the record of a permissionless staker, whose start is chain time if it was earlier."""
+    staker = pending_staker(tx.tx_id, validator, priority=priority)
+    key = signer.public_key if isinstance(signer, ProofOfPossession) else None
+    return replace(staker, start=max(validator.start, timestamp), public_key=key)
+
+
+def _begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
+    if staker.start > diff.timestamp():
+        diff.put_staker(staker)
+    else:
+        promote(staker, diff, config)
+
+
+def _verify_transformed(subnet_id: ID) -> None:
+    if subnet_id != PRIMARY_NETWORK_ID:
+        raise errors.SubnetNotTransformed
+
+
+def _verify_validator_terms(weight: int, shares: int, config: PlatformConfig) -> None:
+    if weight < config.min_validator_stake:
+        raise errors.StakeTooLow
+    if weight > config.max_validator_stake:
+        raise errors.StakeTooHigh
+    if shares < config.min_delegation_fee:
+        raise errors.DelegationFeeTooLow
+
+
+def _verify_delegator_stake(weight: int, config: PlatformConfig) -> None:
+    if weight < config.min_delegator_stake:
+        raise errors.StakeTooLow
+
+
+def _verify_asset(stake: Sequence[TransferableOutput], asset_id: ID) -> None:
+    if stake[0].asset_id != asset_id:
+        raise errors.WrongStakedAsset(asset_id, stake[0].asset_id)
+
+
+def _verify_delegation(diff: Diff, delegator: Staker, validator: Staker, *, limit: int) -> None:
+    verify_period_within(delegator, validator)
+    weight = greatest_weight(diff, validator, start=delegator.start, end=delegator.end)
+    if weight + delegator.weight > limit:
+        raise errors.OverDelegated
+
+
+def _verify_funds(tx: Tx, diff: Diff, env: Env, stake: Sequence[TransferableOutput]) -> None:
+    with refused_as(FlowCheckFailed):
+        verify_spend(tx, diff, env, more_outputs=stake)

@@ -1,0 +1,116 @@
+"""Decision transactions: verified and carried out on a diff, by kind (pchain.md 5).
+
+Transfers are here; rules for stakers are in `staking`, for subnets in `subnets`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from platform_app.executor import errors, staking, subnets
+from platform_app.executor.env import Env
+from platform_app.executor.spend import (
+    refused_as,
+    transfer,
+    utxos_of,
+    verify_import,
+    verify_spend,
+)
+from platform_app.state.chain import ChainState
+from platform_app.state.diff import Diff
+from platform_app.txs import l1
+from platform_app.txs import staking as staking_txs
+from platform_app.txs import subnets as subnet_txs
+from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
+from platform_app.txs.errors import InvalidTx
+from platform_app.txs.status import TxStatus
+from platform_app.txs.syntax import verify_syntax
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+P_CHAIN_ID = PRIMARY_NETWORK_ID
+
+
+def execute(tx: Tx, diff: Diff, env: Env) -> None:
+    """Verify a decision transaction, and carry it out on a diff.
+
+    A transaction that is refused has not changed anything.
+
+    Unspecified: TransformSubnetTx, transactions about L1 validators and those of the Helicon upgrade
+    are refused; this chain runs none of them.
+
+    Raises:
+        RefusedType: It is no decision transaction, or none that this chain runs.
+        InvalidSyntax: It is not well formed.
+        InvalidTx: Another reason of `executor.errors` and `executor.staking_errors`.
+    """
+    kind = type(tx.unsigned)
+    if kind in _REFUSED:
+        raise _REFUSED[kind]
+    verify_syntax(tx, env.config, env.asset_id)
+    _RULES[kind](tx, tx.unsigned, diff, env)
+    diff.add_tx(tx, TxStatus.COMMITTED)
+
+
+def _execute_base(tx: Tx, _unsigned: BaseTx, diff: Diff, env: Env) -> None:
+    verify_spend(tx, diff, env)
+    transfer(tx, diff)
+
+
+def _execute_import(tx: Tx, unsigned: ImportTx, diff: Diff, env: Env) -> None:
+    _verify_peer(unsigned.source_chain, diff, env)
+    imported = unsigned.imported_inputs
+    verify_import(tx, diff, env, source_chain=unsigned.source_chain, imported=imported)
+    transfer(tx, diff)
+    for spent in imported:
+        diff.consume_shared(unsigned.source_chain, spent.utxo_id)
+
+
+def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
+    _verify_peer(unsigned.destination_chain, diff, env)
+    with refused_as(errors.ExportNotFunded):
+        verify_spend(tx, diff, env, more_outputs=unsigned.exported_outputs)
+    transfer(tx, diff)
+    for utxo in utxos_of(tx.tx_id, len(unsigned.outputs), unsigned.exported_outputs):
+        diff.export(unsigned.destination_chain, utxo)
+
+
+def _verify_peer(chain_id: ID, state: ChainState, env: Env) -> None:
+    """Check that a chain is another one of the Primary Network."""
+    if chain_id == P_CHAIN_ID:
+        raise errors.SameChain
+    if chain_id in {env.x_chain_id, env.c_chain_id}:
+        return
+    subnet_id = state.subnet_of_chain(chain_id)
+    if subnet_id is None:
+        raise errors.UnknownPeer(chain_id)
+    if subnet_id != PRIMARY_NETWORK_ID:
+        raise errors.PeerOfOtherSubnet(PRIMARY_NETWORK_ID, subnet_id)
+
+
+_REFUSED: dict[type[UnsignedTx], type[InvalidTx]] = {
+    staking_txs.AdvanceTimeTx: errors.WrongTxType,
+    staking_txs.RewardValidatorTx: errors.WrongTxType,
+    subnet_txs.TransformSubnetTx: errors.TransformSubnetRefused,
+    l1.ConvertSubnetToL1Tx: errors.EtnaFeature,
+    l1.RegisterL1ValidatorTx: errors.EtnaFeature,
+    l1.SetL1ValidatorWeightTx: errors.EtnaFeature,
+    l1.IncreaseL1ValidatorBalanceTx: errors.EtnaFeature,
+    l1.DisableL1ValidatorTx: errors.EtnaFeature,
+    l1.AddAutoRenewedValidatorTx: errors.HeliconFeature,
+    l1.SetAutoRenewedValidatorConfigTx: errors.HeliconFeature,
+    l1.RewardAutoRenewedValidatorTx: errors.WrongTxType,
+}
+_RULES: dict[type[UnsignedTx], Callable[[Tx, Any, Diff, Env], None]] = {
+    BaseTx: _execute_base,
+    ImportTx: _execute_import,
+    ExportTx: _execute_export,
+    CreateChainTx: subnets.execute_create_chain,
+    subnet_txs.CreateSubnetTx: subnets.execute_create_subnet,
+    subnet_txs.AddSubnetValidatorTx: subnets.execute_add_validator,
+    subnet_txs.RemoveSubnetValidatorTx: subnets.execute_remove_validator,
+    subnet_txs.TransferSubnetOwnershipTx: subnets.execute_transfer_ownership,
+    staking_txs.AddValidatorTx: staking.execute_add_validator,
+    staking_txs.AddDelegatorTx: staking.execute_add_delegator,
+    staking_txs.AddPermissionlessValidatorTx: staking.execute_add_permissionless_validator,
+    staking_txs.AddPermissionlessDelegatorTx: staking.execute_add_permissionless_delegator,
+}

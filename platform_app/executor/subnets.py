@@ -1,0 +1,134 @@
+"""Rules for subnets: their owners, permissioned validators and blockchains (pchain.md 5.3, 5.4.3).
+
+Unspecified: subnets stay permissioned for ever, since TransformSubnetTx and ConvertSubnetToL1Tx are
+refused; so none is immutable. AddSubnetValidatorTx names a start in the future and is pending until
+then.
+"""
+
+from platform_app.executor import staking_errors as errors
+from platform_app.executor.env import Env
+from platform_app.executor.errors import FlowCheckFailed
+from platform_app.executor.spend import authorize, refused_as, transfer, verify_spend
+from platform_app.executor.staking import (
+    pending_staker,
+    verify_duration,
+    verify_period_within,
+    verify_start_in_future,
+    verify_start_not_too_far,
+)
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority
+from platform_app.txs.base import Tx
+from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.components import OutputOwners
+from platform_app.txs.subnets import (
+    AddSubnetValidatorTx,
+    CreateSubnetTx,
+    RemoveSubnetValidatorTx,
+    TransferSubnetOwnershipTx,
+)
+from primitives.ids import PRIMARY_NETWORK_ID
+
+
+def execute_create_subnet(tx: Tx, unsigned: CreateSubnetTx, diff: Diff, env: Env) -> None:
+    """Create a subnet.
+
+    Raises:
+        InvalidSpend: Its fee is not covered.
+    """
+    assert isinstance(unsigned.owner, OutputOwners)
+    verify_spend(tx, diff, env)
+    transfer(tx, diff)
+    diff.add_subnet(tx.tx_id, unsigned.owner)
+
+
+def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) -> None:
+    """Create a blockchain that a subnet validates.
+
+    Raises:
+        InvalidAuthorization: The subnet's owner has not agreed.
+        InvalidSpend: Its fee is not covered.
+    """
+    witnesses = authorize(
+        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+    )
+    verify_spend(tx, diff, env, witnesses=witnesses)
+    transfer(tx, diff)
+    diff.add_chain(tx)
+
+
+def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, env: Env) -> None:
+    """Add a pending validator of a permissioned subnet.
+
+    Raises:
+        InvalidStaker: One of the reasons below that class.
+        InvalidAuthorization: The subnet's owner has not agreed.
+        FlowCheckFailed: The fee is not covered.
+    """
+    added, now = unsigned.validator, diff.timestamp()
+    staker = pending_staker(
+        tx.tx_id,
+        added,
+        subnet_id=added.subnet_id,
+        priority=Priority.PERMISSIONED_VALIDATOR_PENDING,
+    )
+    verify_duration(added.end - added.start, env.config)
+    verify_start_in_future(added.start, now)
+    if diff.validator(added.subnet_id, added.node_id):
+        raise errors.DuplicateSubnetValidator(added.node_id, added.subnet_id)
+    primary = diff.validator(PRIMARY_NETWORK_ID, added.node_id)
+    if primary is None:
+        raise errors.NotPrimaryValidator(added.node_id)
+    verify_period_within(staker, primary)
+    witnesses = authorize(
+        tx, diff, env, subnet_id=added.subnet_id, auth=unsigned.subnet_authorization
+    )
+    with refused_as(FlowCheckFailed):
+        verify_spend(tx, diff, env, witnesses=witnesses)
+    verify_start_not_too_far(added.start, now, env.config)
+    transfer(tx, diff)
+    diff.put_staker(staker)
+
+
+def execute_remove_validator(
+    tx: Tx, unsigned: RemoveSubnetValidatorTx, diff: Diff, env: Env
+) -> None:
+    """Remove a validator of a permissioned subnet, current or pending, at once.
+
+    Raises:
+        NotSubnetValidator: There is no such validator.
+        RemovingPermissionless: Nobody let it in who could remove it.
+        InvalidAuthorization: The subnet's owner has not agreed.
+        FlowCheckFailed: The fee is not covered.
+    """
+    staker = diff.validator(unsigned.subnet_id, unsigned.node_id)
+    if staker is None:
+        raise errors.NotSubnetValidator(unsigned.node_id, unsigned.subnet_id)
+    if not staker.priority.is_permissioned:
+        raise errors.RemovingPermissionless
+    witnesses = authorize(
+        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+    )
+    with refused_as(FlowCheckFailed):
+        verify_spend(tx, diff, env, witnesses=witnesses)
+    transfer(tx, diff)
+    diff.remove_staker(staker)
+
+
+def execute_transfer_ownership(
+    tx: Tx, unsigned: TransferSubnetOwnershipTx, diff: Diff, env: Env
+) -> None:
+    """Give a subnet another owner.
+
+    Raises:
+        InvalidAuthorization: The subnet's owner has not agreed.
+        FlowCheckFailed: The fee is not covered.
+    """
+    assert isinstance(unsigned.new_owner, OutputOwners)
+    witnesses = authorize(
+        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+    )
+    with refused_as(FlowCheckFailed):
+        verify_spend(tx, diff, env, witnesses=witnesses)
+    transfer(tx, diff)
+    diff.set_subnet_owner(unsigned.subnet_id, unsigned.new_owner)

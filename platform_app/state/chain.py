@@ -1,0 +1,68 @@
+"""The state of the P-Chain as rules see it, complete: `ChainState`, and the values it answers with.
+
+Two things stand behind it: the rows (`store.state.DatabaseState`) and a `Diff` over another state.
+Reading never changes anything. What is unknown is None, never an error.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from platform_app.state.staker import Staker
+from platform_app.txs.base import Tx
+from platform_app.txs.components import UTXO, OutputOwners
+from primitives.ids import ID, NodeID
+
+
+@dataclass(frozen=True, slots=True)
+class FeeState:
+    """What dynamic fees depend on (pchain.md 6.3), in gas."""
+
+    capacity: int = 0
+    excess: int = 0
+
+
+class ChainState(Protocol):
+    """Everything that a rule may ask."""
+
+    def timestamp(self) -> int:
+        """Return the chain's time in Unix seconds."""
+
+    def fee_state(self) -> FeeState:
+        """Return gas capacity and excess."""
+
+    def supply(self, subnet_id: ID) -> int | None:
+        """Return the current supply of a subnet's staked asset; None where nothing is minted."""
+
+    def utxo(self, utxo_id: ID) -> UTXO | None:
+        """Return an unspent output of this chain."""
+
+    def shared_utxo(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
+        """Return an output that another chain has exported to this one, and that is not spent."""
+
+    def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
+        """Return a node's validator record on a subnet, current or pending: one at most."""
+
+    def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
+        """Return stake added to a validator, current and pending, in any order."""
+
+    def current_stakers(self) -> Iterator[Staker]:
+        """Walk the current set in staker order (next to leave first)."""
+
+    def pending_stakers(self) -> Iterator[Staker]:
+        """Walk the pending set in staker order (next to begin first)."""
+
+    def staker(self, tx_id: ID) -> Staker | None:
+        """Return the current or pending staker that a transaction added."""
+
+    def delegatee_reward(self, validator_tx_id: ID) -> int:
+        """Return what a current validator has earned from its delegators so far."""
+
+    def subnet_owner(self, subnet_id: ID) -> OutputOwners | None:
+        """Return who controls a subnet; None for a subnet that does not exist."""
+
+    def subnet_of_chain(self, blockchain_id: ID) -> ID | None:
+        """Return the subnet that validates a blockchain; None for one that does not exist."""
+
+    def tx(self, tx_id: ID) -> Tx | None:
+        """Return an accepted transaction, whether committed or aborted."""

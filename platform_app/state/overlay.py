@@ -1,0 +1,89 @@
+"""The staker sets of a diff: changed stakers over those of the state below. Used by `diff` only."""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+
+from platform_app.state.staker import Staker
+from primitives.ids import ID, NodeID
+
+_Seat = tuple[ID, NodeID]
+_ORDER = attrgetter("order")
+
+
+class StakerOverlay:
+    """Stakers that were put or removed here, by transaction, by validator, and in order."""
+
+    __slots__ = ("_delegators", "_last", "_left", "_ordered", "_validators")
+
+    def __init__(self) -> None:
+        self._last: dict[ID, Staker] = {}
+        self._left: set[ID] = set()
+        self._validators: dict[_Seat, Staker | None] = {}
+        self._delegators: dict[_Seat, dict[ID, Staker]] = {}
+        self._ordered: dict[bool, list[Staker]] = {}
+
+    def put(self, staker: Staker) -> None:
+        """Take a staker into the set that its priority names, out of the other."""
+        seat = (staker.subnet_id, staker.node_id)
+        self._last[staker.tx_id] = staker
+        self._left.discard(staker.tx_id)
+        if staker.priority.is_delegator:
+            self._delegators.setdefault(seat, {})[staker.tx_id] = staker
+        else:
+            self._validators[seat] = staker
+        self._ordered.clear()
+
+    def remove(self, staker: Staker) -> None:
+        """Take a staker out of its set."""
+        seat = (staker.subnet_id, staker.node_id)
+        self._last[staker.tx_id] = staker
+        self._left.add(staker.tx_id)
+        if staker.priority.is_delegator:
+            self._delegators.get(seat, {}).pop(staker.tx_id, None)
+        else:
+            self._validators[seat] = None
+        self._ordered.clear()
+
+    def __contains__(self, tx_id: ID) -> bool:
+        return tx_id in self._last
+
+    def staker(self, tx_id: ID) -> Staker | None:
+        """Return a staker that was put here and has not left."""
+        return None if tx_id in self._left else self._last.get(tx_id)
+
+    def decides_validator(self, subnet_id: ID, node_id: NodeID) -> bool:
+        """Whether the node's validator record on the subnet changed here."""
+        return (subnet_id, node_id) in self._validators
+
+    def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
+        """Return the validator that was put here and has not left."""
+        return self._validators.get((subnet_id, node_id))
+
+    def delegators(
+        self, subnet_id: ID, node_id: NodeID, below: Iterable[Staker]
+    ) -> Iterator[Staker]:
+        """Walk a validator's delegators: those below that did not change, and those put here."""
+        yield from (staker for staker in below if staker.tx_id not in self._last)
+        yield from self._delegators.get((subnet_id, node_id), {}).values()
+
+    def walk(self, below: Iterator[Staker], *, pending: bool) -> Iterator[Staker]:
+        """Walk one of the two sets in staker order, as lazily as `below` is."""
+        if not self._last:
+            return below
+        unchanged = (staker for staker in below if staker.tx_id not in self._last)
+        return heapq.merge(unchanged, self._sorted(pending=pending), key=_ORDER)
+
+    def present(self) -> tuple[Staker, ...]:
+        """Return those that were put here and have not left."""
+        return tuple(staker for tx_id, staker in self._last.items() if tx_id not in self._left)
+
+    def left(self) -> tuple[Staker, ...]:
+        """Return those that have left, as they stood last."""
+        return tuple(staker for tx_id, staker in self._last.items() if tx_id in self._left)
+
+    def _sorted(self, *, pending: bool) -> list[Staker]:
+        if pending not in self._ordered:
+            held = (staker for staker in self.present() if staker.priority.is_pending == pending)
+            self._ordered[pending] = sorted(held, key=_ORDER)
+        return self._ordered[pending]

@@ -1,0 +1,113 @@
+"""The flow check against the reference implementation's own table (pchain.md 5.2)."""
+
+from typing import Any
+
+import pytest
+
+from platform_app.executor import errors
+from platform_app.executor.credentials import Signers
+from platform_app.executor.spend import Spent, verify_flow, verify_spend
+from platform_app.txs.base import BaseTx
+from platform_app.txs.codec import build
+from platform_app.txs.components import (
+    UTXO,
+    Input,
+    LockIn,
+    LockOut,
+    Output,
+    OutputOwners,
+    SignatureCredential,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+    TransferOutput,
+)
+from platform_app.txs.errors import InvalidTx, SumOverflow
+from primitives.ids import PRIMARY_NETWORK_ID, ShortID
+from tests.builders import platform, platform_state
+from tests.conformance.pchain_vectors import cases
+
+ASSETS = {"ASSET_A": platform.ASSET_ID, "ASSET_B": platform.OTHER_ASSET_ID}
+REASONS: dict[str, type[InvalidTx]] = {
+    "ErrInsufficientUnlockedFunds": errors.InsufficientUnlockedFunds,
+    "ErrInsufficientLockedFunds": errors.InsufficientLockedFunds,
+    "errAssetIDMismatch": errors.AssetMismatch,
+    "errLockedFundsNotMarkedAsLocked": errors.LockedFundsNotMarked,
+    "errLocktimeMismatch": errors.LocktimeMismatch,
+    "errWrongNumberUTXOs": errors.UtxoMissing,
+    "secp256k1.ErrInvalidSig": errors.TransferNotVerified,
+    "safemath.ErrOverflow": SumOverflow,
+}
+
+
+def read_output(case: dict[str, Any]) -> Output:
+    if case["type"] == "LockOut":
+        return LockOut(case["locktime"], read_output(case["output"]))
+    addresses = tuple(ShortID(bytes.fromhex(address)) for address in case["addresses"])
+    owners = OutputOwners(case["locktime"], case["threshold"], addresses)
+    return TransferOutput(case["amount"], owners)
+
+
+def read_input(case: dict[str, Any]) -> Input:
+    if case["type"] == "LockIn":
+        return LockIn(case["locktime"], read_input(case["input"]))
+    return TransferInput(case["amount"], tuple(case["signatureIndices"]))
+
+
+def read_utxos(case: dict[str, Any]) -> list[UTXO]:
+    return [
+        UTXO(platform.some_id("spent"), index, ASSETS[one["assetID"]], read_output(one["output"]))
+        for index, one in enumerate(case["utxos"])
+    ]
+
+
+def read_inputs(case: dict[str, Any]) -> tuple[TransferableInput, ...]:
+    return tuple(
+        TransferableInput(
+            platform.some_id("spent"), index, ASSETS[one["assetID"]], read_input(one["input"])
+        )
+        for index, one in enumerate(case["inputs"])
+    )
+
+
+def read_outputs(case: dict[str, Any]) -> tuple[TransferableOutput, ...]:
+    return tuple(
+        TransferableOutput(ASSETS[one["assetID"]], read_output(one["output"]))
+        for one in case["outputs"]
+    )
+
+
+def read_credentials(case: dict[str, Any]) -> tuple[SignatureCredential, ...]:
+    return tuple(
+        SignatureCredential(tuple(map(bytes.fromhex, one["signatures"])))
+        for one in case["credentials"]
+    )
+
+
+def check(case: dict[str, Any]) -> None:
+    """Run the check, on a state without the missing output where the case has one."""
+    produced = {ASSETS[name]: amount for name, amount in case["extraUnlockedProduced"].items()}
+    inputs, credentials = read_inputs(case), read_credentials(case)
+    utxos = read_utxos(case)
+    if len(utxos) < len(inputs):
+        tx = build(
+            BaseTx(platform.NETWORK_ID, PRIMARY_NETWORK_ID, read_outputs(case), inputs, b""),
+            credentials,
+        )
+        verify_spend(tx, platform_state.state(*utxos), platform_state.env(now=case["now"]))
+        return
+    spent = map(Spent, inputs, utxos, credentials)
+    verify_flow(Signers(bytes(32)), spent, read_outputs(case), produced, now=case["now"])
+
+
+@pytest.mark.parametrize("case", cases("flow_check", expectedError=None))
+def test_a_valid_flow_is_accepted(case: dict[str, Any]) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", cases("flow_check", expectedError=...))
+def test_an_invalid_flow_is_refused_for_the_same_reason(case: dict[str, Any]) -> None:
+    with pytest.raises(InvalidTx) as refused:
+        check(case)
+
+    assert type(refused.value) is REASONS[case["expectedError"]]

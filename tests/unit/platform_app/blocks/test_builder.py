@@ -1,0 +1,201 @@
+"""What goes into the next block, and when there is one (pchain.md 4, block building)."""
+
+from dataclasses import replace
+
+import pytest
+
+from platform_app.blocks.block import BanffProposalBlock, BanffStandardBlock, genesis_block
+from platform_app.blocks.builder import TXS_SIZE_LIMIT, Built, build
+from platform_app.blocks.executor import Options, execute_block, verify_child
+from platform_app.config import DAY, UNIT
+from platform_app.executor.errors import UtxoMissing
+from platform_app.executor.staking_errors import StartNotInFuture
+from platform_app.state.staker import Priority
+from platform_app.txs.staking import (
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+    RewardValidatorTx,
+)
+from platform_app.txs.status import TxStatus
+from tests.builders import platform
+from tests.builders.platform_state import (
+    ENV,
+    PURSE,
+    MemoryState,
+    env,
+    joined,
+    staker,
+    stakers,
+    staking,
+    state,
+)
+
+NOW = platform.NOW
+PARENT = genesis_block(b"genesis")
+FUNDS = platform.utxo(2 * UNIT)
+PENDING = staker(start=NOW + 5, priority=Priority.PRIMARY_VALIDATOR_PENDING)
+
+
+def built(holder: MemoryState, *txs, surroundings=ENV) -> Built:
+    """Build a block, and check that whoever executes it comes to the same."""
+    made = build(PARENT, holder, txs, surroundings)
+    if made.block is None:
+        assert made.outcome is None
+        return made
+    verify_child(made.block, PARENT)
+    again = execute_block(made.block, holder, surroundings)
+    if isinstance(again, Options):
+        assert isinstance(made.outcome, Options)
+        assert made.outcome.commit.changes() == again.commit.changes()
+        assert made.outcome.abort.changes() == again.abort.changes()
+    else:
+        assert made.outcome.changes() == again.changes()
+    return made
+
+
+def test_without_transactions_and_changes_there_is_no_block() -> None:
+    assert built(state()) == Built(None, None, ())
+
+
+def test_transactions_go_in_as_they_came() -> None:
+    others = [platform.utxo(UNIT, number=number) for number in range(3)]
+    txs = [platform.signed(inputs=platform.spend_all(one), outputs=()) for one in reversed(others)]
+    made = built(state(*others), *txs)
+
+    assert isinstance(made.block, BanffStandardBlock)
+    assert made.block.txs == tuple(txs)
+    assert (made.block.height, made.block.parent_id) == (1, PARENT.block_id)
+    assert made.block.time == NOW
+    assert made.dropped == ()
+
+
+def test_a_transaction_may_spend_what_one_before_it_makes() -> None:
+    first = platform.signed()
+    change = replace(platform.utxo(UNIT), tx_id=first.tx_id, output_index=0)
+    second = platform.signed(inputs=platform.spend_all(change), outputs=())
+
+    assert len(built(state(FUNDS), first, second).block.txs) == 2
+    assert [tx for tx, _ in built(state(FUNDS), second, first).dropped] == [second]
+
+
+def test_a_transaction_that_fails_is_left_out_with_its_reason() -> None:
+    good, bad = platform.signed(), platform.signed(memo=b"again")
+    made = built(state(FUNDS), good, bad)
+
+    assert made.block.txs == (good,)
+    assert [(tx, type(reason)) for tx, reason in made.dropped] == [(bad, UtxoMissing)]
+
+
+def test_failures_alone_make_no_block() -> None:
+    made = built(state(), platform.signed())
+
+    assert made.block is None
+    assert len(made.dropped) == 1
+
+
+def test_a_block_takes_128_kibibytes() -> None:
+    many = [platform.utxo(UNIT, number=number) for number in range(290)]
+    txs = [
+        platform.signed(inputs=platform.spend_all(one), outputs=(), memo=bytes(256)) for one in many
+    ]
+    size = len(txs[0].raw)
+    made = built(state(*many), *txs)
+
+    assert len(made.block.txs) == min(len(txs), TXS_SIZE_LIMIT // size)
+    assert len(made.block.txs) < len(txs)
+    assert made.dropped == ()
+
+
+def test_nothing_overtakes_a_transaction_that_does_not_fit(monkeypatch) -> None:
+    monkeypatch.setattr("platform_app.blocks.builder.TXS_SIZE_LIMIT", 700)
+    funds = [platform.utxo(UNIT, number=number) for number in range(3)]
+    large, small = ({"memo": bytes(256)}, {})
+    txs = [
+        platform.signed(inputs=platform.spend_all(one), outputs=(), **change)
+        for one, change in zip(funds, (large, large, small), strict=True)
+    ]
+
+    assert built(state(*funds), *txs).block.txs == (txs[0],)
+
+
+def test_a_change_of_stakers_that_is_due_makes_a_block() -> None:
+    holder = state(stakers=stakers(PENDING))
+
+    assert built(holder, surroundings=env(now=NOW + 4)).block is None
+    made = built(holder, surroundings=env(now=NOW + 500))
+    assert isinstance(made.block, BanffStandardBlock)
+    assert (made.block.time, made.block.txs) == (NOW + 5, ())
+
+
+def test_transactions_go_into_the_block_of_a_change() -> None:
+    made = built(
+        state(FUNDS, stakers=stakers(PENDING)), platform.signed(), surroundings=env(now=NOW + 9)
+    )
+
+    assert made.block.time == NOW + 5
+    assert len(made.block.txs) == 1
+
+
+def ended(holder: MemoryState) -> None:
+    tx = staking(AddPermissionlessValidatorTx, start=NOW - 30 * DAY, end=NOW + 5)
+    joined(holder, tx)
+
+
+def test_an_end_makes_a_proposal_with_decisions() -> None:
+    holder = state(FUNDS)
+    ended(holder)
+    made = built(holder, platform.signed(), surroundings=env(now=NOW + 9))
+
+    assert isinstance(made.block, BanffProposalBlock)
+    assert made.block.time == NOW + 5
+    assert len(made.block.txs) == 1
+    assert made.block.proposal.unsigned == RewardValidatorTx(next(iter(holder.stakers)))
+
+
+def test_each_staker_that_ends_has_a_proposal_of_its_own() -> None:
+    holder, clock = state(), env(now=NOW + 9)
+    ended(holder)
+    tx = staking(AddPermissionlessDelegatorTx, start=NOW - 30 * DAY, end=NOW + 5)
+    joined(holder, tx, priority=Priority.PRIMARY_DELEGATOR_PENDING)
+    proposed = []
+    while (made := built(holder, surroundings=clock)).block:
+        proposed.append(holder.stakers[made.block.proposal.unsigned.tx_id].priority)
+        holder.accept(made.outcome.commit.changes())
+
+    assert proposed == [Priority.PRIMARY_DELEGATOR_CURRENT, Priority.PRIMARY_VALIDATOR_CURRENT]
+    assert holder.time == NOW + 5
+
+
+def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
+    leaving = staker(
+        subnet_id=platform.SUBNET_ID,
+        end=NOW + 5,
+        priority=Priority.PERMISSIONED_VALIDATOR_CURRENT,
+    )
+    made = built(state(stakers=stakers(leaving)), surroundings=env(now=NOW + 5))
+
+    assert isinstance(made.block, BanffStandardBlock)
+    assert made.outcome.changes().left_stakers == (leaving,)
+
+
+def test_a_staker_whose_start_has_passed_meanwhile_is_left_out() -> None:
+    tx = staking(AddValidatorTx, start=NOW + 60)
+    made = built(state(PURSE), tx, surroundings=env(now=NOW + 60))
+
+    assert [type(reason) for _, reason in made.dropped] == [StartNotInFuture]
+
+
+@pytest.mark.parametrize(("behind", "is_built"), [(10, True), (11, False)])
+def test_while_the_clock_is_far_behind_there_is_no_block(behind: int, *, is_built: bool) -> None:
+    made = built(state(FUNDS), platform.signed(), surroundings=env(now=NOW - behind))
+
+    assert (made.block is not None) == is_built
+    assert made.dropped == ()
+
+
+def test_the_same_input_makes_the_same_block() -> None:
+    first, second = (built(state(FUNDS), platform.signed()) for _ in range(2))
+
+    assert first.block.raw == second.block.raw
+    assert first.outcome.changes().txs[0][1] is TxStatus.COMMITTED

@@ -1,0 +1,308 @@
+"""AddValidatorTx and AddDelegatorTx: a start in the future, and pending until then (5.4.3)."""
+
+from dataclasses import replace
+
+import pytest
+
+from platform_app.config import DAY, UNIT
+from platform_app.executor import staking_errors as errors
+from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
+from platform_app.state.staker import Priority, Staker
+from platform_app.txs.errors import ValidatorWeightMismatch
+from platform_app.txs.staking import AddDelegatorTx, AddValidatorTx
+from primitives.ids import PRIMARY_NETWORK_ID
+from tests.builders import platform
+from tests.builders.platform_state import (
+    PURSE,
+    MemoryState,
+    assert_refused,
+    env,
+    executed,
+    staker,
+    stakers,
+    staking,
+    state,
+)
+
+NOW = platform.NOW
+BOTH = [AddValidatorTx, AddDelegatorTx]
+
+
+def rich(*seated: Staker) -> MemoryState:
+    return state(PURSE, stakers=stakers(*seated))
+
+
+def enough(kind: type) -> MemoryState:
+    """A state in which a transaction of this kind is accepted."""
+    return rich() if kind is AddValidatorTx else rich(staker())
+
+
+def test_a_validator_is_pending_with_the_start_it_names() -> None:
+    tx = staking(AddValidatorTx)
+    changes = executed(tx, rich()).changes()
+
+    assert changes.stakers == (
+        Staker(
+            tx_id=tx.tx_id,
+            node_id=platform.NODE_ID,
+            subnet_id=PRIMARY_NETWORK_ID,
+            weight=2_000 * UNIT,
+            start=NOW + 60,
+            end=NOW + 60 + 14 * DAY,
+            potential_reward=0,
+            priority=Priority.PRIMARY_VALIDATOR_PENDING,
+        ),
+    )
+    assert changes.supplies == {}
+    assert changes.consumed == (PURSE.utxo_id,)
+
+
+def test_stake_is_in_no_output_while_it_is_staked() -> None:
+    holder = rich()
+    change = platform.outputs(5_000 * UNIT)
+    holder.accept(executed(staking(AddValidatorTx, outputs=change), holder).changes())
+
+    assert holder.unspent() == 5_000 * UNIT
+
+
+def test_a_delegator_is_pending_before_validators_of_the_same_time() -> None:
+    tx = staking(AddDelegatorTx)
+    changes = executed(tx, rich(staker())).changes()
+
+    assert [one.priority for one in changes.stakers] == [
+        Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
+    ]
+    assert changes.stakers[0].weight == 25 * UNIT
+
+
+def test_a_validator_stakes_no_less_than_the_least() -> None:
+    least = platform.CONFIG.min_validator_stake
+
+    assert executed(staking(AddValidatorTx, weight=least), rich()).changes().stakers
+    assert_refused(
+        staking(AddValidatorTx, weight=least - 1),
+        rich(),
+        errors.StakeTooLow,
+        "weight of this validator is too low",
+    )
+
+
+def test_a_validator_stakes_no_more_than_the_most() -> None:
+    most = platform.CONFIG.max_validator_stake
+
+    assert executed(staking(AddValidatorTx, weight=most), rich()).changes().stakers
+    assert_refused(
+        staking(AddValidatorTx, weight=most + 1),
+        rich(),
+        errors.StakeTooHigh,
+        "weight of this validator is too large",
+    )
+
+
+def test_a_delegator_stakes_no_less_than_25_coins() -> None:
+    assert_refused(
+        staking(AddDelegatorTx, weight=25 * UNIT - 1),
+        rich(staker()),
+        errors.StakeTooLow,
+        "weight of this validator is too low",
+    )
+
+
+def test_a_validator_charges_no_less_than_the_least_fee() -> None:
+    assert_refused(
+        staking(AddValidatorTx, shares=platform.CONFIG.min_delegation_fee - 1),
+        rich(),
+        errors.DelegationFeeTooLow,
+        "staker charges an insufficient delegation fee",
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
+    end = NOW + 60 + platform.CONFIG.min_stake_duration
+
+    assert executed(staking(kind, end=end), enough(kind)).changes().stakers
+    assert_refused(
+        staking(kind, end=end - 1),
+        enough(kind),
+        errors.PeriodTooShort,
+        "staking period is too short",
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_period_that_ends_before_it_begins_is_too_short(kind: type) -> None:
+    assert_refused(
+        staking(kind, end=0), enough(kind), errors.PeriodTooShort, "staking period is too short"
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
+    assert_refused(
+        staking(kind, end=NOW + 61 + platform.CONFIG.max_stake_duration),
+        enough(kind),
+        errors.PeriodTooLong,
+        "staking period is too long",
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_start_lies_after_chain_time(kind: type) -> None:
+    assert executed(staking(kind, start=NOW + 1), enough(kind)).changes().stakers
+    assert_refused(
+        staking(kind, start=NOW),
+        enough(kind),
+        errors.StartNotInFuture,
+        "chain timestamp not before start time: "
+        "2023-11-14 22:13:20 +0000 UTC >= 2023-11-14 22:13:20 +0000 UTC",
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
+    far = NOW + 14 * DAY
+
+    assert executed(staking(kind, start=far, end=far + DAY), enough(kind)).changes().stakers
+    assert_refused(
+        staking(kind, start=far + 1, end=far + 1 + DAY),
+        enough(kind),
+        errors.StartTooFarAhead,
+        "staker is attempting to start staking more than 336h0m0s ahead of the current chain time",
+    )
+
+
+def test_how_far_ahead_a_start_is_is_checked_last() -> None:
+    assert_refused(
+        staking(AddValidatorTx, start=NOW + 20 * DAY, end=NOW + 30 * DAY),
+        rich(staker()),
+        errors.AlreadyValidator,
+        f"{platform.NODE_ID} is already a validator of the primary network",
+    )
+
+
+@pytest.mark.parametrize(
+    "priority", [Priority.PRIMARY_VALIDATOR_CURRENT, Priority.PRIMARY_VALIDATOR_PENDING]
+)
+def test_a_node_validates_once(priority: Priority) -> None:
+    assert_refused(
+        staking(AddValidatorTx),
+        rich(staker(priority=priority)),
+        errors.AlreadyValidator,
+        f"{platform.NODE_ID} is already a validator of the primary network",
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_stake_is_paid_for(kind: type) -> None:
+    tx = staking(kind, inputs=platform.spend_all(platform.utxo(20 * UNIT)))
+    holder = enough(kind)
+    holder.fund(platform.utxo(20 * UNIT))
+    missing = platform.unsigned(kind).validator.weight - 20 * UNIT
+
+    assert_refused(
+        tx,
+        holder,
+        FlowCheckFailed,
+        f"flow check failed: insufficient unlocked funds: needs {missing} more {platform.ASSET_ID}",
+        because=InsufficientUnlockedFunds,
+    )
+
+
+def test_stakers_of_the_primary_network_pay_no_fee() -> None:
+    exact = platform.utxo(2_000 * UNIT)
+    tx = staking(AddValidatorTx, inputs=platform.spend_all(exact))
+
+    assert executed(tx, state(exact)).changes().stakers
+
+
+def test_locked_coins_can_be_staked_and_stay_locked() -> None:
+    locked = platform.utxo(2_000 * UNIT, stakeable_until=NOW + DAY)
+    stake = (platform.output(2_000 * UNIT, stakeable_until=NOW + DAY),)
+    tx = staking(AddValidatorTx, inputs=platform.spend_all(locked), stake=stake)
+
+    assert executed(tx, state(locked)).changes().stakers
+
+
+def test_stake_is_what_the_weight_says() -> None:
+    assert_refused(
+        staking(AddValidatorTx, stake=platform.outputs(2_001 * UNIT)),
+        rich(),
+        ValidatorWeightMismatch,
+        "validator weight mismatch: weight 2000000000 != stake 2001000000",
+    )
+
+
+def test_a_delegator_needs_a_validator() -> None:
+    assert_refused(
+        staking(AddDelegatorTx),
+        rich(),
+        errors.PrimaryValidatorMissing,
+        f"failed to fetch the primary network validator for {platform.NODE_ID}: not found",
+    )
+
+
+def test_a_delegator_may_stake_all_the_time_that_its_validator_does() -> None:
+    period = {"start": NOW + 60, "end": NOW + 60 + 14 * DAY}
+    validator = staker(**period, priority=Priority.PRIMARY_VALIDATOR_PENDING)
+
+    assert executed(staking(AddDelegatorTx, **period), rich(validator)).changes().stakers
+
+
+@pytest.mark.parametrize(
+    "period", [{"start": NOW + 61}, {"end": NOW + 60 + 14 * DAY - 1}], ids=["begins", "ends"]
+)
+def test_a_delegator_stakes_while_its_validator_does(period: dict[str, int]) -> None:
+    validator = staker(**period, priority=Priority.PRIMARY_VALIDATOR_PENDING)
+
+    assert_refused(
+        staking(AddDelegatorTx),
+        rich(validator),
+        errors.PeriodMismatch,
+        "proposed staking period is not inside dependent staking period",
+    )
+
+
+def test_a_validator_takes_four_times_its_own_stake() -> None:
+    four = 8_000 * UNIT
+
+    assert executed(staking(AddDelegatorTx, weight=four), rich(staker())).changes().stakers
+    assert_refused(
+        staking(AddDelegatorTx, weight=four + 1),
+        rich(staker()),
+        errors.OverDelegated,
+        "validator would be over delegated",
+    )
+
+
+def test_a_validator_takes_no_more_than_the_most_in_all() -> None:
+    large = staker(weight=2_000_000 * UNIT)
+
+    assert executed(staking(AddDelegatorTx, weight=1_000_000 * UNIT), rich(large)).changes()
+    assert_refused(
+        staking(AddDelegatorTx, weight=1_000_000 * UNIT + 1),
+        rich(large),
+        errors.OverDelegated,
+        "validator would be over delegated",
+    )
+
+
+def test_a_limit_beyond_64_bits_is_refused() -> None:
+    assert_refused(
+        staking(AddDelegatorTx),
+        rich(staker(weight=2**62)),
+        errors.StakeLimitOverflow,
+        "validator stake exceeds limit",
+    )
+
+
+def test_limits_are_the_network_s() -> None:
+    strict = env(config=replace(platform.CONFIG, min_delegator_stake=30 * UNIT))
+
+    assert_refused(
+        staking(AddDelegatorTx, weight=29 * UNIT),
+        rich(staker()),
+        errors.StakeTooLow,
+        "weight of this validator is too low",
+        surroundings=strict,
+    )

@@ -1,0 +1,224 @@
+"""Transfers from and to other chains, and the kinds of transactions that are refused as such."""
+
+from typing import Any
+
+import pytest
+
+from platform_app.config import UNIT
+from platform_app.executor import errors, standard
+from platform_app.txs import l1
+from platform_app.txs.base import UnsignedTx
+from platform_app.txs.chains import ExportTx, ImportTx
+from platform_app.txs.errors import WrongNetworkId
+from platform_app.txs.staking import AdvanceTimeTx, RewardValidatorTx
+from platform_app.txs.subnets import TransformSubnetTx
+from primitives.ids import PRIMARY_NETWORK_ID
+from tests.builders import platform
+from tests.builders.platform_state import MemoryState, assert_refused, executed, state
+
+FUNDS = platform.utxo(2 * UNIT)
+SHARED = platform.utxo(number=7)
+ELSEWHERE = platform.some_id("a chain of a subnet")
+
+
+def with_shared(chain=platform.X_CHAIN_ID) -> MemoryState:
+    holder = state(FUNDS)
+    holder.share(chain, SHARED)
+    return holder
+
+
+def test_an_import_takes_what_the_other_chain_has_exported() -> None:
+    tx = platform.signed(ImportTx, outputs=platform.outputs(2 * UNIT))
+    changes = executed(tx, with_shared()).changes()
+
+    assert changes.consumed == (FUNDS.utxo_id,)
+    assert changes.imported == ((platform.X_CHAIN_ID, SHARED.utxo_id),)
+    assert [utxo.output_index for utxo in changes.produced] == [0]
+
+
+def test_an_import_pays_for_itself() -> None:
+    tx = platform.signed(ImportTx, inputs=(), outputs=platform.outputs(UNIT - 1000))
+
+    assert executed(tx, with_shared()).changes().imported
+
+
+def test_an_import_cannot_make_more_than_it_takes() -> None:
+    tx = platform.signed(ImportTx, inputs=(), outputs=platform.outputs(UNIT))
+
+    assert_refused(
+        tx,
+        with_shared(),
+        errors.InsufficientUnlockedFunds,
+        f"insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
+    )
+
+
+def test_imported_inputs_come_after_the_others_among_credentials() -> None:
+    foreign = platform.utxo(UNIT, platform.ADDRESSES[1], number=7)
+    holder = state(FUNDS)
+    holder.share(platform.C_CHAIN_ID, foreign)
+    tx = platform.signed(
+        ImportTx,
+        source_chain=platform.C_CHAIN_ID,
+        imported_inputs=platform.spend_all(foreign),
+        keys=[[platform.KEYS[0]], [platform.KEYS[1]]],
+    )
+
+    assert executed(tx, holder).changes().imported == ((platform.C_CHAIN_ID, foreign.utxo_id),)
+
+
+def test_imported_inputs_need_credentials_too() -> None:
+    assert_refused(
+        platform.signed(ImportTx, keys=[[platform.KEY]]),
+        with_shared(),
+        errors.WrongNumberOfCredentials,
+        "wrong number of credentials: 2 inputs != 1 credentials",
+    )
+
+
+def test_what_was_not_exported_cannot_be_imported() -> None:
+    assert_refused(
+        platform.signed(ImportTx),
+        with_shared(platform.C_CHAIN_ID),
+        errors.SharedUtxoMissing,
+        "failed to get shared memory: not found",
+    )
+
+
+def test_nothing_can_be_imported_twice() -> None:
+    holder = with_shared()
+    holder.accept(executed(platform.signed(ImportTx), holder).changes())
+    again = platform.signed(ImportTx, inputs=())
+
+    assert_refused(
+        again, holder, errors.SharedUtxoMissing, "failed to get shared memory: not found"
+    )
+
+
+def test_an_import_s_own_inputs_must_exist() -> None:
+    holder = state()
+    holder.share(platform.X_CHAIN_ID, SHARED)
+
+    assert_refused(
+        platform.signed(ImportTx),
+        holder,
+        errors.UtxoMissing,
+        f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
+    )
+
+
+def test_an_export_leaves_outputs_to_the_other_chain() -> None:
+    made, exported = platform.outputs(UNIT // 2), platform.outputs(UNIT // 4, UNIT // 2)
+    tx = platform.signed(ExportTx, outputs=made, exported_outputs=exported)
+    changes = executed(tx, state(FUNDS)).changes()
+
+    assert [utxo.output_index for utxo in changes.produced] == [0]
+    assert [chain for chain, _ in changes.exported] == [platform.X_CHAIN_ID] * 2
+    assert [utxo.output_index for _, utxo in changes.exported] == [1, 2]
+    assert [utxo.output for _, utxo in changes.exported] == [one.output for one in exported]
+
+
+def test_an_export_is_paid_for() -> None:
+    assert_refused(
+        platform.signed(ExportTx, exported_outputs=platform.outputs(UNIT)),
+        state(FUNDS),
+        errors.ExportNotFunded,
+        f"failed verifySpend: insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
+        because=errors.InsufficientUnlockedFunds,
+    )
+
+
+PEERS: list[tuple[type[UnsignedTx], str]] = [
+    (ImportTx, "source_chain"),
+    (ExportTx, "destination_chain"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field"), PEERS)
+def test_the_other_chain_is_not_this_one(kind: type[UnsignedTx], field: str) -> None:
+    tx = platform.signed(kind, **{field: PRIMARY_NETWORK_ID})
+
+    assert_refused(tx, with_shared(), errors.SameChain, "same chainID")
+
+
+@pytest.mark.parametrize(("kind", "field"), PEERS)
+def test_the_other_chain_exists(kind: type[UnsignedTx], field: str) -> None:
+    tx = platform.signed(kind, **{field: ELSEWHERE})
+
+    assert_refused(
+        tx,
+        with_shared(),
+        errors.UnknownPeer,
+        f'failed to get subnet of "{ELSEWHERE}": problem retrieving blockchain "{ELSEWHERE}": '
+        "not found",
+    )
+
+
+@pytest.mark.parametrize(("kind", "field"), PEERS)
+def test_the_other_chain_is_the_primary_network_s(kind: type[UnsignedTx], field: str) -> None:
+    tx, holder = platform.signed(kind, **{field: ELSEWHERE}), with_shared()
+    holder.chains[ELSEWHERE] = platform.SUBNET_ID
+
+    assert_refused(
+        tx,
+        holder,
+        errors.PeerOfOtherSubnet,
+        f'mismatched subnetIDs; expected "{PRIMARY_NETWORK_ID}" got "{platform.SUBNET_ID}"',
+    )
+
+
+def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
+    holder = state(FUNDS, chains={ELSEWHERE: PRIMARY_NETWORK_ID})
+    tx = platform.signed(ExportTx, destination_chain=ELSEWHERE)
+
+    assert executed(tx, holder).changes().exported[0][0] == ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "words"),
+    [
+        (AdvanceTimeTx, errors.WrongTxType, "wrong transaction type"),
+        (RewardValidatorTx, errors.WrongTxType, "wrong transaction type"),
+        (l1.RewardAutoRenewedValidatorTx, errors.WrongTxType, "wrong transaction type"),
+        (
+            TransformSubnetTx,
+            errors.TransformSubnetRefused,
+            "TransformSubnetTx is not permitted post-Etna",
+        ),
+        *(
+            (
+                kind,
+                errors.EtnaFeature,
+                "attempting to use an Etna-upgrade feature prior to activation",
+            )
+            for kind in (
+                l1.ConvertSubnetToL1Tx,
+                l1.RegisterL1ValidatorTx,
+                l1.SetL1ValidatorWeightTx,
+                l1.IncreaseL1ValidatorBalanceTx,
+                l1.DisableL1ValidatorTx,
+            )
+        ),
+        *(
+            (
+                kind,
+                errors.HeliconFeature,
+                "attempting to use a Helicon-upgrade feature prior to activation",
+            )
+            for kind in (l1.AddAutoRenewedValidatorTx, l1.SetAutoRenewedValidatorConfigTx)
+        ),
+    ],
+)
+def test_what_this_chain_does_not_run_is_refused(kind: Any, reason: Any, words: str) -> None:
+    assert_refused(platform.signed(kind), state(FUNDS), reason, words)
+
+
+@pytest.mark.parametrize("kind", platform.every_type(), ids=lambda kind: kind.__name__)
+def test_every_type_is_either_executed_or_refused_in_words(kind: type[UnsignedTx]) -> None:
+    assert (kind in standard._RULES) != (kind in standard._REFUSED)
+
+
+def test_syntax_is_checked_first() -> None:
+    assert_refused(
+        platform.signed(network_id=1), state(), WrongNetworkId, "tx has wrong network ID"
+    )

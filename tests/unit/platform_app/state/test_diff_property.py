@@ -1,0 +1,191 @@
+"""A diff of any depth answers as a plain state does on which the same has been done."""
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from platform_app.state.chain import ChainState, FeeState
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority, Staker
+from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.status import TxStatus
+from primitives.hashing import sha256
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from tests.builders import platform
+from tests.builders.platform_state import MemoryState, staker
+
+SUBNETS = (PRIMARY_NETWORK_ID, platform.SUBNET_ID)
+NODES = tuple(NodeID(sha256(bytes([number]))[:20]) for number in range(3))
+UTXOS = tuple(platform.utxo(number + 1, number=number) for number in range(6))
+SHARED = tuple(platform.utxo(number + 1, number=number + 50) for number in range(3))
+TX_IDS = tuple(platform.some_id(f"staking {number}") for number in range(8))
+TXS = tuple(platform.signed(CreateChainTx, chain_name=f"chain {number}") for number in range(3))
+OWNERS = tuple(map(platform.owners, platform.ADDRESSES))
+
+small = st.integers(0, 3)
+any_staker = st.builds(
+    lambda number, subnet, node, end, priority: staker(
+        tx_id=TX_IDS[number],
+        subnet_id=SUBNETS[subnet],
+        node_id=NODES[node],
+        start=platform.NOW + end - 2,
+        end=platform.NOW + end,
+        weight=number + 1,
+        priority=priority,
+    ),
+    st.integers(0, len(TX_IDS) - 1),
+    st.integers(0, 1),
+    st.integers(0, 2),
+    small,
+    st.sampled_from(Priority),
+)
+
+
+def answers(state: ChainState) -> dict[str, Any]:
+    """Everything that a state says about what these tests know."""
+    seats = [(subnet, node) for subnet in SUBNETS for node in NODES]
+    return {
+        "timestamp": state.timestamp(),
+        "fee state": state.fee_state(),
+        "supplies": [state.supply(subnet) for subnet in SUBNETS],
+        "utxos": [state.utxo(utxo.utxo_id) for utxo in UTXOS],
+        "shared": [state.shared_utxo(platform.X_CHAIN_ID, utxo.utxo_id) for utxo in SHARED],
+        "validators": [state.validator(*seat) for seat in seats],
+        "delegators": [sorted(state.delegators(*seat), key=lambda s: s.tx_id) for seat in seats],
+        "current": list(state.current_stakers()),
+        "pending": list(state.pending_stakers()),
+        "stakers": [state.staker(tx_id) for tx_id in TX_IDS],
+        "delegatee rewards": [state.delegatee_reward(tx_id) for tx_id in TX_IDS],
+        "owners": [state.subnet_owner(subnet) for subnet in SUBNETS],
+        "chains": [state.subnet_of_chain(tx.tx_id) for tx in TXS],
+        "txs": [state.tx(tx.tx_id) for tx in TXS],
+    }
+
+
+class DiffMachine(RuleBasedStateMachine):
+    """Does the same on a stack of diffs and on a stack of copies of a plain state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ground = MemoryState()
+        self.ground.fund(*UTXOS[:3])
+        self.ground.share(platform.X_CHAIN_ID, *SHARED)
+        self.ground.owners[SUBNETS[0]] = OWNERS[0]
+        for number, node in enumerate(NODES[:2]):
+            self.ground.stakers[TX_IDS[number]] = staker(tx_id=TX_IDS[number], node_id=node)
+        self.seen = {*self.ground.stakers, *self.ground.utxos}
+        self.diffs = [Diff(self.ground)]
+        self.plain = [self.ground.copied()]
+
+    @precondition(lambda self: len(self.diffs) < 4)
+    @rule()
+    def open_another_diff(self) -> None:
+        self.diffs.append(Diff(self.diffs[-1]))
+        self.plain.append(self.plain[-1].copied())
+
+    @precondition(lambda self: len(self.diffs) > 1)
+    @rule()
+    def keep_what_was_tried(self) -> None:
+        tried = self.diffs.pop()
+        tried.apply(self.diffs[-1])
+        self.plain[-2:] = self.plain[-1:]
+
+    @precondition(lambda self: len(self.diffs) > 1)
+    @rule()
+    def throw_away_what_was_tried(self) -> None:
+        self.diffs.pop()
+        self.plain.pop()
+
+    @rule()
+    def go_on_with_a_copy(self) -> None:
+        self.diffs[-1] = self.diffs[-1].copy()
+
+    @rule(time=small, gas=small, subnet=st.integers(0, 1), supply=small)
+    def set_numbers(self, time: int, gas: int, subnet: int, supply: int) -> None:
+        self.diffs[-1].set_timestamp(time)
+        self.diffs[-1].set_fee_state(FeeState(gas, gas))
+        self.diffs[-1].set_supply(SUBNETS[subnet], supply)
+        self.plain[-1].time = time
+        self.plain[-1].fees = FeeState(gas, gas)
+        self.plain[-1].supplies[SUBNETS[subnet]] = supply
+
+    @rule(number=st.integers(0, len(UTXOS) - 1))
+    def produce_or_consume(self, number: int) -> None:
+        utxo = UTXOS[number]
+        if self.plain[-1].utxos.pop(utxo.utxo_id, None):
+            self.diffs[-1].consume(utxo.utxo_id)
+        elif utxo.utxo_id not in self.seen:
+            self.seen.add(utxo.utxo_id)
+            self.plain[-1].fund(utxo)
+            self.diffs[-1].produce(utxo)
+
+    @rule(number=st.integers(0, len(SHARED) - 1))
+    def import_once(self, number: int) -> None:
+        key = (platform.X_CHAIN_ID, SHARED[number].utxo_id)
+        if self.plain[-1].shared.pop(key, None):
+            self.diffs[-1].consume_shared(*key)
+
+    @rule(made=any_staker)
+    def put_a_staker_on_a_free_seat(self, made: Staker) -> None:
+        known = self.plain[-1].stakers.get(made.tx_id)
+        if known is None and made.tx_id in self.seen:
+            return  # no transaction is accepted twice, so nothing comes twice
+        self.seen.add(made.tx_id)
+        made = made if known is None else replace(known, end=made.end, weight=made.weight)
+        seated = self.plain[-1].validator(made.subnet_id, made.node_id)
+        if made.priority.is_delegator or seated is None or seated.tx_id == made.tx_id:
+            self.plain[-1].stakers[made.tx_id] = made
+            self.diffs[-1].put_staker(made)
+
+    @rule(number=st.integers(0, len(TX_IDS) - 1))
+    def promote_or_remove_a_staker(self, number: int) -> None:
+        known = self.plain[-1].stakers.get(TX_IDS[number])
+        if known is None:
+            return
+        if known.priority.is_pending:
+            known = known.promoted(potential_reward=number)
+            self.plain[-1].stakers[known.tx_id] = known
+            self.diffs[-1].put_staker(known)
+        else:
+            del self.plain[-1].stakers[known.tx_id]
+            self.diffs[-1].remove_staker(known)
+
+    @rule(number=st.integers(0, len(TX_IDS) - 1), amount=small)
+    def set_delegatee_reward(self, number: int, amount: int) -> None:
+        self.plain[-1].delegatee_rewards[TX_IDS[number]] = amount
+        self.diffs[-1].set_delegatee_reward(TX_IDS[number], amount)
+
+    @rule(subnet=st.integers(0, 1), owner=st.sampled_from(OWNERS))
+    def add_a_subnet_or_change_its_owner(self, subnet: int, owner: Any) -> None:
+        is_new = SUBNETS[subnet] not in self.plain[-1].owners
+        write = self.diffs[-1].add_subnet if is_new else self.diffs[-1].set_subnet_owner
+        write(SUBNETS[subnet], owner)
+        self.plain[-1].owners[SUBNETS[subnet]] = owner
+
+    @rule(number=st.integers(0, len(TXS) - 1))
+    def accept_a_tx(self, number: int) -> None:
+        tx = TXS[number]
+        self.diffs[-1].add_chain(tx)
+        self.diffs[-1].add_tx(tx, TxStatus.COMMITTED)
+        self.plain[-1].chains[tx.tx_id] = tx.unsigned.subnet_id
+        self.plain[-1].txs[tx.tx_id] = (tx, TxStatus.COMMITTED)
+
+    @invariant()
+    def they_answer_alike(self) -> None:
+        for diff, plain in list(zip(self.diffs, self.plain, strict=True))[-2:]:
+            assert answers(diff) == answers(plain)
+
+    @invariant()
+    def the_changes_lead_to_the_same_state(self) -> None:
+        written = self.ground.copied()
+        for diff in self.diffs:
+            written.accept(diff.changes())
+
+        assert answers(written) == answers(self.plain[-1])
+
+
+DiffMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestDiff = DiffMachine.TestCase
