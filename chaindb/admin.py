@@ -4,19 +4,21 @@
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, StreamingHttpResponse
+from django.urls import URLPattern, path
 from typing_extensions import override
 
-from chaindb.changelist import KeysetChangeList
-from chaindb.terms import Term, parse_term
+from chaindb.changelist import Choice, KeysetChangeList, Lane
+from chaindb.exports import Cells, csv_response
+from chaindb.terms import parse_term
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -51,9 +53,15 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     """
 
     actions = None
+    choice_of_search = "all"
+    """The name of the choice in which a search looks that names none."""
+    choices: tuple[Choice, ...] = ()
+    """Parts of the list to choose from; the first is shown at first."""
     change_form_template = "admin/window_change_form.html"
     change_list_template = "admin/window_change_list.html"
     empty_value_display = "–"
+    export_headings: tuple[str, ...] = ()
+    """The columns of the list as a CSV file; without any there is none. `export_cells` fills them."""
     list_defer: tuple[str, ...] = ()
     """Large columns that the list does not read."""
     list_per_page = 50
@@ -64,11 +72,53 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     """The unique field by which a row's page is found too, besides its key."""
     view_on_site = False
 
-    def lanes(self, term: Term) -> list[Q]:
+    def read_term(self, text: str) -> Any:
+        """Read what a person typed into the search box; `lanes` takes what it returns."""
+        return parse_term(text)
+
+    def read_hash(self, text: str) -> bytes | None:
+        """Read a value of `unique_hash` in a page's address; None for a text that is none."""
+        return parse_term(text).hash
+
+    def lanes(self, term: Any) -> Sequence[Lane]:
         """Return what matches a term: conditions that one index each answers in list order."""
         raise NotImplementedError
 
-    def order_for(self, term: Term) -> str:
+    def prepare(self, rows: Sequence[Any]) -> None:
+        """Read what rows of a page show besides their columns, for all of them at once."""
+
+    def export_cells(self, row: Any) -> Cells:
+        """Return a row, prepared, as cells of the CSV file."""
+        raise NotImplementedError
+
+    def export_view(self, request: HttpRequest) -> StreamingHttpResponse:
+        """Return what the list shows, all pages of it, as a CSV file.
+
+        Raises:
+            PermissionDenied: The rows are none for this person to see.
+        """
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        listed = self.get_changelist_instance(request)
+        assert isinstance(listed, KeysetChangeList)
+        pages = (map(self.export_cells, page) for page in listed.walk())
+        return csv_response(f"{self.opts.model_name}s.csv", self.export_headings, pages)
+
+    @property
+    def export_url_name(self) -> str | None:
+        """The name of the export's address; None for a list that cannot be exported."""
+        if not self.export_headings:
+            return None
+        return f"{self.opts.app_label}_{self.opts.model_name}_export"
+
+    @override
+    def get_urls(self) -> list[URLPattern]:
+        urls: list[URLPattern] = super().get_urls()
+        if (name := self.export_url_name) is None:
+            return urls
+        return [path("export/", self.admin_site.admin_view(self.export_view), name=name), *urls]
+
+    def order_for(self, term: Any) -> str:
         """Return the field that orders what matches, unique within each lane; `-` for descending."""
         return str(self.ordering[0]) if self.ordering else "-pk"
 
@@ -78,7 +128,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term:
             return queryset, False
-        lanes = self.lanes(parse_term(search_term))
+        lanes = [lane for lane in self.lanes(self.read_term(search_term)) if isinstance(lane, Q)]
         return (queryset.filter(reduce(operator.or_, lanes)) if lanes else queryset.none()), False
 
     @override
@@ -89,7 +139,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         pk = self.model._meta.pk
         assert pk is not None
         where: dict[str, Any] = {}
-        if self.unique_hash and (wanted := parse_term(object_id).hash):
+        if self.unique_hash and (wanted := self.read_hash(object_id)):
             where[self.unique_hash] = wanted
         else:
             try:
@@ -99,7 +149,10 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         rows = self.get_queryset(request)
         if isinstance(self.list_select_related, list | tuple):
             rows = rows.select_related(*self.list_select_related)
-        return rows.filter(**where).first()
+        found = rows.filter(**where).first()
+        if found is not None:
+            self.prepare([found])
+        return found
 
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:

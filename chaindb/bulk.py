@@ -27,6 +27,14 @@ def upsert(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
     _execute(_upsertion(model, columns), model, columns, rows)
 
 
+def update(model: type[Model], keys: Columns, columns: Columns, rows: Iterable[Row]) -> None:
+    """Overwrite `columns` of the rows that have the given values in `keys`.
+
+    Each of `rows` has the values of `columns`, then those of `keys`.
+    """
+    _execute(_update(model, keys, columns), model, (*columns, *keys), rows)
+
+
 def delete(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
     """Delete the rows that have the given values in `columns`, one row of values for each."""
     _execute(_deletion(model, columns), model, columns, rows)
@@ -61,6 +69,13 @@ def _upsertion(model: type[Model], columns: Columns) -> str:
     key, *others = (_column(model, name) for name in columns)
     updates = ", ".join(f"{name} = excluded.{name}" for name in others)
     return f"{_insertion(model, columns)} ON CONFLICT ({key}) DO UPDATE SET {updates}"
+
+
+@cache
+def _update(model: type[Model], keys: Columns, columns: Columns) -> str:
+    changes = ", ".join(f"{_column(model, name)} = %s" for name in columns)
+    matches = " AND ".join(f"{_column(model, name)} = %s" for name in keys)
+    return f"UPDATE {_quote(model._meta.db_table)} SET {changes} WHERE {matches}"  # noqa: S608  # names are the model's
 
 
 @cache

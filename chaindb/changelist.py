@@ -2,23 +2,27 @@
 
 A page begins behind a key (`next`) or ends before one (`previous`), and reads one row more than it
 shows to know whether there are others. A search is a union of lanes; each is answered by one index.
+So is a part of the list that a person chooses (`Choice`), and a search within that part.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.text import capfirst
 from typing_extensions import override
 
-from chaindb.terms import parse_term
-
 NEXT = "next"
 PREVIOUS = "previous"
+SHOW = "show"
+WALKED = 500
+"""Rows of a page where nobody looks at single ones."""
 
 
 class Cursor(NamedTuple):
@@ -28,15 +32,45 @@ class Cursor(NamedTuple):
     backwards: bool = False
 
 
+class Elsewhere(NamedTuple):
+    """A lane through another table: the rows whose keys stand there, in the order of its index."""
+
+    rows: QuerySet[Any]
+    name: str
+    """The field that holds keys of the listed rows."""
+
+
+Lane = Q | Elsewhere
+
+
+class Choice(NamedTuple):
+    """A part of a list that can be chosen: its name in the address, its title, and its lanes."""
+
+    name: str
+    title: str
+    lanes: tuple[Q, ...] = (Q(),)
+
+
+class Tab(NamedTuple):
+    """A choice as the page offers it."""
+
+    title: str
+    url: str
+    is_chosen: bool
+
+
 class KeysetChangeList(ChangeList):
     """The page of a `ReadOnlyModelAdmin` list, found by key."""
 
     model_admin: Any
     """A `ReadOnlyModelAdmin`, which knows this class: naming its type here would close a circle."""
     cursor: Cursor
+    choice: Choice | None
+    tabs: list[Tab]
     next_url: str | None
     previous_url: str | None
     first_url: str
+    export_url: str | None
 
     @override
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -49,6 +83,7 @@ class KeysetChangeList(ChangeList):
     ) -> QuerySet[Any]:
         """Return all rows as a list shows them; the search comes in `get_results`."""
         self.cursor = self._take_cursor()
+        self.choice = self._take_choice()
         # Refuses every lookup: what may be asked goes through the search.
         self.filter_specs, self.has_filters, *_, self.has_active_filters = self.get_filters(request)
         self.clear_all_filters_qs = self.get_query_string()
@@ -57,16 +92,38 @@ class KeysetChangeList(ChangeList):
 
     @override
     def get_results(self, request: HttpRequest) -> None:
-        term = parse_term(self.query)
-        order = self.model_admin.order_for(term)
-        lanes = self.model_admin.lanes(term) if self.query else [Q()]
-        found = self._fetch(self._behind_cursor(order), lanes, order.removeprefix("-"))
+        order, lanes = self._asked()
+        found = self._fetch(order, lanes)
         more = len(found) > self.list_per_page
         found = found[: self.list_per_page]
         if self.cursor.backwards:
             found.reverse()
+        self.model_admin.prepare(found)
         self._set_links(found, order.removeprefix("-"), more=more)
         self._set_what_templates_ask(found)
+
+    def walk(self) -> Iterator[list[Any]]:
+        """Yield all that the list shows, from its start, in larger pages; each is prepared."""
+        self.list_per_page = WALKED
+        self.cursor = Cursor()
+        order, lanes = self._asked()
+        key = order.removeprefix("-")
+        while found := self._fetch(order, lanes)[:WALKED]:
+            self.model_admin.prepare(found)
+            yield found
+            self.cursor = Cursor(str(getattr(found[-1], key)))
+
+    def _asked(self) -> tuple[str, list[Lane]]:
+        """Return the order and the lanes of what is searched for in the chosen part of the list."""
+        term = self.model_admin.read_term(self.query)
+        order: str = self.model_admin.order_for(term)
+        lanes: list[Lane] = self.model_admin.lanes(term) if self.query else [Q()]
+        if self.choice is not None:
+            # What another table knows of is no part of a list that has parts.
+            lanes = [
+                lane & part for lane in lanes if isinstance(lane, Q) for part in self.choice.lanes
+            ]
+        return order, lanes
 
     def _take_cursor(self) -> Cursor:
         """Take the page's place out of the parameters, since links and forms repeat those."""
@@ -78,36 +135,58 @@ class KeysetChangeList(ChangeList):
             return Cursor(taken[NEXT])
         return Cursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
 
-    def _behind_cursor(self, order: str) -> QuerySet[Any]:
-        """Return the rows behind the cursor in reading order, which is against it for `previous`."""
-        name = order.removeprefix("-")
-        descending = order.startswith("-") != self.cursor.backwards
-        rows: QuerySet[Any] = self.queryset.order_by(f"-{name}" if descending else name)
-        if self.cursor.key is None:
-            return rows
-        field = self.opts.pk if name == "pk" else self.opts.get_field(name)
-        try:
-            key = field.to_python(self.cursor.key)  # type: ignore[union-attr]  # a concrete field
-        except ValidationError as error:
-            raise IncorrectLookupParameters(error) from error
-        return rows.filter(**{f"{name}__{'lt' if descending else 'gt'}": key})
+    def _take_choice(self) -> Choice | None:
+        """Return the chosen part of the list: the first when none is, all of it in a search."""
+        choices: tuple[Choice, ...] = self.model_admin.choices
+        # Links go on to name it; the filters of Django must not see it.
+        self.filter_params.pop(SHOW, None)
+        if not choices:
+            return None
+        default = self.model_admin.choice_of_search if self.query else choices[0].name
+        name = self.params.get(SHOW, default)
+        choice = next((one for one in choices if one.name == name), None)
+        if choice is None:
+            raise IncorrectLookupParameters(f"no part of the list: {name[:20]}")
+        return choice
 
-    def _fetch(self, rows: QuerySet[Any], lanes: list[Q], key: str) -> list[Model]:
-        """Return the first rows of all lanes together: a page and one more."""
+    def _fetch(self, order: str, lanes: list[Lane]) -> list[Model]:
+        """Return the first rows behind the cursor of all lanes together: a page and one more."""
         most = self.list_per_page + 1
+        key = order.removeprefix("-")
+        descending = order.startswith("-") != self.cursor.backwards
         if not lanes:
             return []
-        if len(lanes) == 1:
-            return list(rows.filter(lanes[0])[:most])
+        if len(lanes) == 1 and isinstance(lanes[0], Q):
+            rows = self.queryset.filter(lanes[0])
+            return list(self._behind_cursor(rows, key, key, descending=descending)[:most])
         # An OR over several indexes would sort everything that matches; each lane alone need not.
         keys = {
-            value
-            for lane in lanes
-            for value in rows.filter(lane).values_list(key, flat=True)[:most]
+            found for lane in lanes for found in self._keys(lane, key, descending=descending)[:most]
         }
-        descending = str(rows.query.order_by[0]).startswith("-")
         first = sorted(keys, reverse=descending)[:most]
-        return list(rows.filter(**{f"{key}__in": first}))
+        listed = self.queryset.order_by(f"-{key}" if descending else key)
+        return list(listed.filter(**{f"{key}__in": first}))
+
+    def _behind_cursor(
+        self, rows: QuerySet[Any], name: str, key: str, *, descending: bool
+    ) -> QuerySet[Any]:
+        """Return rows behind the cursor in reading order; their `name` has keys of listed rows."""
+        ordered = rows.order_by(f"-{name}" if descending else name)
+        if self.cursor.key is None:
+            return ordered
+        field = self.opts.pk if key == "pk" else self.opts.get_field(key)
+        assert isinstance(field, Field)
+        try:
+            value = field.to_python(self.cursor.key)
+        except ValidationError as error:
+            raise IncorrectLookupParameters(error) from error
+        return ordered.filter(**{f"{name}__{'lt' if descending else 'gt'}": value})
+
+    def _keys(self, lane: Lane, key: str, *, descending: bool) -> QuerySet[Any, Any]:
+        """Return the keys of the rows in a lane, behind the cursor and in reading order."""
+        rows, name = lane if isinstance(lane, Elsewhere) else (self.queryset.filter(lane), key)
+        behind = self._behind_cursor(rows, name, key, descending=descending)
+        return behind.values_list(name, flat=True)
 
     def _set_links(self, found: list[Model], key: str, *, more: bool) -> None:
         """Set the links to the pages around; the cursor's own row lies behind a `previous` page."""
@@ -120,6 +199,12 @@ class KeysetChangeList(ChangeList):
         if found and has_previous:
             self.previous_url = self.get_query_string({PREVIOUS: str(getattr(found[0], key))})
         self.first_url = self.get_query_string()
+        export = self.model_admin.export_url_name
+        self.export_url = export and reverse(f"admin:{export}") + self.first_url
+        self.tabs = [
+            Tab(one.title, self.get_query_string({SHOW: one.name}), one == self.choice)
+            for one in self.model_admin.choices
+        ]
 
     def _set_what_templates_ask(self, found: list[Model]) -> None:
         """Set what Django's and the theme's templates read of a list; none of it counts rows."""

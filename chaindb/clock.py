@@ -1,12 +1,45 @@
-"""The node's clock. Pure code gets time as an argument; services take it from here.
+"""The node's clock: wall time plus an offset in the database, the same for both chains.
 
-An offset that moves both chains forward on a local network (design: staking time travel) belongs
-here, and nowhere else.
+Pure code gets time as an argument; services take it from here. The offset is moved forward only, on
+a local network (design: staking time travel), and never back: chains do not go back either.
 """
 
 import time
 
+from chaindb import sql
+from chaindb.models import Clock
+
+
+class ClockMovesForward(Exception):
+    """The clock was to be moved back."""
+
+    def __init__(self) -> None:
+        super().__init__("the clock can only be moved forward")
+
 
 def now() -> int:
     """Return the node's time in Unix seconds."""
-    return int(time.time())
+    return int(time.time()) + offset()
+
+
+def offset() -> int:
+    """Return how many seconds the node's clock is ahead of wall time.
+
+    Read anew each time: whoever moves it may be another process, and both chains must agree.
+    """
+    found = sql.row('SELECT "offset" FROM chaindb_clock')
+    return 0 if found is None else int(found[0])
+
+
+def move(seconds: int) -> int:
+    """Move the clock forward and return the new offset. The caller holds the transaction.
+
+    Raises:
+        ClockMovesForward: `seconds` is negative.
+    """
+    if seconds < 0:
+        raise ClockMovesForward
+    row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})
+    row.offset += seconds
+    row.save(update_fields=["offset"])
+    return row.offset

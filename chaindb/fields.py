@@ -1,16 +1,20 @@
 """Model fields for the values of the chains, exact on PostgreSQL and on SQLite.
 
-Bytes are binary in the database and come back as `HexBytes`: bytes that read as 0x text. Integers
+Bytes are binary in the database and come back as `HexBytes`: bytes that read as 0x text.
+Identifiers of the P-Chain come back as `primitives.ids`: bytes that read as cb58. Integers
 beyond 63 bits are numeric on PostgreSQL and zero-padded decimal text on SQLite (whose numbers are
 64-bit or floating), so that they compare and sort rightly on both.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from typing_extensions import override
+
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, FixedId, IdError, NodeID, ShortID
 
 
 class HexBytes(bytes):
@@ -80,6 +84,56 @@ class HashField(FixedBytesField):
 
 class WordField(FixedBytesField):
     """32 bytes: an EVM word (topic, storage slot or value)."""
+
+
+class IdentifierField(FixedBytesField):
+    """An identifier that knows its text form; text given to it is read as that, or as 0x hex."""
+
+    identifier: ClassVar[type[FixedId]]
+
+    @override
+    def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> Any:
+        """Return the column's value as the identifier that it is."""
+        return None if value is None else self.identifier(bytes(value))
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, self.identifier):
+            return value
+        if isinstance(value, str) and not value.startswith("0x"):
+            try:
+                return self.identifier.parse(value)
+            except (Cb58Error, IdError) as error:
+                raise ValidationError(
+                    "%(value)s is no identifier: %(error)s",
+                    params={"value": value[:80], "error": error},
+                ) from None
+        value = super().to_python(value)
+        return None if value is None else self.identifier(bytes(value))
+
+    @override
+    def value_to_string(self, obj: models.Model) -> str:
+        return str(self.to_python(self.value_from_object(obj)))
+
+
+class IDField(IdentifierField):
+    """32 bytes: a transaction, block, subnet, blockchain, asset or UTXO of the P-Chain."""
+
+    identifier = ID
+
+
+class NodeIDField(IdentifierField):
+    """20 bytes: a node."""
+
+    identifier = NodeID
+    length = NodeID.SIZE
+
+
+class ShortIDField(IdentifierField):
+    """20 bytes: an address of the P-Chain."""
+
+    identifier = ShortID
+    length = ShortID.SIZE
 
 
 class UnsignedField(models.Field):  # type: ignore[type-arg]  # generic only in the stubs

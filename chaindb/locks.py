@@ -18,6 +18,10 @@ class Lock(IntEnum):
     """Admission to the C-Chain's pool."""
     INIT = 0x6E6F6465_03
     """Making genesis rows and the first admin user."""
+    PCHAIN = 0x6E6F6465_04
+    """Writing blocks and state of the P-Chain."""
+    PCHAIN_MEMPOOL = 0x6E6F6465_05
+    """Admission to the P-Chain's mempool."""
 
 
 class NotInTransaction(Exception):

@@ -30,10 +30,20 @@ def row(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         return found
 
 
-def rows_by_keys(sql: str, keys: Sequence[Any]) -> Rows:
-    """Return the rows of a query for many keys; `{keys}` in it stands for their list."""
+def execute(sql: str, params: Sequence[Any] = ()) -> None:
+    """Run a statement that answers nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+
+
+def rows_by_keys(sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
+    """Return the rows of a query for many keys; `{keys}` in it stands for their list.
+
+    The values of `before` belong to the marks in front of it.
+    """
     found: Rows = []
     for start in range(0, len(keys), _MOST_KEYS):
         part = keys[start : start + _MOST_KEYS]
-        found += rows(sql.replace("{keys}", ", ".join(["%s"] * len(part))), part)
+        marked = sql.replace("{keys}", ", ".join(["%s"] * len(part)))
+        found += rows(marked, [*before, *part])
     return found

@@ -1,18 +1,15 @@
-"""Blocks in the admin, with a link to what is in them, and the jump from a search text to a page."""
+"""Blocks in the admin, with links to what is in them."""
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from cchain_app.admin import display, links
-from cchain_app.admin.jump import find_page
 from cchain_app.blocks.header import Header, decode_header
-from cchain_app.models import Block, Transaction, block_of
+from cchain_app.models import Block, Transaction, height_of
 from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.terms import Term
 
@@ -41,27 +38,13 @@ class BlockAdmin(ReadOnlyModelAdmin):
     )  # fmt: skip
 
     @override
-    def get_urls(self) -> list[URLPattern]:
-        jump = path("jump/", self.admin_site.admin_view(self.jump_view), name="cchain_app_jump")
-        return [jump, *super().get_urls()]
-
-    def jump_view(self, request: HttpRequest) -> HttpResponseRedirect:
-        """Lead from the dashboard's search box to the page of what was asked for."""
-        text = request.GET.get("q", "").strip()
-        page = find_page(text)
-        if page is None:
-            messages.warning(request, f"No block, transaction or account: {text[:80]}")
-            page = reverse("admin:index")
-        return HttpResponseRedirect(page)
-
-    @override
     def lanes(self, term: Term) -> list[Q]:
         if term.number is not None:
             return [Q(pk=term.number)]
         if term.hash is None:
             return []
         key = Transaction.objects.filter(hash=term.hash).values_list("id", flat=True).first()
-        return [Q(hash=term.hash) if key is None else Q(pk=block_of(key))]
+        return [Q(hash=term.hash) if key is None else Q(pk=height_of(key))]
 
     @admin.display(description="Hash")
     def short_hash(self, block: Block) -> SafeString:

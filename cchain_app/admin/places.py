@@ -2,10 +2,10 @@
 
 from django.db.models import Q
 
-from cchain_app.models import Block, Receipt, block_of, row_id
+from cchain_app.models import Block, Receipt, height_of, row_id
 
 _BLOCKS = 1 << 39
-"""More blocks than keys can hold (`models.rowid`)."""
+"""More blocks than keys can hold (`chaindb.rowid`)."""
 
 
 def rows_of_block(number: int) -> list[Q]:
@@ -26,5 +26,5 @@ def logs_of_transaction(key: int) -> list[Q]:
     counts = Receipt.objects.filter(pk=key).values_list("first_log_index", "log_count").first()
     if counts is None or counts[1] == 0:
         return []
-    first = row_id(block_of(key), counts[0])
+    first = row_id(height_of(key), counts[0])
     return [Q(pk__gte=first, pk__lt=first + counts[1])]

@@ -6,7 +6,6 @@ Rows that a block makes have primary keys made of the block's number and a place
 
 from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
 from cchain_app.models.pool import PoolTransaction
-from cchain_app.models.rowid import block_of, row_id
 from cchain_app.models.state import (
     Account,
     AccountChange,
@@ -15,6 +14,7 @@ from cchain_app.models.state import (
     StorageSlot,
     TrieNode,
 )
+from chaindb.rowid import height_of, row_id
 
 __all__ = [
     "Account",
@@ -29,6 +29,6 @@ __all__ = [
     "StorageSlot",
     "Transaction",
     "TrieNode",
-    "block_of",
+    "height_of",
     "row_id",
 ]

@@ -48,6 +48,8 @@ INSTALLED_APPS = [
     "ninja",
     "django_celery_beat",
     "nodeproject",
+    "chaindb",
+    "platform_app",
     "cchain_app",
 ]
 

@@ -5,7 +5,7 @@ from typing import Any
 from nodeproject.settings.node import NODE
 
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"cchain_app.*": {"queue": "chain"}}
+CELERY_TASK_ROUTES = {"cchain_app.*": {"queue": "chain"}, "platform_app.*": {"queue": "chain"}}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 600
 CELERY_TASK_ACKS_LATE = False
@@ -23,6 +23,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
         # A tick that no worker took in time has nothing to say: without this, an hour without a
         # worker would end in thousands of blocks at once. (Each scheduler reads a name of its own.)
+        "options": {"expires": 1.0, "expire_seconds": 1},
+    },
+    # Stakers begin and end by the clock, whether or not anybody issues a transaction.
+    "platform-tick": {
+        "task": "platform_app.build_blocks",
+        "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},

@@ -25,6 +25,20 @@ class NodeSettings:
     )
     data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
     genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
+    platform_genesis: str = flag(
+        "",
+        "The P-Chain's genesis file (the reference's JSON). Default: a network of this one node.",
+    )
+    parameters: str = flag(
+        "specification",
+        "Amounts and limits of the P-Chain: 6 decimals, or the reference's own with 9.",
+        choices=("specification", "avalanchego"),
+    )
+    staking_cert_file: str = flag(
+        "", "Staking certificate. Default: made in the data directory at first start."
+    )
+    staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
+    signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
     chain_id: int = flag(0, "Overrides the EVM chain ID of the genesis file when not 0.")
     http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
     http_port: int = flag(9650, "Port of HTTP and WebSocket.")
@@ -110,6 +124,21 @@ class NodeSettings:
             if self.data_dir
             else BASE_DIR / "data" / f"network-{self.network_id}"
         )
+
+    @property
+    def certificate_path(self) -> Path:
+        """The staking certificate, in PEM: the node ID is its hash."""
+        return Path(self.staking_cert_file or self.directory / "staking" / "staker.crt")
+
+    @property
+    def staking_key_path(self) -> Path:
+        """The private key of the staking certificate, in PEM."""
+        return Path(self.staking_key_file or self.directory / "staking" / "staker.key")
+
+    @property
+    def signer_path(self) -> Path:
+        """The BLS key."""
+        return Path(self.signer_key_file or self.directory / "staking" / "signer.key")
 
     @property
     def requests_per_second(self) -> int:

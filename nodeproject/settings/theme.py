@@ -48,6 +48,22 @@ UNFOLD: dict[str, Any] = {
                 ],
             },
             {
+                "title": "P-Chain",
+                "items": [
+                    _item("Blocks", "view_in_ar", "platform_app", "block"),
+                    _item("Transactions", "swap_horiz", "platform_app", "tx"),
+                    _item("Validators", "verified_user", "platform_app", "validator"),
+                    _item("Delegators", "handshake", "platform_app", "delegator"),
+                    _item("Subnets", "lan", "platform_app", "subnet"),
+                    _item("Blockchains", "link", "platform_app", "blockchain"),
+                    _item("UTXOs", "toll", "platform_app", "utxo"),
+                    _item("Between chains", "sync_alt", "platform_app", "sharedutxo"),
+                    _item("Mempool", "hourglass_top", "platform_app", "mempooltx"),
+                    _item("Dropped", "block", "platform_app", "droppedtx"),
+                    _item("Keystore users", "key", "platform_app", "keystoreuser"),
+                ],
+            },
+            {
                 "title": "C-Chain",
                 "items": [
                     _item("Blocks", "view_in_ar", "cchain_app", "block"),

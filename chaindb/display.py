@@ -1,0 +1,134 @@
+"""How admins show values as HTML; what only one chain has is in its own `admin.display`.
+
+Class names begin with `nd-`: templates/admin/node_style.html gives them their looks, and its script
+copies what `data-copy` holds.
+"""
+
+from collections.abc import Iterable
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from chaindb import formats
+from chaindb.fields import HexBytes
+
+NOTHING = mark_safe('<span class="nd-faint">–</span>')
+ZERO = mark_safe('<span class="nd-faint">0</span>')
+MOST_BYTES = 16 * 1024
+"""So much of input, data or code is shown; the rest is only counted."""
+
+
+def short(value: object, *, keep: int = 8) -> SafeString:
+    """Return an identifier shortened, in full as its title; for a list's first column."""
+    text = str(value)
+    return format_html(
+        '<span class="nd-hex" title="{}">{}</span>', text, formats.shorten(text, keep=keep)
+    )
+
+
+def short_link(value: object, page: str, *, keep: int = 8) -> SafeString:
+    """Return an identifier shortened, which leads to a page and can be copied."""
+    text = str(value)
+    return format_html(
+        '<span class="nd-hex"><a href="{}" title="{}">{}</a>{}</span>',
+        page, text, formats.shorten(text, keep=keep), copy_button(text),
+    )  # fmt: skip
+
+
+def full(value: object) -> SafeString:
+    """Return an identifier in full that can be copied."""
+    text = str(value)
+    return format_html('<span class="nd-hex nd-full">{}{}</span>', text, copy_button(text))
+
+
+def full_link(value: object, page: str) -> SafeString:
+    """Return an identifier in full that leads to a page and can be copied."""
+    text = str(value)
+    return format_html(
+        '<span class="nd-hex nd-full"><a href="{}">{}</a>{}</span>', page, text, copy_button(text)
+    )
+
+
+def link(text: str, page: str) -> SafeString:
+    """Return a text that leads to a page."""
+    return format_html('<a class="nd-link" href="{}">{}</a>', page, text)
+
+
+def counted_link(count: int, page: str) -> SafeString:
+    """Return a count that leads to what was counted; nothing to follow for zero."""
+    return link(f"{count:,}", page) if count else ZERO
+
+
+def faint(text: str) -> SafeString:
+    """Return a remark."""
+    return format_html('<span class="nd-faint">{}</span>', text)
+
+
+def moment(seconds: int) -> SafeString:
+    """Return a time in UTC with the Unix seconds as its title."""
+    return format_html(
+        '<time class="nd-time" title="{}">{}</time>', seconds, formats.format_time(seconds)
+    )
+
+
+def badge(text: str, kind: str = "plain") -> SafeString:
+    """Return a small label; kinds are plain, good, bad, wait and note."""
+    return format_html('<span class="nd-badge nd-{}">{}</span>', kind, text)
+
+
+def bar(share: int, kind: str = "plain") -> SafeString:
+    """Return a bar that is full by so many percent; kinds as of a label."""
+    return format_html(
+        '<span class="nd-bar nd-{}"><span style="width:{}%"></span></span>',
+        kind, min(max(share, 0), 100),
+    )  # fmt: skip
+
+
+def box(data: bytes) -> SafeString:
+    """Return bytes as hex in a box that scrolls, with their number."""
+    if not data:
+        return NOTHING
+    more = len(data) - MOST_BYTES
+    return format_html(
+        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-faint">{} bytes</div>',
+        HexBytes(data[:MOST_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
+        f"{len(data):,}",
+    )  # fmt: skip
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString:
+    """Return a small table that scrolls sideways where it does not fit."""
+    return format_html(
+        '<div class="nd-scroll"><table class="nd-table"><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>",
+        format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
+        format_html_join(
+            "",
+            "<tr>{}</tr>",
+            ((format_html_join("", "<td>{}</td>", ((cell,) for cell in row)),) for row in rows),
+        ),
+    )
+
+
+def line(*parts: object) -> SafeString:
+    """Return parts side by side, wrapping where they must."""
+    return format_html(
+        '<span class="nd-line">{}</span>', format_html_join("", "{}", ((part,) for part in parts))
+    )
+
+
+def stack(*parts: object) -> SafeString:
+    """Return parts one under the other."""
+    return format_html(
+        '<span class="nd-stack">{}</span>',
+        format_html_join("", "<span>{}</span>", ((part,) for part in parts)),
+    )
+
+
+def copy_button(text: str) -> SafeString:
+    """Return the button that copies a text."""
+    return format_html(
+        '<button type="button" class="nd-copy" data-copy="{}" title="Copy" aria-label="Copy">'
+        "</button>",
+        text,
+    )

@@ -1,0 +1,67 @@
+"""How admins write amounts, times and long identifiers as text. HTML around it is in `display`."""
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, after which a `datetime` has no words."""
+
+_MOST_DECIMALS = 6
+_SHORT = 16
+"""A text of so many characters is still shown whole."""
+
+
+def format_units(amount: int, unit: int) -> str:
+    """Return an amount in units of a power of ten, exact: 1,500.25."""
+    whole, rest = divmod(amount, unit)
+    decimals = str(rest).zfill(len(str(unit)) - 1).rstrip("0") if rest else ""
+    return f"{whole:,}{'.' if decimals else ''}{decimals}"
+
+
+def cut_decimals(number: str) -> str:
+    """Return a decimal number as lists show it: at most six decimals, cut off."""
+    whole, _, decimals = number.partition(".")
+    shown = decimals[:_MOST_DECIMALS].rstrip("0")
+    return f"{whole}{'.' if shown else ''}{shown}"
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Return a number with its unit, which is in the plural: 1 coin, 2 coins."""
+    return f"{number} {unit.removesuffix('s') if number == '1' else unit}".rstrip()
+
+
+def format_time(seconds: int) -> str:
+    """Return Unix seconds as date and time in UTC; as they are beyond the year 9999."""
+    if not 0 <= seconds <= _LAST_SECOND:
+        return f"{seconds} s"
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def format_date(seconds: int) -> str:
+    """Return the day of Unix seconds in UTC; the seconds as they are beyond the year 9999."""
+    return format_time(seconds).split(" ")[0] if 0 <= seconds <= _LAST_SECOND else f"{seconds} s"
+
+
+def format_iso(seconds: int) -> str:
+    """Return Unix seconds as programs read a time (ISO 8601); as they are beyond the year 9999."""
+    if not 0 <= seconds <= _LAST_SECOND:
+        return str(seconds)
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def format_age(seconds: int) -> str:
+    """Return how long something lasts, in its largest unit: 3 min."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"
+
+
+def percent(part: int, whole: int) -> int:
+    """Return a share in whole percent, rounded down; 0 of nothing."""
+    return 100 * part // whole if whole else 0
+
+
+def shorten(text: str, *, keep: int = 8) -> str:
+    """Return a long text without its middle: the first `keep` characters and the last four."""
+    return text if len(text) <= max(_SHORT, keep + 5) else f"{text[:keep]}…{text[-4:]}"

@@ -1,0 +1,26 @@
+"""The one row that belongs to no chain: how far the node's clock is ahead."""
+
+from typing import ClassVar
+
+from django.db import models
+from typing_extensions import override
+
+
+class Clock(models.Model):
+    """The one row is the node's clock, once it has been moved; without it the clock is wall time."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    offset = models.BigIntegerField(help_text="Seconds ahead of wall time")
+
+    class Meta:
+        verbose_name_plural = "clock"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="chaindb_one_clock"),
+            models.CheckConstraint(
+                condition=models.Q(offset__gte=0), name="chaindb_clock_never_behind"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.offset} s ahead of wall time"

@@ -1,0 +1,59 @@
+"""SQL views for people who query, written once for both databases. Migrations make them.
+
+A view is its tables and its columns; `{form:table.column}` in them is a column shown in a form:
+`hex` bytes as 0x text, `time` Unix seconds as a timestamp, `number` a big integer exactly, `real`
+one to reckon with, `integer` one that fits 63 bits, to add up.
+"""
+
+import re
+from collections.abc import Mapping
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+
+View = tuple[str, str]
+"""Tables (what stands behind FROM) and columns (what stands before it)."""
+
+_FORMS = {
+    "postgresql": {
+        "hex": "'0x' || encode({0}, 'hex')",
+        "time": "to_timestamp({0})",
+        "number": "{0}",
+        "real": "{0}",
+        "integer": "{0}",
+    },
+    "sqlite": {
+        # SQLite's || and hex() make text of null.
+        "hex": "CASE WHEN {0} IS NULL THEN NULL ELSE '0x' || lower(hex({0})) END",
+        "time": "datetime({0}, 'unixepoch')",
+        "number": "CASE WHEN {0} IS NULL THEN NULL "
+        "ELSE coalesce(nullif(ltrim({0}, '0'), ''), '0') END",
+        "real": "CAST({0} AS REAL)",
+        "integer": "CAST({0} AS INTEGER)",
+    },
+}
+_SHOWN = re.compile(r"\{(?P<form>[a-z]+):(?P<table>\w+)\.(?P<column>\w+)\}")
+
+
+def create(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -> None:
+    """Make views, in their order."""
+    forms = _FORMS[schema_editor.connection.vendor]
+
+    def show(found: re.Match[str]) -> str:
+        column = f'{found["table"]}."{found["column"]}"'
+        return forms[found["form"]].format(column)
+
+    for name, (tables, columns) in views.items():
+        shown = _SHOWN.sub(show, columns)
+        schema_editor.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM {tables}")  # noqa: S608  # written by us
+
+
+def drop(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -> None:
+    """Take views away, last made first."""
+    for name in reversed(list(views)):
+        schema_editor.execute(f"DROP VIEW {name}")
+
+
+def named(column: str, names: Mapping[int, str]) -> str:
+    """Return the expression that shows a number by its name."""
+    cases = " ".join(f"WHEN {number} THEN '{name}'" for number, name in names.items())
+    return f"CASE {column} {cases} END"

@@ -1,0 +1,44 @@
+"""Rows of the P-Chain. The store writes them; selectors and admin read them.
+
+Rows that a block makes are ordered by a key made of the block's height and a place in the block
+(`chaindb.rowid`). Outputs, stakers and subnets have the identifier that the protocol gives them as
+their primary key. Partial indexes hold the small live sets: what is over costs them nothing.
+"""
+
+from platform_app.models.chain import Block, Chain, Supply, Tx
+from platform_app.models.keystore import KeystoreKey, KeystoreUser
+from platform_app.models.kinds import BlockKind, TxKind
+from platform_app.models.mempool import DroppedTx, MempoolInput, MempoolTx
+from platform_app.models.proxies import Delegator, Validator
+from platform_app.models.staking import Outcome, Phase, StakeOutput, Staker, ValidatorUptime
+from platform_app.models.subnets import Blockchain, Subnet, SubnetOwner
+from platform_app.models.utxos import UTXO, RewardUTXO, SharedUTXO, SharedUTXOOwner, UTXOOwner
+
+__all__ = [
+    "UTXO",
+    "Block",
+    "BlockKind",
+    "Blockchain",
+    "Chain",
+    "Delegator",
+    "DroppedTx",
+    "KeystoreKey",
+    "KeystoreUser",
+    "MempoolInput",
+    "MempoolTx",
+    "Outcome",
+    "Phase",
+    "RewardUTXO",
+    "SharedUTXO",
+    "SharedUTXOOwner",
+    "StakeOutput",
+    "Staker",
+    "Subnet",
+    "SubnetOwner",
+    "Supply",
+    "Tx",
+    "TxKind",
+    "UTXOOwner",
+    "Validator",
+    "ValidatorUptime",
+]

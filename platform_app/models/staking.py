@@ -1,0 +1,171 @@
+"""Stakers, for ever: who waits, who stakes, who did; what they have locked, and uptimes.
+
+A staker's row is written when its transaction is accepted and follows it through its phases. The
+set of validators at a height is who had joined by then and not left.
+"""
+
+from django.db import models
+from django.db.models import Q
+from typing_extensions import override
+
+from chaindb.fields import (
+    BytesField,
+    IDField,
+    NodeIDField,
+    ShortIDField,
+    UInt64Field,
+)
+
+
+class Phase(models.IntegerChoices):
+    """Where a staker is in its life."""
+
+    PENDING = 1, "pending"
+    CURRENT = 2, "current"
+    PAST = 3, "past"
+
+
+class Outcome(models.IntegerChoices):
+    """How a staker left."""
+
+    REWARDED = 1, "rewarded"
+    UNREWARDED = 2, "not rewarded"
+    ENDED = 3, "ended"
+    """Its time was over; there was nothing to earn (permissioned validators of subnets)."""
+    REMOVED = 4, "removed"
+    """By the subnet's owner."""
+
+
+class Staker(models.Model):
+    """One row is a validator or a delegator: what one staking transaction added."""
+
+    tx_id = IDField(primary_key=True)
+    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
+    phase = models.SmallIntegerField(choices=Phase)
+    is_delegator = models.BooleanField()
+    subnet_id = IDField()
+    node_id = NodeIDField()
+    node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
+    weight = UInt64Field(help_text="Smallest units staked; on permissioned subnets any number")
+    start_time = models.BigIntegerField(help_text="Unix seconds")
+    end_time = models.BigIntegerField(help_text="Unix seconds")
+    priority = models.SmallIntegerField(help_text="Order of changes in one second (pchain.md 5.4)")
+    potential_reward = UInt64Field(help_text="Fixed when it became current; 0 before")
+    delegatee_reward = UInt64Field(default=0, help_text="A validator's share of its delegators'")
+    shares = models.IntegerField(
+        null=True, help_text="Delegation fee in millionths; null where nobody can delegate"
+    )
+    public_key = BytesField(null=True, help_text="BLS, 48 bytes")
+    proof_of_possession = BytesField(null=True, help_text="BLS, 96 bytes")
+    rewards_owner = BytesField(null=True, help_text="OutputOwners without type ID")
+    delegation_rewards_owner = BytesField(null=True, help_text="OutputOwners without type ID")
+    added_height = models.BigIntegerField(help_text="The block with its transaction")
+    joined_height = models.BigIntegerField(
+        null=True, help_text="The block with which it became current"
+    )
+    left_height = models.BigIntegerField(null=True, help_text="The block with which it left")
+    left_time = models.BigIntegerField(null=True, help_text="Chain time then, Unix seconds")
+    outcome = models.SmallIntegerField(choices=Outcome, null=True)
+
+    class Meta:
+        ordering = ["-position"]
+        indexes = [
+            models.Index(
+                fields=["end_time", "priority", "tx_id"],
+                name="platform_current_order",
+                condition=Q(phase=2),
+            ),
+            models.Index(
+                fields=["start_time", "priority", "tx_id"],
+                name="platform_pending_order",
+                condition=Q(phase=1),
+            ),
+            models.Index(
+                fields=["subnet_id", "node_id", "phase", "weight"],
+                name="platform_delegators_of_node",
+                condition=Q(phase__lt=3, is_delegator=True),
+            ),
+            models.Index(
+                fields=["subnet_id", "left_height", "joined_height"],
+                name="platform_past_members",
+                condition=Q(phase=3),
+            ),
+            models.Index(fields=["node_id", "position"], name="platform_staker_by_node"),
+            # The admin's lists: the latest first, by role and phase, of all, of a node, of a subnet.
+            models.Index(fields=["is_delegator", "phase", "position"], name="platform_role"),
+            models.Index(
+                fields=["is_delegator", "node_id", "phase", "position"],
+                name="platform_role_of_node",
+            ),
+            models.Index(
+                fields=["is_delegator", "subnet_id", "phase", "position"],
+                name="platform_role_of_subnet",
+            ),
+            models.Index(
+                fields=["is_delegator", "phase", "position"], name="platform_staker_by_phase"
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["subnet_id", "node_id"],
+                name="platform_one_validator_a_node",
+                condition=Q(phase__lt=3, is_delegator=False),
+            ),
+            models.CheckConstraint(
+                condition=Q(start_time__lte=models.F("end_time")), name="platform_starts_then_ends"
+            ),
+            models.CheckConstraint(
+                condition=Q(phase=1, joined_height=None, left_height=None, outcome=None)
+                | Q(phase=2, joined_height__isnull=False, left_height=None, outcome=None)
+                | Q(phase=3, left_height__isnull=False, outcome__isnull=False),
+                name="platform_phase_fits_heights",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{'delegation to ' if self.is_delegator else ''}{self.node}"
+
+
+class StakeOutput(models.Model):
+    """One row is an address that owns a staked output of a pending or current staker.
+
+    An output of several owners has several rows. The rows go when the staker leaves.
+    """
+
+    pk = models.CompositePrimaryKey("address", "staker_id", "output_index")
+    address = ShortIDField()
+    staker = models.ForeignKey(
+        Staker, models.PROTECT, related_name="stake_outputs", db_constraint=False
+    )
+    output_index = models.IntegerField(help_text="Among the stake of its transaction")
+    is_delegator = models.BooleanField()
+    asset_id = IDField()
+    amount = UInt64Field()
+    output = BytesField(help_text="The output as transactions have it, with its type ID")
+
+    @override
+    def __str__(self) -> str:
+        return f"stake {self.output_index} of {self.staker_id}"
+
+
+class ValidatorUptime(models.Model):
+    """One row is how long a validator of the Primary Network was seen online (pchain.md 7.5)."""
+
+    staker = models.OneToOneField(
+        Staker, models.PROTECT, primary_key=True, related_name="uptime", db_constraint=False
+    )
+    up_duration = models.BigIntegerField(help_text="Seconds online before `last_updated`")
+    last_updated = models.BigIntegerField(help_text="Unix seconds; at first the staker's start")
+    connected_since = models.BigIntegerField(null=True, help_text="Unix seconds; null: it is not")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(up_duration__gte=0), name="platform_uptime_not_negative"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"uptime of {self.staker_id}"

@@ -1,0 +1,109 @@
+"""Outputs: unspent ones by owner, what other chains and this one have exported, and rewards.
+
+Owners are rows of their own, in the order that pages of getUTXOs have: by address, then by UTXO.
+"""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
+
+
+class _Output(models.Model):
+    """What rows of outputs have in common."""
+
+    tx_id = IDField()
+    output_index = models.BigIntegerField()
+    asset_id = IDField()
+    amount = UInt64Field()
+    locktime = UInt64Field(help_text="Its owners cannot sign before: Unix seconds, 0 for none")
+    threshold = models.BigIntegerField(help_text="So many of its owners must sign")
+    height = models.BigIntegerField(help_text="The block that made it")
+    output = BytesField(help_text="The output as transactions have it, with its type ID")
+
+    class Meta:
+        abstract = True
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.tx_id}:{self.output_index}"
+
+
+class UTXO(_Output):
+    """One row is an unspent output of this chain; a block that spends it deletes the row."""
+
+    utxo_id = IDField(primary_key=True)
+    stakeable_locktime = UInt64Field(
+        help_text="Can only be staked before: Unix seconds, 0 for none"
+    )
+
+    class Meta:
+        ordering = ["utxo_id"]
+        verbose_name = "UTXO"
+
+
+class UTXOOwner(models.Model):
+    """One row is an address that may sign for an unspent output."""
+
+    pk = models.CompositePrimaryKey("address", "utxo_id")
+    address = ShortIDField()
+    utxo = models.ForeignKey(
+        UTXO, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
+    )
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.address} of {self.utxo_id}"
+
+
+class SharedUTXO(_Output):
+    """One row is an output that one chain has exported and the other has not imported yet."""
+
+    utxo_id = IDField(primary_key=True)
+    source_chain = IDField(help_text="The blockchain that exported it")
+    destination_chain = IDField(help_text="The blockchain that can import it")
+
+    class Meta:
+        ordering = ["utxo_id"]
+        verbose_name = "shared UTXO"
+
+
+class SharedUTXOOwner(models.Model):
+    """One row is an address that may sign for a shared output."""
+
+    pk = models.CompositePrimaryKey("destination_chain", "source_chain", "address", "utxo_id")
+    destination_chain = IDField()
+    source_chain = IDField()
+    address = ShortIDField()
+    utxo = models.ForeignKey(
+        SharedUTXO, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
+    )
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.address} of {self.utxo_id}"
+
+
+class RewardUTXO(models.Model):
+    """One row is an output that rewarded a staker; it stays when the output is spent."""
+
+    utxo_id = IDField(primary_key=True)
+    tx_id = IDField(help_text="The transaction that added the staker")
+    output_index = models.BigIntegerField(help_text="Behind the outputs and the stake of that one")
+    asset_id = IDField()
+    amount = UInt64Field()
+    height = models.BigIntegerField(help_text="The block that paid it")
+    output = BytesField(help_text="The output as transactions have it, with its type ID")
+
+    class Meta:
+        ordering = ["utxo_id"]
+        verbose_name = "reward UTXO"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tx_id", "output_index"], name="platform_reward_of_staker"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"reward of {self.tx_id}"

@@ -1,0 +1,137 @@
+"""Where the chain stands, its blocks and its transactions."""
+
+from typing import NamedTuple
+
+from chaindb import sql
+from platform_app.state.chain import ChainState
+from platform_app.store import chain as rows
+from platform_app.store.chain import Network, Tip
+from platform_app.store.state import DatabaseState
+from platform_app.txs.status import TxStatus
+from primitives.ids import ID
+
+_BLOCK = "SELECT height, block_id, time, raw FROM platform_app_block WHERE "
+_BY_HEIGHT = _BLOCK + "height = %s"
+_BY_ID = _BLOCK + "block_id = %s"
+_NEWEST_BEFORE = """
+SELECT height FROM platform_app_block WHERE time <= %s ORDER BY time DESC, height DESC LIMIT 1
+"""
+_TX = 'SELECT raw, status, height, "index" FROM platform_app_tx WHERE tx_id = %s'
+_SUPPLY = "SELECT amount FROM platform_app_supply WHERE subnet_id = %s"
+
+_STATUS = """
+SELECT 0 AS rank, status, NULL AS reason FROM platform_app_tx WHERE tx_id = %s
+UNION ALL
+SELECT 1, 6, NULL FROM platform_app_mempooltx WHERE tx_id = %s
+UNION ALL
+SELECT 2, 8, reason FROM platform_app_droppedtx WHERE tx_id = %s
+ORDER BY rank LIMIT 1
+"""
+"""One statement: between two, a block could take the transaction out of the mempool."""
+
+
+class NoGenesis(Exception):
+    """The database holds no P-Chain yet: `init_node` makes its genesis."""
+
+
+class AcceptedBlock(NamedTuple):
+    """A block as it stands in the database."""
+
+    height: int
+    block_id: ID
+    time: int
+    """Chain time after it, Unix seconds."""
+    raw: bytes
+
+
+class AcceptedTx(NamedTuple):
+    """A transaction as it stands in the database."""
+
+    raw: bytes
+    status: TxStatus
+    height: int
+    place: int
+    """In its block."""
+
+
+class Status(NamedTuple):
+    """Where a transaction is in its life."""
+
+    status: TxStatus
+    reason: str = ""
+    """Why it was dropped."""
+
+
+def state() -> ChainState:
+    """Return the state after the last accepted block, as rules ask it."""
+    return DatabaseState()
+
+
+def network() -> Network:
+    """Return which network this is.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    return _read()[0]
+
+
+def tip() -> Tip:
+    """Return where the chain stands.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    return _read()[1]
+
+
+def block_at(height: int) -> AcceptedBlock | None:
+    """Return the block at a height, or None above the tip."""
+    return _block(_BY_HEIGHT, height) if height < 1 << 63 else None
+
+
+def block(block_id: ID) -> AcceptedBlock | None:
+    """Return the block with this ID, or None when there is none."""
+    return _block(_BY_ID, block_id)
+
+
+def height_at(time: int) -> int | None:
+    """Return the height of the last block whose time is not after `time`, or None before all."""
+    row = sql.row(_NEWEST_BEFORE, (time,))
+    return None if row is None else int(row[0])
+
+
+def tx(tx_id: ID) -> AcceptedTx | None:
+    """Return an accepted transaction, or None when there is none."""
+    row = sql.row(_TX, (tx_id,))
+    if row is None:
+        return None
+    raw, status, height, place = row
+    return AcceptedTx(bytes(raw), TxStatus(status), height, place)
+
+
+def status(tx_id: ID) -> Status:
+    """Return where a transaction is: accepted, waiting, dropped, or unknown."""
+    row = sql.row(_STATUS, (tx_id,) * 3)
+    return Status(TxStatus.UNKNOWN) if row is None else Status(TxStatus(row[1]), row[2] or "")
+
+
+def supply(subnet_id: ID) -> int | None:
+    """Return the current supply of a subnet's staked asset; None where nothing is minted."""
+    row = sql.row(_SUPPLY, (subnet_id,))
+    return None if row is None else int(row[0])
+
+
+def _read() -> tuple[Network, Tip]:
+    found = rows.read()
+    if found is None:
+        raise NoGenesis
+    return found
+
+
+def _block(question: str, key: int | ID) -> AcceptedBlock | None:
+    row = sql.row(question, (key,))
+    if row is None:
+        return None
+    height, block_id, time, raw = row
+    return AcceptedBlock(height, ID(bytes(block_id)), time, bytes(raw))

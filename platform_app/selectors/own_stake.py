@@ -1,0 +1,72 @@
+"""How a node has staked so far, for whoever renews it."""
+
+from typing import NamedTuple
+
+from chaindb import sql
+from platform_app.models import TxKind
+from platform_app.store import rows
+from platform_app.txs.codec import parse
+from platform_app.txs.components import OutputOwners, ProofOfPossession
+from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+STAYS = 100
+"""So many stays are looked through for a BLS key."""
+
+_IS_VALIDATOR = """
+SELECT 1 FROM platform_app_staker
+WHERE phase < 3 AND NOT is_delegator AND subnet_id = %s AND node_id = %s
+"""
+_STAYS = """
+SELECT weight, shares, rewards_owner, delegation_rewards_owner, public_key, proof_of_possession
+FROM platform_app_staker
+WHERE node_id = %s AND subnet_id = %s AND NOT is_delegator ORDER BY position DESC LIMIT %s
+"""
+_WAITING = "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s)"
+
+
+class Terms(NamedTuple):
+    """On what terms a validator of the Primary Network stakes."""
+
+    weight: int
+    shares: int
+    """Delegation fee in millionths."""
+    validation_rewards_owner: OutputOwners
+    delegation_rewards_owner: OutputOwners
+    signer: ProofOfPossession
+
+
+def is_validator(node_id: NodeID) -> bool:
+    """Say whether a node is a validator of the Primary Network, current or pending."""
+    return sql.row(_IS_VALIDATOR, (PRIMARY_NETWORK_ID, node_id)) is not None
+
+
+def waits_to_be_validator(node_id: NodeID) -> bool:
+    """Say whether a waiting transaction would make a node a validator of the Primary Network."""
+    kinds = (TxKind.ADD_VALIDATOR.value, TxKind.ADD_PERMISSIONLESS_VALIDATOR.value)
+    for (raw,) in sql.rows(_WAITING, kinds):
+        unsigned = parse(bytes(raw)).unsigned
+        assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
+        if unsigned.validator.node_id == node_id:
+            return True
+    return False
+
+
+def last_terms(node_id: NodeID) -> Terms | None:
+    """Return on what terms a node staked last, or None when it never did or never had a BLS key.
+
+    A stay that was added without a key has that of the last one with a key.
+    """
+    stays = sql.rows(_STAYS, (node_id, PRIMARY_NETWORK_ID, STAYS))
+    keys = ((key, proof) for *_, key, proof in stays if key is not None)
+    signer = next(keys, None)
+    if signer is None:
+        return None
+    weight, shares, validation_owner, delegation_owner, *_ = stays[0]
+    return Terms(
+        int(weight),
+        shares,
+        rows.owners_of(validation_owner),
+        rows.owners_of(delegation_owner),
+        ProofOfPossession(*map(bytes, signer)),
+    )

@@ -1,0 +1,139 @@
+"""Blocks with their transactions and all that they change: written whole."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from chaindb import bulk, sql
+from chaindb.rowid import row_id
+from platform_app import models
+from platform_app.blocks.block import Block
+from platform_app.state.chain import FeeState
+from platform_app.state.changes import StateChanges
+from platform_app.store import rows
+from platform_app.store.outputs import write_outputs
+from platform_app.store.staking import Moment, write_stakers
+from platform_app.store.subnets import write_subnets
+from platform_app.txs.base import Tx
+from platform_app.txs.status import TxStatus
+from primitives.ids import ID
+
+_BLOCK = ("height", "block_id", "parent_id", "time", "kind", "tx_count", "raw")
+_TX = ("id", "tx_id", "height", "index", "kind", "status", "burned", "raw")
+_TIP = ("height", "tip", "timestamp", "gas_capacity", "gas_excess", "stakers_height")
+
+_CHAIN = """
+SELECT genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, height, tip, timestamp,
+       gas_capacity, gas_excess, stakers_height
+FROM platform_app_chain
+"""
+
+
+class Network(NamedTuple):
+    """Which network a database holds."""
+
+    genesis_hash: ID
+    """SHA-256 of the genesis bytes."""
+    network_id: int
+    unit: int
+    """Smallest units of a coin."""
+    asset_id: ID
+    """The asset of fees and of the Primary Network's stake."""
+    x_chain_id: ID
+    c_chain_id: ID
+
+
+class Tip(NamedTuple):
+    """Where the chain stands."""
+
+    height: int
+    block_id: ID
+    timestamp: int
+    """Chain time, Unix seconds."""
+    fee_state: FeeState
+    stakers_height: int
+    """The last block that changed a staker."""
+
+
+def read() -> tuple[Network, Tip] | None:
+    """Return which chain this is and where it stands, or None before its genesis."""
+    row = sql.row(_CHAIN)
+    if row is None:
+        return None
+    genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, *place = row
+    network = Network(
+        ID(bytes(genesis_hash)), network_id, unit, ID(bytes(asset_id)), ID(bytes(x_chain_id)),
+        ID(bytes(c_chain_id)),
+    )  # fmt: skip
+    height, tip, timestamp, capacity, excess, stakers_height = place
+    fee_state = FeeState(int(capacity), int(excess))
+    return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height)
+
+
+def commit(blocks: Sequence[Block], changes: StateChanges) -> None:
+    """Write accepted blocks, each the child of the one before, and what they change together.
+
+    A proposal block comes with its option. The state changes with the last block: stakers join and
+    leave at its height. The caller holds the lock and the transaction.
+    """
+    found = read()
+    assert found is not None
+    network, tip = found
+    last = blocks[-1]
+    time = tip.timestamp if changes.timestamp is None else changes.timestamp
+    places = dict(_places(blocks, changes.txs))
+    bulk.insert(models.Block, _BLOCK, (_block_row(block, time) for block in blocks))
+    bulk.insert(models.Tx, _TX, _tx_rows(changes.txs, places, network.asset_id))
+    positions = {tx_id: row_id(*place) for tx_id, place in places.items()}
+    write_outputs(last.height, changes)
+    write_stakers(Moment(last.height, time), changes, positions)
+    write_subnets(changes, positions)
+    bulk.upsert(models.Supply, ("subnet_id", "amount"), changes.supplies.items())
+    _move_tip(network, tip, last, time, changes)
+
+
+class _Place(NamedTuple):
+    """Where a transaction is."""
+
+    height: int
+    place: int
+
+
+def _places(
+    blocks: Sequence[Block], txs: Sequence[tuple[Tx, TxStatus]]
+) -> Iterator[tuple[ID, _Place]]:
+    """Walk the transactions with their places; those of the genesis are in no block."""
+    if blocks[0].height == 0:
+        for index, (tx, _) in enumerate(txs):
+            yield tx.tx_id, _Place(0, index)
+    for block in blocks:
+        proposal = () if block.proposal is None else (block.proposal,)
+        for index, tx in enumerate((*block.txs, *proposal)):
+            yield tx.tx_id, _Place(block.height, index)
+
+
+def _block_row(block: Block, time: int) -> bulk.Row:
+    return (
+        block.height, block.block_id, block.parent_id, time if block.time is None else block.time,
+        block.TYPE_ID, len(block.txs) + (block.proposal is not None), block.raw,
+    )  # fmt: skip
+
+
+def _tx_rows(
+    txs: Sequence[tuple[Tx, TxStatus]], places: Mapping[ID, _Place], asset_id: ID
+) -> Iterator[bulk.Row]:
+    for tx, status in txs:
+        place = places[tx.tx_id]
+        yield (
+            row_id(*place), tx.tx_id, *place, rows.kind_of(tx), status.value,
+            rows.burned(tx, asset_id), tx.raw,
+        )  # fmt: skip
+
+
+def _move_tip(network: Network, tip: Tip, last: Block, time: int, changes: StateChanges) -> None:
+    fees = tip.fee_state if changes.fee_state is None else changes.fee_state
+    stakers = changes.stakers or changes.left_stakers or changes.delegatee_rewards
+    row = (
+        last.height, last.block_id, time, fees.capacity, fees.excess,
+        last.height if stakers else tip.stakers_height, network.genesis_hash,
+    )  # fmt: skip
+    bulk.update(models.Chain, ("genesis_hash",), _TIP, [row])

@@ -1,0 +1,103 @@
+"""Transactions that wait for a block, first come, first served, and those dropped lately.
+
+The caller holds `Lock.PCHAIN_MEMPOOL` where it adds after having asked.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from chaindb import bulk, sql
+from platform_app import models
+from platform_app.store import rows
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import parse
+from primitives.ids import ID
+
+DROPPED = 64
+"""So many dropped transactions are remembered (pchain.md 5.5)."""
+
+_TX = ("tx_id", "kind", "size", "received_at", "raw")
+_DROPPED = ("tx_id", "reason", "dropped_at")
+_BATCH = 256
+
+_SIZE = "SELECT COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
+_OLDEST = "SELECT id, raw FROM platform_app_mempooltx WHERE id > %s ORDER BY id LIMIT %s"
+_RAWS = "SELECT raw FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
+_KNOWN = "SELECT tx_id FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
+_SPENDERS = "SELECT utxo_id, waiting_id FROM platform_app_mempoolinput WHERE utxo_id IN ({keys})"
+_REASONS = "SELECT tx_id, reason FROM platform_app_droppedtx WHERE tx_id IN ({keys})"
+_FORGET = """
+DELETE FROM platform_app_droppedtx
+WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFSET %s)
+"""
+
+
+def add(txs: Iterable[Tx], received_at: int) -> None:
+    """Write admitted transactions, in order of arrival, and forget that they were dropped."""
+    found = list(txs)
+    forget_dropped(tx.tx_id for tx in found)
+    bulk.insert(
+        models.MempoolTx,
+        _TX,
+        ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in found),
+    )
+    spent = ((one.utxo_id, tx.tx_id) for tx in found for one in rows.inputs_of(tx))
+    bulk.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
+
+
+def remove(tx_ids: Iterable[ID]) -> None:
+    """Delete transactions that no longer wait."""
+    keys = [(tx_id,) for tx_id in tx_ids]
+    bulk.delete(models.MempoolInput, ("waiting",), keys)
+    bulk.delete(models.MempoolTx, ("tx_id",), keys)
+
+
+def size() -> int:
+    """Return how many bytes wait in all."""
+    return int(sql.rows(_SIZE)[0][0])
+
+
+def oldest_first() -> Iterator[Tx]:
+    """Walk what waits in order of arrival, reading as far as somebody looks."""
+    place = 0
+    while found := sql.rows(_OLDEST, (place, _BATCH)):
+        for _, raw in found:
+            yield parse(bytes(raw))
+        place = found[-1][0]
+
+
+def find(tx_ids: Sequence[ID]) -> list[Tx]:
+    """Return those of the transactions that wait, in any order."""
+    return [parse(bytes(raw)) for (raw,) in sql.rows_by_keys(_RAWS, tx_ids)]
+
+
+def known(tx_ids: Sequence[ID]) -> set[ID]:
+    """Return which of the transactions wait."""
+    return {ID(bytes(tx_id)) for (tx_id,) in sql.rows_by_keys(_KNOWN, tx_ids)}
+
+
+def spenders(utxo_ids: Sequence[ID]) -> dict[ID, ID]:
+    """Return which waiting transactions spend these outputs, of this chain or shared."""
+    found = sql.rows_by_keys(_SPENDERS, utxo_ids)
+    return {ID(bytes(utxo_id)): ID(bytes(tx_id)) for utxo_id, tx_id in found}
+
+
+def drop(refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
+    """Delete transactions that cannot get into a block, and remember why: the last of them."""
+    reasons = dict(refused)
+    if not reasons:
+        return
+    remove(reasons)
+    forget_dropped(reasons)
+    found = ((tx_id, reason, dropped_at) for tx_id, reason in reasons.items())
+    bulk.insert(models.DroppedTx, _DROPPED, found)
+    sql.execute(_FORGET, (DROPPED,))
+
+
+def dropped(tx_ids: Sequence[ID]) -> dict[ID, str]:
+    """Return why transactions were dropped, of those that are remembered."""
+    return {ID(bytes(tx_id)): reason for tx_id, reason in sql.rows_by_keys(_REASONS, tx_ids)}
+
+
+def forget_dropped(tx_ids: Iterable[ID]) -> None:
+    """Forget that transactions were dropped."""
+    bulk.delete(models.DroppedTx, ("tx_id",), ((tx_id,) for tx_id in tx_ids))

@@ -1,0 +1,112 @@
+"""Writes outputs: unspent ones and their owners, those shared with other chains, rewards."""
+
+from collections.abc import Iterable, Iterator
+
+from chaindb import bulk, sql
+from platform_app import models
+from platform_app.state.changes import StateChanges
+from platform_app.store import rows
+from platform_app.txs.components import UTXO, LockOut, inner_output
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+P_CHAIN = PRIMARY_NETWORK_ID
+"""The P-Chain's blockchain ID is the Primary Network's subnet ID."""
+
+_OUTPUT = (
+    "tx_id",
+    "output_index",
+    "asset_id",
+    "amount",
+    "locktime",
+    "threshold",
+    "height",
+    "output",
+)
+_UTXO = ("utxo_id", *_OUTPUT, "stakeable_locktime")
+_SHARED = ("utxo_id", *_OUTPUT, "source_chain", "destination_chain")
+_SHARED_OWNER = ("destination_chain", "source_chain", "address", "utxo")
+_REWARD = ("utxo_id", "tx_id", "output_index", "asset_id", "amount", "height", "output")
+
+_SPENT = "SELECT utxo_id, output FROM platform_app_utxo WHERE utxo_id IN ({keys})"
+_IMPORTED = """
+SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id IN ({keys})
+"""
+
+
+def write_outputs(height: int, changes: StateChanges) -> None:
+    """Write what a block at `height` changes of outputs."""
+    _delete_utxos(changes.consumed)
+    _insert_utxos(height, changes.produced)
+    _delete_imported([utxo_id for _, utxo_id in changes.imported])
+    for destination, utxo in changes.exported:
+        _share(height, utxo, source=P_CHAIN, destination=destination)
+    bulk.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.reward_utxos))
+
+
+def receive(source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
+    """Write what another chain has exported to this one; `height` is that chain's."""
+    for utxo in utxos:
+        _share(height, utxo, source=source_chain, destination=P_CHAIN)
+
+
+def _insert_utxos(height: int, produced: Iterable[UTXO]) -> None:
+    found = list(produced)
+    bulk.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in found))
+    bulk.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(found))
+
+
+def _delete_utxos(consumed: Iterable[ID]) -> None:
+    keys = list(consumed)
+    owners = [
+        (address, utxo_id)
+        for utxo_id, output in sql.rows_by_keys(_SPENT, keys)
+        for address in rows.addresses_of(output)
+    ]
+    bulk.delete(models.UTXOOwner, ("address", "utxo"), owners)
+    bulk.delete(models.UTXO, ("utxo_id",), ((key,) for key in keys))
+
+
+def _utxo_row(height: int, utxo: UTXO) -> bulk.Row:
+    locked = utxo.output.locktime if isinstance(utxo.output, LockOut) else 0
+    return (utxo.utxo_id, *_output_row(height, utxo), locked)
+
+
+def _output_row(height: int, utxo: UTXO) -> bulk.Row:
+    inner = inner_output(utxo.output)
+    return (
+        utxo.tx_id, utxo.output_index, utxo.asset_id, inner.amount, inner.owners.locktime,
+        inner.owners.threshold, height, rows.output_bytes(utxo.output),
+    )  # fmt: skip
+
+
+def _owner_rows(produced: Iterable[UTXO]) -> Iterator[bulk.Row]:
+    for utxo in produced:
+        for address in inner_output(utxo.output).owners.addresses:
+            yield (address, utxo.utxo_id)
+
+
+def _share(height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
+    utxo_id = utxo.utxo_id
+    row = (utxo_id, *_output_row(height, utxo), source, destination)
+    bulk.insert(models.SharedUTXO, _SHARED, [row])
+    owners = inner_output(utxo.output).owners.addresses
+    owner_rows = ((destination, source, address, utxo_id) for address in owners)
+    bulk.insert(models.SharedUTXOOwner, _SHARED_OWNER, owner_rows)
+
+
+def _delete_imported(keys: list[ID]) -> None:
+    owners = [
+        (P_CHAIN, source, address, utxo_id)
+        for utxo_id, output, source in sql.rows_by_keys(_IMPORTED, keys)
+        for address in rows.addresses_of(output)
+    ]
+    bulk.delete(models.SharedUTXOOwner, _SHARED_OWNER, owners)
+    bulk.delete(models.SharedUTXO, ("utxo_id",), ((key,) for key in keys))
+
+
+def _reward_rows(height: int, rewards: Iterable[tuple[ID, UTXO]]) -> Iterator[bulk.Row]:
+    for tx_id, utxo in rewards:
+        yield (
+            utxo.utxo_id, tx_id, utxo.output_index, utxo.asset_id,
+            inner_output(utxo.output).amount, height, rows.output_bytes(utxo.output),
+        )  # fmt: skip

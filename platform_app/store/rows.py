@@ -1,0 +1,140 @@
+"""Values of transactions and outputs as the columns that rows have, and back."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Annotated, Any
+
+from platform_app.state.staker import Priority, Staker
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import CODEC, GENESIS_CODEC, parse
+from platform_app.txs.components import (
+    UTXO,
+    Output,
+    OutputOwners,
+    TransferableInput,
+    TransferableOutput,
+    inner_input,
+    inner_output,
+)
+from primitives.codec import INTERFACE, VERSION
+from primitives.ids import ID, NodeID, ShortID
+
+_OUTPUT = Annotated[Output, INTERFACE]
+
+STAKERS = """
+SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, priority,
+       public_key
+FROM platform_app_staker
+"""
+"""The beginning of a question whose rows `staker_of` reads."""
+
+DELEGATORS = """
+SELECT tx_id, weight, start_time, end_time, potential_reward, priority FROM platform_app_staker
+WHERE phase < 3 AND is_delegator AND subnet_id = %s AND node_id = %s
+"""
+"""The question for a validator's delegators, pending and current; `delegators_of` reads its rows."""
+
+_PRIORITIES = {priority.value: priority for priority in Priority}
+
+
+def output_bytes(output: Output) -> bytes:
+    """Return an output as it stands in transactions, with its type ID."""
+    return CODEC.pack(output, _OUTPUT)
+
+
+def output_of(data: bytes) -> Output:
+    """Return the output that stands in a column."""
+    output: Output = CODEC.read(_OUTPUT, bytes(data), 0)[0]
+    return output
+
+
+def owners_bytes(owners: OutputOwners) -> bytes:
+    """Return owners without their type ID."""
+    return CODEC.pack(owners)
+
+
+@lru_cache(maxsize=4096)
+def owners_of(data: bytes) -> OutputOwners:
+    """Return the owners that stand in a column; those of many stakers are the same."""
+    return CODEC.read(OutputOwners, data, 0)[0]
+
+
+def addresses_of(data: bytes) -> tuple[ShortID, ...]:
+    """Return who owns the output that stands in a column."""
+    return inner_output(output_of(data)).owners.addresses
+
+
+def utxo_of(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> UTXO:
+    """Return the UTXO of a row."""
+    return UTXO(ID(bytes(tx_id)), index, ID(bytes(asset_id)), output_of(output))
+
+
+def raw_utxo(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> bytes:
+    """Return the UTXO of a row as clients get it: with the codec's version in front."""
+    return b"".join((VERSION, tx_id, index.to_bytes(4, "big"), asset_id, output))
+
+
+def raw_stake(asset_id: bytes, output: bytes) -> bytes:
+    """Return a staked output as clients get it: with the codec's version in front."""
+    return b"".join((VERSION, asset_id, output))
+
+
+def staker_of(row: tuple[Any, ...]) -> Staker:
+    """Return the staker of a row of `STAKERS`."""
+    tx_id, node_id, subnet_id, weight, start, end, reward, priority, public_key = row
+    return Staker(
+        tx_id=ID(bytes(tx_id)),
+        node_id=NodeID(bytes(node_id)),
+        subnet_id=ID(bytes(subnet_id)),
+        weight=int(weight),
+        start=start,
+        end=end,
+        potential_reward=int(reward),
+        priority=_PRIORITIES[priority],
+        public_key=None if public_key is None else bytes(public_key),
+    )
+
+
+def delegators_of(seat: tuple[ID, NodeID], found: Iterable[tuple[Any, ...]]) -> list[Staker]:
+    """Return the delegators of a validator from rows of `DELEGATORS`: there may be thousands."""
+    subnet_id, node_id = seat
+    return [
+        Staker(
+            ID(tx_id), node_id, subnet_id, int(weight), start, end, int(reward),
+            _PRIORITIES[priority],
+        )
+        for tx_id, weight, start, end, reward, priority in found
+    ]  # fmt: skip
+
+
+def accepted_tx(raw: bytes) -> Tx:
+    """Return the transaction of a row. One of the genesis may be of any size."""
+    return parse(bytes(raw), GENESIS_CODEC)
+
+
+def kind_of(tx: Tx) -> int:
+    """Return the number of a transaction's type."""
+    return CODEC.type_id(type(tx.unsigned))
+
+
+def inputs_of(tx: Tx) -> tuple[TransferableInput, ...]:
+    """Return what a transaction spends, of this chain and of another."""
+    return (*getattr(tx.unsigned, "inputs", ()), *getattr(tx.unsigned, "imported_inputs", ()))
+
+
+def stake_of(tx: Tx) -> tuple[TransferableOutput, ...]:
+    """Return what a transaction stakes."""
+    return getattr(tx.unsigned, "stake", ())
+
+
+def burned(tx: Tx, asset_id: ID) -> int:
+    """Return how much of an asset a transaction spends and does not give to anybody."""
+    unsigned = tx.unsigned
+    given = (
+        *getattr(unsigned, "outputs", ()),
+        *stake_of(tx),
+        *getattr(unsigned, "exported_outputs", ()),
+    )
+    spent = sum(inner_input(one.input).amount for one in inputs_of(tx) if one.asset_id == asset_id)
+    kept = sum(inner_output(one.output).amount for one in given if one.asset_id == asset_id)
+    return max(0, spent - kept)  # stake of the genesis comes from nowhere

@@ -1,0 +1,212 @@
+"""Writes stakers through their phases, with what they have locked and how they left."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from django.db import connection
+
+from chaindb import bulk
+from chaindb.fields import for_database
+from platform_app import models
+from platform_app.models import Outcome, Phase
+from platform_app.state.changes import StateChanges
+from platform_app.state.staker import Priority, Staker
+from platform_app.store import rows
+from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.components import OutputOwners, Owner, ProofOfPossession, inner_output
+from platform_app.txs.staking import (
+    AddDelegatorTx,
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+    RewardValidatorTx,
+)
+from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import RemoveSubnetValidatorTx
+from primitives.ids import ID, NodeID
+
+_STAKER = (
+    "tx_id", "position", "phase", "is_delegator", "subnet_id", "node_id", "node", "weight",
+    "start_time", "end_time", "priority", "potential_reward", "delegatee_reward", "shares",
+    "public_key", "proof_of_possession", "rewards_owner", "delegation_rewards_owner",
+    "added_height", "joined_height", "left_height", "left_time", "outcome",
+)  # fmt: skip
+_JOINED = ("phase", "start_time", "end_time", "priority", "potential_reward", "joined_height")
+_STAKE = ("address", "staker", "output_index", "is_delegator", "asset_id", "amount", "output")
+_UPTIME = ("staker", "up_duration", "last_updated")
+
+_LEAVE = """
+UPDATE platform_app_staker
+SET phase = %s, priority = %s, potential_reward = %s, left_height = %s, left_time = %s,
+    outcome = %s, joined_height = COALESCE(joined_height, %s)
+WHERE tx_id = %s
+"""
+
+
+class Moment(NamedTuple):
+    """When a block changes stakers."""
+
+    height: int
+    time: int
+    """Chain time after the block."""
+
+
+class _Terms(NamedTuple):
+    """What a staking transaction says besides its staker."""
+
+    shares: int | None = None
+    proof_of_possession: bytes | None = None
+    rewards_owner: bytes | None = None
+    delegation_rewards_owner: bytes | None = None
+
+
+def write_stakers(moment: Moment, changes: StateChanges, positions: Mapping[ID, int]) -> None:
+    """Write what a block changes of stakers; `positions` are the keys of its transactions."""
+    added = {tx.tx_id: tx for tx, _ in changes.txs}
+    outcomes = _Outcomes(changes)
+    # Whoever leaves makes room: a node has one validator record on a subnet at a time.
+    _write_left(moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes)
+    _write_joined(moment, [one for one in changes.stakers if one.tx_id not in added])
+    new = [one for one in changes.stakers if one.tx_id in added]
+    gone = [one for one in changes.left_stakers if one.tx_id in added]
+    _insert(moment, gone, added, positions, outcomes)
+    _insert(moment, new, added, positions, None)
+    bulk.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
+    bulk.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.stakers))
+    rewards = ((amount, tx_id) for tx_id, amount in changes.delegatee_rewards.items())
+    bulk.update(models.Staker, ("tx_id",), ("delegatee_reward",), rewards)
+
+
+class _Outcomes:
+    """How the stakers of a block left, as its transactions say."""
+
+    def __init__(self, changes: StateChanges) -> None:
+        self._decided: dict[ID, Outcome] = {}
+        self._removed: set[tuple[ID, NodeID]] = set()
+        for tx, status in changes.txs:
+            unsigned = tx.unsigned
+            if isinstance(unsigned, RewardValidatorTx):
+                committed = status is TxStatus.COMMITTED
+                self._decided[unsigned.tx_id] = (
+                    Outcome.REWARDED if committed else Outcome.UNREWARDED
+                )
+            elif isinstance(unsigned, RemoveSubnetValidatorTx):
+                self._removed.add((unsigned.subnet_id, unsigned.node_id))
+
+    def of(self, staker: Staker) -> Outcome:
+        """Return how a staker left. One that no transaction names has come to its end."""
+        decided = self._decided.get(staker.tx_id)
+        if decided is not None:
+            return decided
+        removed = (staker.subnet_id, staker.node_id) in self._removed
+        return Outcome.REMOVED if removed else Outcome.ENDED
+
+
+def _write_left(moment: Moment, left: list[Staker], outcomes: _Outcomes) -> None:
+    if not left:
+        return
+    vendor = connection.vendor
+    params = [
+        (
+            Phase.PAST.value, staker.priority.value,
+            for_database(staker.potential_reward, 20, vendor), moment.height, moment.time,
+            outcomes.of(staker).value, _joined_height(staker, moment), staker.tx_id,
+        )
+        for staker in left
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.executemany(_LEAVE, params)
+    bulk.delete(models.StakeOutput, ("staker",), ((staker.tx_id,) for staker in left))
+
+
+def _write_joined(moment: Moment, joined: list[Staker]) -> None:
+    """Write stakers that were pending and are current now."""
+    bulk.update(
+        models.Staker,
+        ("tx_id",),
+        _JOINED,
+        (
+            (
+                _phase(one).value, one.start, one.end, one.priority.value, one.potential_reward,
+                _joined_height(one, moment), one.tx_id,
+            )
+            for one in joined
+        ),
+    )  # fmt: skip
+
+
+def _insert(
+    moment: Moment,
+    stakers: Iterable[Staker],
+    added: Mapping[ID, Tx],
+    positions: Mapping[ID, int],
+    outcomes: _Outcomes | None,
+) -> None:
+    """Insert stakers whose transactions the block brings; with outcomes those that left again."""
+    found = []
+    for staker in stakers:
+        terms = _terms(added[staker.tx_id].unsigned)
+        left: tuple[int | None, ...] = (None,) * 3
+        if outcomes is not None:
+            left = (moment.height, moment.time, outcomes.of(staker).value)
+        found.append(
+            (
+                staker.tx_id, positions[staker.tx_id],
+                (Phase.PAST if outcomes else _phase(staker)).value, staker.priority.is_delegator,
+                staker.subnet_id, staker.node_id, str(staker.node_id), staker.weight, staker.start,
+                staker.end, staker.priority.value, staker.potential_reward, 0, terms.shares,
+                staker.public_key, terms.proof_of_possession, terms.rewards_owner,
+                terms.delegation_rewards_owner, moment.height, _joined_height(staker, moment), *left,
+            )
+        )  # fmt: skip
+    bulk.insert(models.Staker, _STAKER, found)
+
+
+def _phase(staker: Staker) -> Phase:
+    return Phase.PENDING if staker.priority.is_pending else Phase.CURRENT
+
+
+def _joined_height(staker: Staker, moment: Moment) -> int | None:
+    return None if staker.priority.is_pending else moment.height
+
+
+def _terms(unsigned: UnsignedTx) -> _Terms:
+    match unsigned:
+        case AddValidatorTx():
+            owner = _owner(unsigned.rewards_owner)
+            return _Terms(unsigned.shares, None, owner, owner)
+        case AddPermissionlessValidatorTx():
+            signer = unsigned.signer
+            return _Terms(
+                unsigned.shares,
+                signer.proof_of_possession if isinstance(signer, ProofOfPossession) else None,
+                _owner(unsigned.validation_rewards_owner),
+                _owner(unsigned.delegation_rewards_owner),
+            )
+        case AddDelegatorTx() | AddPermissionlessDelegatorTx():
+            return _Terms(rewards_owner=_owner(unsigned.rewards_owner))
+        case _:
+            return _Terms()
+
+
+def _owner(owner: Owner) -> bytes:
+    assert isinstance(owner, OutputOwners)
+    return rows.owners_bytes(owner)
+
+
+def _stake_rows(stakers: Iterable[Staker], added: Mapping[ID, Tx]) -> Iterator[bulk.Row]:
+    for staker in stakers:
+        for index, stake in enumerate(rows.stake_of(added[staker.tx_id])):
+            inner = inner_output(stake.output)
+            output = rows.output_bytes(stake.output)
+            for address in inner.owners.addresses:
+                yield (
+                    address, staker.tx_id, index, staker.priority.is_delegator, stake.asset_id,
+                    inner.amount, output,
+                )  # fmt: skip
+
+
+def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[bulk.Row]:
+    for staker in stakers:
+        if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT:
+            yield (staker.tx_id, 0, staker.start)

@@ -1,0 +1,175 @@
+"""A P-Chain in the database: blocks that do what a test says, whether or not rules would let them.
+
+`begin()` makes the genesis, `accept(change, …)` the next block. A change is a function of a diff;
+`adding(…)` makes the usual ones.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+
+from platform_app.blocks.block import (
+    Block,
+    build_options,
+    build_proposal,
+    build_standard,
+    genesis_block,
+)
+from platform_app.selectors import chain as tips
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority, Staker
+from platform_app.store import chain, genesis
+from platform_app.store.chain import Network
+from platform_app.store.state import DatabaseState
+from platform_app.txs import staking, subnets
+from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import UTXO
+from platform_app.txs.status import TxStatus
+from primitives.hashing import sha256
+from primitives.ids import ID
+from tests.builders import platform
+
+Change = Callable[[Diff], None]
+
+GENESIS = b"genesis of a test"
+NETWORK = Network(
+    genesis_hash=ID(sha256(GENESIS)),
+    network_id=platform.NETWORK_ID,
+    unit=platform.UNIT,
+    asset_id=platform.ASSET_ID,
+    x_chain_id=platform.X_CHAIN_ID,
+    c_chain_id=platform.C_CHAIN_ID,
+)
+
+
+def begin(*changes: Change, time: int = platform.NOW) -> Block:
+    """Make the first block of a network whose state the changes make, and return it."""
+    diff = Diff(DatabaseState())
+    diff.set_timestamp(time)
+    for change in changes:
+        change(diff)
+    block = genesis_block(GENESIS)
+    with transaction.atomic():
+        genesis.begin(NETWORK, block, diff.changes())
+    return block
+
+
+def accept(*changes: Change, after: int = 1) -> Block:
+    """Make the next block, so many seconds later, and return it."""
+    diff = Diff(DatabaseState())
+    diff.set_timestamp(tips.tip().timestamp + after)
+    for change in changes:
+        change(diff)
+    return accept_diff(diff)
+
+
+def accept_diff(diff: Diff) -> Block:
+    """Make the next block of what a diff holds, and return it."""
+    tip, found = tips.tip(), diff.changes()
+    block = build_standard(
+        parent_id=tip.block_id,
+        height=tip.height + 1,
+        time=diff.timestamp(),
+        txs=[tx for tx, _ in found.txs],
+    )
+    with transaction.atomic():
+        chain.commit([block], found)
+    return block
+
+
+def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block, Block]:
+    """Make a proposal block that rewards a staker or not, with its option, and return both."""
+    tip, diff = tips.tip(), Diff(DatabaseState())
+    diff.set_timestamp(max(tip.timestamp, staker.end))
+    diff.remove_staker(staker)
+    for change in changes:
+        change(diff)
+    decisions = [tx for tx, _ in diff.changes().txs]
+    tx = platform.signed(staking.RewardValidatorTx, tx_id=staker.tx_id)
+    diff.add_tx(tx, TxStatus.COMMITTED if commit else TxStatus.ABORTED)
+    block = build_proposal(
+        parent_id=tip.block_id,
+        height=tip.height + 1,
+        time=diff.timestamp(),
+        proposal=tx,
+        txs=decisions,
+    )
+    committed, aborted = build_options(block)
+    option = committed if commit else aborted
+    with transaction.atomic():
+        chain.commit([block, option], diff.changes())
+    return block, option
+
+
+def adding_tx(tx: Tx, status: TxStatus = TxStatus.COMMITTED) -> Change:
+    """Add a transaction alone."""
+    return lambda diff: diff.add_tx(tx, status)
+
+
+def producing(*utxos: UTXO) -> Change:
+    """Add unspent outputs."""
+
+    def change(diff: Diff) -> None:
+        for utxo in utxos:
+            diff.produce(utxo)
+
+    return change
+
+
+def adding(
+    priority: Priority = Priority.PRIMARY_VALIDATOR_CURRENT,
+    *,
+    subnet_id: ID = platform.SUBNET_ID,
+    potential_reward: int = 0,
+    of_tx: dict[str, Any] | None = None,
+    **of_period: Any,
+) -> tuple[Staker, Change]:
+    """Return a staker of a priority, and the change that adds it with its transaction."""
+    cls, subnet = _KIND[priority]
+    fields = {"memo": repr(sorted(of_period.items())).encode(), **(of_tx or {})}
+    on_subnet = cls is subnets.AddSubnetValidatorTx
+    period = (
+        platform.subnet_validator(subnet_id=subnet_id, **of_period)
+        if on_subnet
+        else platform.validator(**of_period)
+    )
+    if "stake" not in fields and not on_subnet:
+        fields["stake"] = platform.outputs(period.weight)
+    tx = platform.signed(cls, validator=period, **fields)
+    unsigned: Any = tx.unsigned
+    staker = Staker(
+        tx_id=tx.tx_id,
+        node_id=period.node_id,
+        subnet_id=subnet_id if on_subnet else platform.PRIMARY_NETWORK_ID,
+        weight=period.weight,
+        start=period.start,
+        end=period.end,
+        potential_reward=potential_reward,
+        priority=priority,
+        public_key=getattr(getattr(unsigned, "signer", None), "public_key", None),
+    )
+    assert subnet == on_subnet
+
+    def change(diff: Diff) -> None:
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.put_staker(staker)
+
+    return staker, change
+
+
+_KIND: dict[Priority, tuple[type[UnsignedTx], bool]] = {
+    Priority.PRIMARY_VALIDATOR_PENDING: (staking.AddValidatorTx, False),
+    Priority.PRIMARY_VALIDATOR_CURRENT: (staking.AddPermissionlessValidatorTx, False),
+    Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING: (staking.AddDelegatorTx, False),
+    Priority.PRIMARY_DELEGATOR_PENDING: (staking.AddPermissionlessDelegatorTx, False),
+    Priority.PRIMARY_DELEGATOR_CURRENT: (staking.AddPermissionlessDelegatorTx, False),
+    Priority.PERMISSIONED_VALIDATOR_PENDING: (subnets.AddSubnetValidatorTx, True),
+    Priority.PERMISSIONED_VALIDATOR_CURRENT: (subnets.AddSubnetValidatorTx, True),
+}
+
+
+def raw_utxo(utxo: UTXO) -> bytes:
+    """Return an output as clients get it."""
+    return CODEC.marshal(utxo)

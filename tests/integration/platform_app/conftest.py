@@ -1,0 +1,188 @@
+"""A P-Chain on a real database, from the local network's genesis on, asked as clients ask it.
+
+`pchain` is for tests of one thread: everything happens in one transaction that is rolled back. Its
+clock is the test's, and blocks are made on command.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaindb import clock
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
+from nodeproject import doors, identity
+from platform_app import runtime
+from platform_app.blocks.block import Block
+from platform_app.selectors import chain as tips
+from platform_app.selectors import outputs, stakers
+from platform_app.services import chain, mempool
+from platform_app.services.genesis import load_genesis
+from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import (
+    UTXO,
+    TransferableOutput,
+    inner_output,
+)
+from platform_app.txs.well_formed import sort_key
+from primitives.devkeys import EWOQ_KEY
+from primitives.ids import ID, NodeID, ShortID
+from primitives.keys import address_of
+from tests.builders import platform
+
+EWOQ = address_of(EWOQ_KEY)
+"""Owns what tests spend."""
+BURN = 100_000
+"""What tests' transactions burn: enough for all of them."""
+
+Rpc = Callable[..., Any]
+"""Takes a method and its params by name; returns the result or raises `JsonRpcError`."""
+
+
+class PChain:
+    """A P-Chain whose blocks are made on command, and whose clock is the test's."""
+
+    def __init__(self) -> None:
+        self.now = platform.NOW
+        self._spent: set[ID] = set()
+
+    def begin(self) -> None:
+        """Write the genesis."""
+        identity.make_identity(self.now)
+        self.network = load_genesis(identity.signer(), "{}")
+        self.asset_id = self.network.asset_id
+        self.node_id: NodeID = runtime.node_id()
+
+    def coins(self, address: ShortID = EWOQ) -> list[UTXO]:
+        """Return what an address can spend and has not spent in this test, the largest first."""
+        page = outputs.utxos_of([address])
+        found: Iterable[UTXO] = (CODEC.unmarshal(UTXO, raw) for raw in page.utxos)
+        unspent = [one for one in found if one.utxo_id not in self._spent]
+        return sorted(unspent, key=lambda one: -inner_output(one.output).amount)
+
+    def output(self, amount: int, *addresses: ShortID, **of_output: Any) -> TransferableOutput:
+        """Return an output of the staking asset."""
+        return platform.output(amount, *addresses, asset_id=self.asset_id, **of_output)
+
+    def make(
+        self,
+        cls: type[UnsignedTx] = BaseTx,
+        *outputs_made: TransferableOutput,
+        stake: Iterable[TransferableOutput] = (),
+        burn: int = BURN,
+        **changes: Any,
+    ) -> Tx:
+        """Return a signed transaction of a type that spends ewoq's largest coin, change included."""
+        coin = self.coins()[0]
+        self._spent.add(coin.utxo_id)
+        staked = tuple(sorted(stake, key=sort_key))
+        exported = changes.get("exported_outputs", ())
+        given = sum(inner_output(one.output).amount for one in (*outputs_made, *staked, *exported))
+        change = self.output(inner_output(coin.output).amount - given - burn, EWOQ)
+        fields = {
+            "outputs": tuple(sorted((*outputs_made, change), key=sort_key)),
+            "inputs": platform.spend_all(coin),
+            **({"stake": staked} if staked else {}),
+            **changes,
+        }
+        unsigned = platform.unsigned(cls, **fields)
+        keys = [[EWOQ_KEY]] * platform.credential_count(unsigned)
+        return platform.signed(unsigned, keys)
+
+    def stake(self, weight: int) -> tuple[TransferableOutput, ...]:
+        """Return what is staked by somebody of that weight."""
+        return (self.output(weight, EWOQ),)
+
+    def issue(self, *txs: Tx) -> list[ID]:
+        """Put transactions into the mempool; all of them must get in."""
+        outcomes = mempool.issue(txs, now=self.now)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return [outcome for outcome in outcomes if isinstance(outcome, ID)]
+
+    def build(self) -> list[Block]:
+        """Build blocks until there is nothing to put in."""
+        built = []
+        while (block := chain.build_block(now=self.now)) is not None:
+            built.append(block)
+        return built
+
+    def do(self, tx: Tx) -> Tx:
+        """Issue a transaction and build the block with it."""
+        self.issue(tx)
+        self.now += 1
+        self.build()
+        found = tips.tx(tx.tx_id)
+        assert found is not None
+        return tx
+
+    def wait(self, seconds: int) -> list[Block]:
+        """Let time pass, and build what it brings."""
+        self.now += seconds
+        return self.build()
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    """Begin with an empty memory of stakers, and leave none: another chain's would be wrong."""
+    stakers.memory.cache_clear()
+    yield
+    stakers.memory.cache_clear()
+
+
+@pytest.fixture
+def pchain(
+    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PChain]:
+    """The local network's P-Chain, with a new node as its validator."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    _forget()
+    made = PChain()
+    monkeypatch.setattr(clock, "now", lambda: made.now)
+    made.begin()
+    yield made
+    _forget()
+
+
+@pytest.fixture
+def rpc(pchain: PChain) -> Rpc:
+    """Ask `platform.*`."""
+    return asking(doors.platform().dispatcher)
+
+
+def asking(dispatcher: Dispatcher) -> Rpc:
+    """Return a function that asks an interface."""
+
+    def ask(method: str, **params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = dispatcher.answer(json.dumps(body).encode())
+        assert answer is not None
+        shown = json.loads(answer)
+        if "error" in shown:
+            raise JsonRpcError(**shown["error"])
+        return shown["result"]
+
+    return ask
+
+
+def refusal(rpc: Rpc, method: str, **params: Any) -> str:
+    """Return the words with which a call is refused."""
+    with pytest.raises(JsonRpcError) as refused:
+        rpc(method, **params)
+    assert refused.value.code == -32000
+    return refused.value.message
+
+
+def _forget() -> None:
+    """Forget what this process knows of the chain and of itself."""
+    for cached in (
+        runtime.config, runtime.node_id, identity.signer, stakers.memory,
+        doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
+    ):  # fmt: skip
+        cached.cache_clear()

@@ -1,0 +1,145 @@
+"""The tip, blocks, transactions, subnets and blockchains as others ask for them."""
+
+import pytest
+
+from platform_app.selectors import chain, subnets
+from platform_app.selectors.chain import NoGenesis, Status
+from platform_app.state.diff import Diff
+from platform_app.store import mempool
+from platform_app.txs import chains
+from platform_app.txs import subnets as subnet_txs
+from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.status import TxStatus
+from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID
+from tests.builders import platform, platform_rows
+from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
+
+pytestmark = pytest.mark.django_db
+
+
+def creating_subnet(tx: Tx) -> platform_rows.Change:
+    def change(diff: Diff) -> None:
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.add_subnet(tx.tx_id, tx.unsigned.owner)  # type: ignore[attr-defined]
+
+    return change
+
+
+def creating_chain(tx: Tx) -> platform_rows.Change:
+    def change(diff: Diff) -> None:
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.add_chain(tx)
+
+    return change
+
+
+def test_without_a_chain_there_is_no_tip() -> None:
+    with pytest.raises(NoGenesis):
+        chain.tip()
+    with pytest.raises(NoGenesis):
+        chain.network()
+
+
+def test_blocks_are_found_by_height_and_by_id() -> None:
+    genesis = begin()
+    block = accept(adding_tx(platform.signed(BaseTx)))
+
+    found = chain.block_at(1)
+    assert found == chain.block(block.block_id)
+    assert found is not None
+    assert (found.height, found.block_id, found.raw) == (1, block.block_id, block.raw)
+    assert chain.block_at(0) == chain.block(genesis.block_id)
+    assert chain.block(EMPTY_ID) is None
+
+
+@pytest.mark.parametrize("height", [2, 2**63 - 1, 2**63, 2**64 - 1])
+def test_above_the_tip_there_is_no_block(height: int) -> None:
+    begin()
+
+    assert chain.block_at(height) is None
+
+
+def test_the_last_block_of_a_time_is_found() -> None:
+    begin()
+    for after in (10, 0, 10):
+        accept(after=after)
+
+    now = platform.NOW
+    assert [chain.height_at(now + t) for t in (-1, 0, 9, 10, 19, 20, 99)] == [
+        None, 0, 0, 2, 2, 3, 3,
+    ]  # fmt: skip
+
+
+def test_a_transaction_goes_from_waiting_to_accepted() -> None:
+    begin()
+    tx = platform.signed(BaseTx)
+    assert chain.status(tx.tx_id) == Status(TxStatus.UNKNOWN)
+
+    mempool.add([tx], 1)
+    assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
+    assert chain.tx(tx.tx_id) is None
+
+    accept(adding_tx(tx))
+    # It is in the mempool still: what is accepted comes first.
+    assert chain.status(tx.tx_id) == Status(TxStatus.COMMITTED)
+    found = chain.tx(tx.tx_id)
+    assert found == (tx.raw, TxStatus.COMMITTED, 1, 0)
+
+
+def test_a_dropped_transaction_has_a_reason_until_it_waits_again() -> None:
+    begin()
+    tx = platform.signed(BaseTx)
+    mempool.drop([(tx.tx_id, "flow check failed")], 1)
+    assert chain.status(tx.tx_id) == Status(TxStatus.DROPPED, "flow check failed")
+
+    mempool.add([tx], 2)
+    assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
+
+
+def test_a_reward_that_was_not_given_is_aborted() -> None:
+    validator, add = adding()
+    begin(add)
+    proposal, _ = reward(validator, commit=False)
+
+    assert proposal.proposal is not None
+    assert chain.status(proposal.proposal.tx_id) == Status(TxStatus.ABORTED)
+    assert chain.status(validator.tx_id) == Status(TxStatus.COMMITTED)
+
+
+def test_supply_is_known_where_something_is_minted() -> None:
+    begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
+
+    assert chain.supply(PRIMARY_NETWORK_ID) == 2**64 - 1
+    assert chain.supply(platform.SUBNET_ID) is None
+    assert chain.state().supply(PRIMARY_NETWORK_ID) == 2**64 - 1
+
+
+def test_subnets_come_in_the_order_of_their_creation() -> None:
+    begin()
+    txs = [platform.signed(subnet_txs.CreateSubnetTx, memo=b"%d" % n) for n in range(5)]
+    accept(*map(creating_subnet, txs[:3]))
+    accept(*map(creating_subnet, txs[3:]))
+
+    ids = [tx.tx_id for tx in txs]
+    assert [one.subnet_id for one in subnets.subnets()] == ids
+    assert subnets.subnets([ids[3], EMPTY_ID, ids[0], ids[3]]) == [
+        (ids[3], platform.owners()),
+        (ids[0], platform.owners()),
+    ]
+    assert subnets.subnets([]) == []
+    assert subnets.subnet(ids[1]) == (ids[1], platform.owners())
+    assert subnets.subnet(EMPTY_ID) is None
+
+
+def test_blockchains_belong_to_their_subnets() -> None:
+    x_chain = platform.signed(chains.CreateChainTx, subnet_id=PRIMARY_NETWORK_ID, chain_name="X")
+    begin(creating_chain(x_chain))
+    own = platform.signed(chains.CreateChainTx, chain_name="Mine")
+    accept(creating_chain(own))
+
+    assert [one.name for one in subnets.blockchains()] == ["X", "Mine"]
+    assert subnets.blockchains(platform.SUBNET_ID) == [
+        (own.tx_id, platform.SUBNET_ID, "Mine", platform.EVM_ID)
+    ]
+    assert subnets.blockchain(x_chain.tx_id) == subnets.blockchains(PRIMARY_NETWORK_ID)[0]
+    assert subnets.blockchain(EMPTY_ID) is None

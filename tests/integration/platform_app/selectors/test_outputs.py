@@ -1,0 +1,247 @@
+"""What addresses own: pages that hold each output once, balances by lock, stake, rewards."""
+
+from collections.abc import Sequence
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from platform_app.selectors import outputs
+from platform_app.selectors.outputs import Cursor, Funds
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority
+from platform_app.store import outputs as rows
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import UTXO
+from primitives.ids import EMPTY_ID, ShortID
+from tests.builders import platform
+from tests.builders.platform_rows import accept, adding, begin, producing, raw_utxo, reward
+
+pytestmark = pytest.mark.django_db
+
+FIRST, SECOND, THIRD = platform.ADDRESSES[:3]
+NOBODY = ShortID(b"\xff" * 20)
+
+
+def in_order(*utxos: UTXO) -> list[bytes]:
+    return [raw_utxo(one) for one in sorted(utxos, key=lambda utxo: utxo.utxo_id)]
+
+
+def all_pages(addresses: Sequence[ShortID], limit: int) -> list[list[bytes]]:
+    pages = [outputs.utxos_of(addresses, limit=limit)]
+    while len(pages[-1].utxos) == limit:
+        pages.append(outputs.utxos_of(addresses, limit=limit, after=pages[-1].end))
+    return [page.utxos for page in pages]
+
+
+def test_an_address_has_its_outputs_in_order_of_their_ids() -> None:
+    own = [platform.utxo(1 + n, FIRST, number=n) for n in range(5)]
+    begin(producing(*own, platform.utxo(9, SECOND, number=9)))
+
+    page = outputs.utxos_of([FIRST])
+
+    assert page.utxos == in_order(*own)
+    assert page.end == Cursor(FIRST, max(utxo.utxo_id for utxo in own))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
+def test_pages_of_any_size_hold_each_output_once(limit: int) -> None:
+    first = [platform.utxo(1 + n, FIRST, number=n) for n in range(4)]
+    second = [platform.utxo(1 + n, SECOND, number=n) for n in range(10, 13)]
+    begin(producing(*first, *second))
+
+    pages = all_pages([SECOND, FIRST], limit)
+
+    assert [raw for page in pages for raw in page] == in_order(*first) + in_order(*second)
+    assert all(len(page) == limit for page in pages[:-1])
+
+
+def test_an_output_of_two_owners_is_on_a_page_once() -> None:
+    shared = platform.utxo(5, FIRST, SECOND)
+    begin(producing(shared))
+
+    assert outputs.utxos_of([FIRST, SECOND]).utxos == [raw_utxo(shared)]
+    assert outputs.utxos_of([FIRST, FIRST]).utxos == [raw_utxo(shared)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_common_outputs_hide_no_other_behind_them(limit: int) -> None:
+    shared = [platform.utxo(1 + n, FIRST, SECOND, number=n) for n in range(3)]
+    own = [platform.utxo(9 + n, SECOND, number=9 + n) for n in range(3)]
+    begin(producing(*shared, *own))
+
+    found = [raw for page in all_pages([FIRST, SECOND], limit) for raw in page]
+
+    assert set(found) == set(in_order(*shared, *own))
+    assert found[: len(shared)] == in_order(*shared)
+
+
+def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = sorted(
+        (platform.utxo(1 + n, FIRST, number=n) for n in range(4)), key=lambda utxo: utxo.utxo_id
+    )
+    begin(producing(*own))
+    read = outputs.sql.rows_by_keys
+    spends = [own[0].utxo_id]
+
+    def read_after_a_block(question: str, keys: Sequence[bytes]) -> list[tuple[object, ...]]:
+        if spends:
+            spent = spends.pop()
+            accept(lambda diff: diff.consume(spent))
+        return read(question, keys)
+
+    monkeypatch.setattr(outputs.sql, "rows_by_keys", read_after_a_block)
+
+    assert outputs.utxos_of([FIRST], limit=2).utxos == in_order(*own[1:3])
+
+
+def test_a_page_without_outputs_ends_where_it_was_looked_last() -> None:
+    begin()
+
+    assert outputs.utxos_of([SECOND, FIRST]).end == Cursor(SECOND, EMPTY_ID)
+    after = Cursor(NOBODY, platform.some_id("last"))
+    assert outputs.utxos_of([FIRST], after=after) == ([], after)
+
+
+def test_addresses_before_the_cursor_are_not_looked_at() -> None:
+    own = [platform.utxo(1, FIRST), platform.utxo(2, SECOND, number=1)]
+    begin(producing(*own))
+
+    page = outputs.utxos_of([FIRST, SECOND], after=Cursor(SECOND, EMPTY_ID))
+
+    assert page.utxos == [raw_utxo(own[1])]
+
+
+def test_many_addresses_cost_no_statement_each() -> None:
+    own = [platform.utxo(1, FIRST), platform.utxo(2, SECOND, number=1)]
+    begin(producing(*own))
+    strangers = [ShortID(number.to_bytes(20, "big")) for number in range(1022)]
+
+    with CaptureQueriesContext(connection) as asked:
+        page = outputs.utxos_of([*strangers, FIRST, SECOND])
+
+    assert page.utxos == [raw_utxo(one) for one in own]
+    assert len(asked) == 4
+
+
+def test_a_page_of_many_addresses_ends_at_the_last_of_them() -> None:
+    begin(producing(platform.utxo(1, FIRST)))
+    strangers = [ShortID(bytes([255, number]) + bytes(18)) for number in range(20)]
+
+    assert outputs.utxos_of([*strangers, FIRST]).end.address == max(strangers)
+
+
+@pytest.mark.parametrize("extra", [0, 20])
+def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> None:
+    begin(producing(platform.utxo(1, FIRST)))
+    sent = [platform.utxo(2 + n, FIRST, number=n) for n in range(1, 4)]
+    rows.receive(platform.X_CHAIN_ID, sent, height=1)
+    addresses = [FIRST, *(ShortID(bytes([255, n]) + bytes(18)) for n in range(extra))]
+
+    first = outputs.utxos_of(addresses, source_chain=platform.X_CHAIN_ID, limit=2)
+    rest = outputs.utxos_of(addresses, source_chain=platform.X_CHAIN_ID, limit=2, after=first.end)
+
+    assert [*first.utxos, *rest.utxos] == in_order(*sent)
+    assert outputs.utxos_of(addresses, source_chain=platform.C_CHAIN_ID).utxos == []
+
+
+def test_what_this_chain_exported_is_not_its_own_to_import() -> None:
+    begin()
+    accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1, FIRST)))
+
+    assert outputs.utxos_of([FIRST], source_chain=platform.C_CHAIN_ID).utxos == []
+
+
+def test_a_balance_tells_what_is_locked_and_how() -> None:
+    now = platform.NOW
+    begin(
+        producing(
+            platform.utxo(1, FIRST),
+            platform.utxo(2, FIRST, number=1, locktime=now),
+            platform.utxo(4, FIRST, number=2, locktime=now + 1),
+            platform.utxo(8, FIRST, number=3, stakeable_until=now),
+            platform.utxo(16, FIRST, number=4, stakeable_until=now + 1),
+            platform.utxo(32, FIRST, number=5, stakeable_until=now + 1, locktime=now + 1),
+            platform.utxo(64, FIRST, number=6, asset_id=platform.OTHER_ASSET_ID),
+            platform.utxo(128, SECOND, number=7),
+        )
+    )
+
+    found = outputs.balance([FIRST], now=now)
+
+    assert found.funds == {
+        platform.ASSET_ID: Funds(1 + 2 + 8, 16, 4 + 32),
+        platform.OTHER_ASSET_ID: Funds(64, 0, 0),
+    }
+    assert found.funds[platform.ASSET_ID].total == 63
+    assert len(found.utxos) == 7
+
+
+def test_a_balance_of_two_owners_counts_a_common_output_once() -> None:
+    shared = platform.utxo(5, FIRST, SECOND, threshold=2)
+    begin(producing(shared))
+
+    found = outputs.balance([FIRST, SECOND, FIRST], now=platform.NOW)
+
+    assert found.funds == {platform.ASSET_ID: Funds(5, 0, 0)}
+    assert found.utxos == [(shared.tx_id, shared.output_index)]
+
+
+def test_sums_end_where_64_bits_do() -> None:
+    begin(producing(*(platform.utxo(2**64 - 2, FIRST, number=n) for n in range(2))))
+
+    (funds,) = outputs.balance([FIRST], now=platform.NOW).funds.values()
+
+    assert funds == Funds(2**64 - 1, 0, 0)
+    assert funds._replace(locked_stakeable=5).total == 2**64 - 1
+
+
+def test_who_owns_nothing_has_no_funds() -> None:
+    begin()
+
+    assert outputs.balance([FIRST], now=platform.NOW) == ({}, [])
+
+
+def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
+    stake = (platform.output(2_000_000_000, FIRST, SECOND),)
+    current, add_current = adding(of_tx={"stake": stake})
+    pending, add_pending = adding(
+        Priority.PRIMARY_DELEGATOR_PENDING,
+        weight=25_000_000,
+        of_tx={"stake": (platform.output(25_000_000, FIRST),)},
+    )
+    begin(add_current, add_pending)
+
+    amounts = sorted(one.amount for one in outputs.stake_of([FIRST, SECOND]))
+    assert amounts == [25_000_000, 2_000_000_000]
+    assert [one.amount for one in outputs.stake_of([FIRST], validators_only=True)] == [
+        current.weight
+    ]
+    assert outputs.stake_of([THIRD]) == []
+
+    reward(current)
+    (left,) = outputs.stake_of([FIRST])
+    assert (left.amount, left.asset_id) == (pending.weight, platform.ASSET_ID)
+    assert left.raw == CODEC.marshal(platform.output(25_000_000, FIRST))
+
+
+def test_rewards_stay_when_they_are_spent() -> None:
+    validator, add = adding()
+    begin(add)
+    paid = [
+        UTXO(validator.tx_id, index, platform.ASSET_ID, platform.transfer_output(index))
+        for index in (10, 2)
+    ]
+
+    def pay(diff: Diff) -> None:
+        for utxo in paid:
+            diff.add_reward_utxo(validator.tx_id, utxo)
+            diff.produce(utxo)
+
+    reward(validator, pay)
+    accept(lambda diff: diff.consume(paid[0].utxo_id))
+
+    assert outputs.reward_utxos(validator.tx_id) == [raw_utxo(paid[1]), raw_utxo(paid[0])]
+    assert outputs.reward_utxos(platform.some_id("nobody")) == []

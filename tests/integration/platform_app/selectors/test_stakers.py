@@ -1,0 +1,211 @@
+"""Who validates: the present from memory, any height from rows."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from platform_app.models import Outcome, Phase
+from platform_app.selectors import stakers, stays
+from platform_app.selectors.chain import NoGenesis
+from platform_app.selectors.stakers import Member
+from platform_app.state.staker import Priority
+from platform_app.txs.base import BaseTx
+from primitives.hashing import sha256
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from tests.builders import platform
+from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
+
+pytestmark = pytest.mark.django_db
+
+NODE, OTHER = platform.NODE_ID, NodeID(sha256(b"other")[:20])
+DELEGATOR = Priority.PRIMARY_DELEGATOR_CURRENT
+PERMISSIONED = Priority.PERMISSIONED_VALIDATOR_CURRENT
+STAKE = platform.CONFIG.min_validator_stake
+
+
+def test_without_a_chain_nobody_can_be_named() -> None:
+    with pytest.raises(NoGenesis):
+        stakers.current_validators()
+    with pytest.raises(NoGenesis):
+        stakers.validators_at(0)
+
+
+def test_a_record_says_what_the_staking_transaction_said() -> None:
+    first, second = (platform.owners(one) for one in platform.ADDRESSES[:2])
+    validator, add = adding(
+        potential_reward=7,
+        of_tx={"validation_rewards_owner": first, "delegation_rewards_owner": second},
+    )
+    begin(add, lambda diff: diff.set_delegatee_reward(validator.tx_id, 3))
+
+    (record,) = stakers.current_validators().validators
+
+    assert (record.tx_id, record.node_id, record.subnet_id) == (
+        validator.tx_id, NODE, PRIMARY_NETWORK_ID,
+    )  # fmt: skip
+    assert (record.start, record.end, record.weight) == (validator.start, validator.end, STAKE)
+    assert (record.potential_reward, record.delegatee_reward, record.shares) == (7, 3, 20_000)
+    assert (record.rewards_owner, record.delegation_rewards_owner) == (first, second)
+    signer = platform.proof_of_possession()
+    assert (record.public_key, record.proof_of_possession) == (
+        signer.public_key, signer.proof_of_possession,
+    )  # fmt: skip
+    assert (record.delegator_count, record.delegator_weight) == (0, 0)
+
+
+def test_delegators_are_counted_for_their_own_validator() -> None:
+    begin(
+        adding()[1],
+        adding(node_id=OTHER)[1],
+        adding(DELEGATOR, weight=25_000_000)[1],
+        adding(DELEGATOR, weight=26_000_000)[1],
+        adding(Priority.PRIMARY_DELEGATOR_PENDING, weight=27_000_000)[1],
+    )
+
+    current = stakers.current_validators()
+
+    assert current.by_node[NODE][-2:] == (2, 51_000_000)
+    assert current.by_node[OTHER][-2:] == (0, 0)
+    assert current.weight == 2 * STAKE + 51_000_000
+    delegators = stakers.current_delegators(PRIMARY_NETWORK_ID, NODE)
+    assert {one.weight for one in delegators} == {25_000_000, 26_000_000}
+    assert [one.tx_id for one in delegators] == sorted(one.tx_id for one in delegators)
+    assert stakers.current_delegators(PRIMARY_NETWORK_ID, OTHER) == ()
+
+
+def test_validators_are_in_staker_order() -> None:
+    late, add_late = adding(end=platform.NOW + 900)
+    early, add_early = adding(node_id=OTHER, end=platform.NOW + 800)
+    begin(add_late, add_early)
+
+    found = [one.tx_id for one in stakers.current_validators().validators]
+
+    assert found == [early.tx_id, late.tx_id]
+
+
+def test_the_present_is_read_once_and_again_after_a_staker_changed() -> None:
+    begin(adding()[1])
+    first = stakers.current_validators()
+    accept(adding_tx(platform.signed(BaseTx)))
+
+    with CaptureQueriesContext(connection) as asked:
+        assert stakers.current_validators() is first
+    assert len(asked) == 1
+
+    accept(adding(node_id=OTHER)[1])
+    assert set(stakers.current_validators().by_node) == {NODE, OTHER}
+    assert stakers.current_validators() is not first
+
+
+def test_what_delegators_earned_for_a_validator_is_never_old() -> None:
+    validator, add = adding()
+    begin(add)
+    assert stakers.current_validators().by_node[NODE].delegatee_reward == 0
+    accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 4))
+
+    assert stakers.current_validators().by_node[NODE].delegatee_reward == 4
+
+
+def test_delegators_are_read_again_after_a_staker_changed() -> None:
+    begin(adding()[1])
+    assert stakers.current_delegators(PRIMARY_NETWORK_ID, NODE) == ()
+    delegator, add = adding(DELEGATOR, weight=25_000_000)
+    accept(add)
+
+    (found,) = stakers.current_delegators(PRIMARY_NETWORK_ID, NODE)
+    assert (found.tx_id, found.rewards_owner) == (delegator.tx_id, platform.owners())
+
+
+def test_a_validator_of_a_subnet_has_no_owner_and_no_fee() -> None:
+    begin(adding(PERMISSIONED, weight=2**64 - 1)[1])
+
+    (record,) = stakers.current_validators(platform.SUBNET_ID).validators
+
+    assert (record.weight, record.shares, record.rewards_owner) == (2**64 - 1, None, None)
+    assert stakers.current_validators().validators == ()
+
+
+def test_pending_stakers_are_in_order_of_their_start() -> None:
+    later, add_later = adding(Priority.PRIMARY_VALIDATOR_PENDING, start=platform.NOW + 90)
+    sooner, add_sooner = adding(
+        Priority.PRIMARY_VALIDATOR_PENDING, node_id=OTHER, start=platform.NOW + 80
+    )
+    delegator, add = adding(Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING, weight=25_000_000)
+    begin(add_later, add_sooner, add, adding(Priority.PERMISSIONED_VALIDATOR_PENDING)[1])
+
+    found = stakers.pending_stakers()
+
+    assert [one.tx_id for one in found.validators] == [sooner.tx_id, later.tx_id]
+    assert [one.tx_id for one in found.delegators] == [delegator.tx_id]
+    assert len(stakers.pending_stakers(platform.SUBNET_ID).validators) == 1
+
+
+def test_every_height_keeps_its_validators() -> None:
+    validator, add = adding()
+    begin(add)
+    delegator, delegate = adding(DELEGATOR, weight=25_000_000, end=platform.NOW + 100)
+    accept(delegate)
+    accept(adding_tx(platform.signed(BaseTx)))
+    reward(delegator)
+    accept(adding(node_id=OTHER)[1])
+    reward(validator)
+
+    key = platform.proof_of_possession().public_key
+    alone, both = Member(STAKE, key), Member(STAKE + 25_000_000, key)
+    expected = {
+        0: {NODE: alone},
+        1: {NODE: both},
+        2: {NODE: both},
+        3: {NODE: both},
+        4: {NODE: alone},
+        5: {NODE: alone, OTHER: alone},
+        6: {NODE: alone, OTHER: alone},
+        7: {OTHER: alone},
+    }
+    assert {height: stakers.validators_at(height) for height in range(8)} == expected
+    assert stakers.validators_at(8) is None
+
+
+def test_on_a_subnet_validators_have_their_key_of_the_primary_network() -> None:
+    begin(adding()[1], adding(PERMISSIONED, weight=5)[1])
+    accept(adding(PERMISSIONED, node_id=OTHER, weight=6)[1])
+
+    assert stakers.validators_at(1, platform.SUBNET_ID) == {
+        NODE: Member(5, platform.proof_of_possession().public_key),
+        OTHER: Member(6, None),
+    }
+    assert stakers.validators_at(0, platform.some_id("no subnet")) == {}
+
+
+def test_heights_since_the_last_change_share_an_answer() -> None:
+    begin(adding()[1])
+    for number in range(3):
+        accept(adding_tx(platform.signed(BaseTx, memo=b"%d" % number)))
+
+    assert stakers.validators_at(0) is stakers.validators_at(3)
+
+
+def test_uptimes_are_by_node() -> None:
+    begin(adding()[1], adding(node_id=OTHER)[1], adding(PERMISSIONED)[1])
+
+    assert set(stakers.uptimes()) == {NODE, OTHER}
+    assert set(stakers.uptimes([OTHER])) == {OTHER}
+
+
+def test_all_that_was_staked_on_a_node_is_remembered_latest_first() -> None:
+    validator, add = adding(potential_reward=5)
+    delegator, delegate = adding(DELEGATOR, weight=25_000_000, end=platform.NOW + 100)
+    begin(add)
+    accept(delegate)
+    reward(delegator, commit=False)
+
+    newest, oldest = stays.stays_of(NODE)
+
+    assert (newest.tx_id, newest.phase, newest.outcome) == (
+        delegator.tx_id, Phase.PAST, Outcome.UNREWARDED,
+    )  # fmt: skip
+    assert (newest.joined_height, newest.left_height, newest.left_time) == (1, 3, delegator.end)
+    assert (oldest.tx_id, oldest.phase, oldest.outcome) == (validator.tx_id, Phase.CURRENT, None)
+    assert stays.stays_of(NODE, before=newest.position) == [oldest]
+    assert stays.stays_of(NODE, limit=1) == [newest]
+    assert stays.stays_of(OTHER) == []

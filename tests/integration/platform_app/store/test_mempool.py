@@ -1,0 +1,111 @@
+"""What waits is first come, first served; what was dropped lately is remembered with its reason."""
+
+import pytest
+from django.db import IntegrityError
+
+from platform_app import models
+from platform_app.store import mempool
+from platform_app.txs import chains, staking
+from platform_app.txs.base import BaseTx, Tx
+from primitives.ids import EMPTY_ID
+from tests.builders import platform
+
+pytestmark = pytest.mark.django_db
+
+
+def transfer(number: int, **fields: object) -> Tx:
+    inputs = platform.spend_all(platform.utxo(2_000_000, number=number))
+    return platform.signed(BaseTx, **{"inputs": inputs, **fields})
+
+
+def test_waiting_transactions_come_back_in_order_of_arrival() -> None:
+    txs = [transfer(number) for number in range(5)]
+    mempool.add(txs[3:], 1)
+    mempool.add(txs[:3], 2)
+
+    assert list(mempool.oldest_first()) == [*txs[3:], *txs[:3]]
+    assert mempool.size() == sum(len(tx.raw) for tx in txs)
+
+
+def test_more_than_one_batch_is_walked_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mempool, "_BATCH", 2)
+    txs = [transfer(number) for number in range(4)]
+    mempool.add(txs, 1)
+
+    assert list(mempool.oldest_first()) == txs
+
+
+def test_an_empty_mempool_has_no_size() -> None:
+    assert mempool.size() == 0
+    assert list(mempool.oldest_first()) == []
+
+
+def test_what_a_waiting_transaction_spends_is_known() -> None:
+    spent, imported = platform.utxo(2_000_000, number=1), platform.utxo(number=7)
+    tx = platform.signed(
+        chains.ImportTx,
+        inputs=platform.spend_all(spent),
+        imported_inputs=platform.spend_all(imported),
+    )
+    mempool.add([tx], 1)
+
+    keys = [spent.utxo_id, imported.utxo_id, EMPTY_ID]
+    assert mempool.spenders(keys) == {spent.utxo_id: tx.tx_id, imported.utxo_id: tx.tx_id}
+
+
+def test_two_that_spend_the_same_cannot_both_wait() -> None:
+    mempool.add([transfer(1)], 1)
+
+    with pytest.raises(IntegrityError):
+        mempool.add([transfer(1, memo=b"another")], 1)
+
+
+def test_what_is_removed_frees_what_it_would_have_spent() -> None:
+    first, second = transfer(1), transfer(2)
+    mempool.add([first, second], 1)
+    mempool.remove([first.tx_id])
+
+    assert mempool.known([first.tx_id, second.tx_id]) == {second.tx_id}
+    assert mempool.find([first.tx_id, second.tx_id]) == [second]
+    mempool.add([transfer(1, memo=b"another")], 2)
+
+
+def test_a_dropped_transaction_no_longer_waits_and_has_its_reason() -> None:
+    tx = transfer(1)
+    mempool.add([tx], 1)
+    mempool.drop([(tx.tx_id, "flow check failed")], 2)
+
+    assert mempool.known([tx.tx_id]) == set()
+    assert mempool.dropped([tx.tx_id, EMPTY_ID]) == {tx.tx_id: "flow check failed"}
+
+
+def test_a_transaction_that_is_issued_again_is_no_longer_dropped() -> None:
+    tx = transfer(1)
+    mempool.drop([(tx.tx_id, "too early")], 1)
+    mempool.add([tx], 2)
+
+    assert mempool.dropped([tx.tx_id]) == {}
+
+
+def test_the_last_dropped_are_remembered_and_no_others() -> None:
+    keys = [platform.some_id(f"dropped {number}") for number in range(mempool.DROPPED + 6)]
+    mempool.drop([(key, "first") for key in keys[:10]], 1)
+    mempool.drop([(keys[0], "again")], 2)
+    mempool.drop([(key, "later") for key in keys[10:]], 3)
+
+    left = mempool.dropped(keys)
+    assert len(left) == models.DroppedTx.objects.count() == mempool.DROPPED
+    assert left[keys[0]] == "again"
+    assert set(left) == {keys[0], *keys[7:]}
+
+
+def test_a_transaction_of_any_kind_can_wait() -> None:
+    tx = platform.signed(staking.AddPermissionlessValidatorTx)
+    mempool.add([tx], 1)
+
+    row = models.MempoolTx.objects.get()
+    assert (row.tx_id, row.get_kind_display(), row.size) == (
+        tx.tx_id,
+        "AddPermissionlessValidatorTx",
+        len(tx.raw),
+    )

@@ -1,0 +1,103 @@
+"""Outputs and who owns them: nothing is left behind, nothing is mixed up."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from platform_app import models
+from platform_app.state.diff import Diff
+from platform_app.store import outputs
+from platform_app.store.state import DatabaseState
+from platform_app.txs.components import UTXO, OutputOwners, TransferOutput
+from primitives.ids import PRIMARY_NETWORK_ID
+from tests.builders import platform
+from tests.builders.platform_rows import accept, begin, producing
+
+pytestmark = pytest.mark.django_db
+
+FIRST, SECOND = platform.ADDRESSES[:2]
+
+
+def test_an_output_is_written_with_its_locks_and_its_owners() -> None:
+    shared = platform.utxo(5, FIRST, SECOND, threshold=2, locktime=8, stakeable_until=2**64 - 1)
+    begin(producing(shared))
+
+    row = models.UTXO.objects.get(utxo_id=shared.utxo_id)
+    assert (row.amount, row.locktime, row.stakeable_locktime) == (5, 8, 2**64 - 1)
+    assert (row.threshold, row.height) == (2, 0)
+    owners = models.UTXOOwner.objects.filter(utxo=shared.utxo_id).values_list("address", flat=True)
+    assert set(owners) == {FIRST, SECOND}
+
+
+def test_a_spent_output_leaves_nothing_behind() -> None:
+    spent, kept = platform.utxo(1, FIRST, SECOND), platform.utxo(2, FIRST, number=1)
+    begin(producing(spent, kept))
+    accept(lambda diff: diff.consume(spent.utxo_id))
+
+    assert list(models.UTXO.objects.values_list("utxo_id", flat=True)) == [kept.utxo_id]
+    assert list(models.UTXOOwner.objects.values_list("address", "utxo_id")) == [
+        (FIRST, kept.utxo_id)
+    ]
+
+
+def test_an_output_without_owners_can_be_written_and_spent() -> None:
+    nobody = TransferOutput(1, OutputOwners(0, 0, ()))
+    free = UTXO(platform.some_id("free"), 0, platform.ASSET_ID, nobody)
+    begin(producing(free))
+    assert DatabaseState().utxo(free.utxo_id) == free
+    accept(lambda diff: diff.consume(free.utxo_id))
+    assert DatabaseState().utxo(free.utxo_id) is None
+
+
+def test_what_is_exported_waits_for_the_other_chain() -> None:
+    sent = platform.utxo(7)
+    begin()
+    accept(lambda diff: diff.export(platform.C_CHAIN_ID, sent))
+
+    row = models.SharedUTXO.objects.get(utxo_id=sent.utxo_id)
+    assert (row.source_chain, row.destination_chain) == (PRIMARY_NETWORK_ID, platform.C_CHAIN_ID)
+    assert DatabaseState().shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
+    assert DatabaseState().utxo(sent.utxo_id) is None
+
+
+def test_what_another_chain_exported_can_be_imported_once() -> None:
+    begin()
+    sent = platform.utxo(7, FIRST, SECOND)
+    outputs.receive(platform.X_CHAIN_ID, [sent], height=4)
+    assert DatabaseState().shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) == sent
+    assert DatabaseState().shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
+
+    accept(lambda diff: diff.consume_shared(platform.X_CHAIN_ID, sent.utxo_id))
+
+    assert DatabaseState().shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) is None
+    assert not models.SharedUTXO.objects.exists()
+    assert not models.SharedUTXOOwner.objects.exists()
+
+
+def test_many_outputs_are_read_in_few_statements(
+    django_assert_num_queries: Callable[[int], AbstractContextManager[None]],
+) -> None:
+    many = [platform.utxo(1 + number, number=number) for number in range(600)]
+    begin(producing(*many))
+    state = DatabaseState()
+
+    with django_assert_num_queries(2):
+        state.prefetch_utxos(utxo.utxo_id for utxo in many)
+        assert [state.utxo(utxo.utxo_id) for utxo in many] == many
+
+
+def test_a_state_does_not_see_what_comes_later() -> None:
+    known, later = platform.utxo(1), platform.utxo(2, number=1)
+    begin(producing(known))
+    state = DatabaseState()
+    assert state.utxo(known.utxo_id) == known
+
+    def change(diff: Diff) -> None:
+        diff.consume(known.utxo_id)
+        diff.produce(later)
+
+    accept(change)
+
+    assert state.utxo(known.utxo_id) == known
+    assert state.tip.height == 0

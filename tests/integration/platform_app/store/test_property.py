@@ -1,0 +1,286 @@
+"""What a diff answered before it was committed, the rows answer afterwards; at every height."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from platform_app.selectors import outputs, stakers
+from platform_app.state.chain import ChainState, FeeState
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority, Staker
+from platform_app.store import outputs as shared_rows
+from platform_app.store.state import DatabaseState
+from platform_app.txs import chains, subnets
+from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.status import TxStatus
+from primitives.hashing import sha256
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from tests.builders import platform, platform_rows
+from tests.builders.platform_state import MemoryState
+
+pytestmark = pytest.mark.django_db
+
+NODES = tuple(NodeID(sha256(b"node %d" % number)[:20]) for number in range(4))
+ADDED = (
+    Priority.PRIMARY_VALIDATOR_PENDING,
+    Priority.PRIMARY_VALIDATOR_CURRENT,
+    Priority.PRIMARY_DELEGATOR_PENDING,
+    Priority.PRIMARY_DELEGATOR_CURRENT,
+    Priority.PERMISSIONED_VALIDATOR_PENDING,
+    Priority.PERMISSIONED_VALIDATOR_CURRENT,
+)
+
+
+class History:
+    """Does random things on diffs, commits them, and keeps in memory what is to be found then."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.count = 0
+        self.subnets: list[ID] = [PRIMARY_NETWORK_ID]
+        self.utxo_ids: list[ID] = []
+        self.shared: list[tuple[ID, ID]] = []
+        self.tx_ids: list[ID] = []
+        self.staking: list[ID] = []
+        platform_rows.begin()
+        self.memory = MemoryState(
+            time=platform.NOW, fees=FeeState(), supplies={}, utxos={}, shared={}
+        )
+        self.members: list[dict[ID, dict[NodeID, int]]] = [{}]
+
+    def block(self) -> None:
+        """Do some things, commit them as a block, and compare."""
+        diff = Diff(DatabaseState())
+        diff.set_timestamp(diff.timestamp() + 1)
+        for _ in range(self.random.randint(1, 12)):
+            self.random.choice(self.ACTIONS)(self, diff)
+        expected = self.answers(diff)
+        self.memory.accept(diff.changes())
+        platform_rows.accept_diff(diff)
+
+        assert self.answers(DatabaseState()) == expected
+        assert self.answers(self.memory) == expected
+        self.members.append(self.present_members())
+
+    def answers(self, state: ChainState) -> dict[str, Any]:
+        """Everything that a state says about what has ever been there."""
+        seats = [(subnet, node) for subnet in self.subnets for node in NODES]
+        if isinstance(state, DatabaseState):
+            state.prefetch_utxos(self.utxo_ids[::2])
+            state.prefetch_validators(PRIMARY_NETWORK_ID, NODES[:2])
+        return {
+            "timestamp": state.timestamp(),
+            "fee state": state.fee_state(),
+            "supplies": [state.supply(subnet) for subnet in self.subnets],
+            "utxos": [state.utxo(utxo_id) for utxo_id in self.utxo_ids],
+            "shared": [state.shared_utxo(*one) for one in self.shared],
+            "validators": [state.validator(*seat) for seat in seats],
+            "delegators": [
+                sorted(state.delegators(*seat), key=lambda one: one.tx_id) for seat in seats
+            ],
+            "current": list(state.current_stakers()),
+            "pending": list(state.pending_stakers()),
+            "stakers": [state.staker(tx_id) for tx_id in self.staking],
+            "rewards": [
+                state.delegatee_reward(tx_id) for tx_id in self.staking if state.staker(tx_id)
+            ],
+            "owners": [state.subnet_owner(subnet) for subnet in self.subnets],
+            "chains": [state.subnet_of_chain(tx_id) for tx_id in self.tx_ids],
+            "txs": [state.tx(tx_id) for tx_id in self.tx_ids],
+        }
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def any_number(self) -> int:
+        return self.random.choice((0, 7, self.random.getrandbits(64)))
+
+    def some_addresses(self) -> list[ShortID]:
+        return self.random.sample(platform.ADDRESSES, self.random.randint(1, 3))
+
+    def produce(self, diff: Diff) -> None:
+        utxo = self.utxo()
+        self.utxo_ids.append(utxo.utxo_id)
+        diff.produce(utxo)
+
+    def consume(self, diff: Diff) -> None:
+        present = [one for one in self.utxo_ids if diff.utxo(one)]
+        if present:
+            diff.consume(self.random.choice(present))
+
+    def export(self, diff: Diff) -> None:
+        diff.export(platform.C_CHAIN_ID, self.utxo())
+
+    def take_import(self, diff: Diff) -> None:
+        present = [one for one in self.shared if diff.shared_utxo(*one)]
+        if present:
+            diff.consume_shared(*self.random.choice(present))
+
+    def add_staker(self, diff: Diff) -> None:
+        priority = self.random.choice(ADDED)
+        made, change = platform_rows.adding(
+            priority,
+            subnet_id=self.random.choice(self.subnets),
+            node_id=self.random.choice(NODES),
+            start=platform.NOW + self.random.randint(0, 3),
+            end=platform.NOW + 5 + self.random.randint(0, 3),
+            weight=self.number(),
+        )
+        free = made.priority.is_delegator or diff.validator(made.subnet_id, made.node_id) is None
+        if free and diff.staker(made.tx_id) is None:
+            self.staking.append(made.tx_id)
+            self.tx_ids.append(made.tx_id)
+            change(diff)
+
+    def move_staker(self, diff: Diff) -> None:
+        """Let a pending one become current, or one that is current leave."""
+        present = [*diff.pending_stakers(), *diff.current_stakers()]
+        if not present:
+            return
+        staker = self.random.choice(present)
+        if staker.priority.is_pending and self.random.random() < 0.7:
+            reward = self.random.randint(0, 3)
+            diff.put_staker(replace(staker.promoted(potential_reward=reward), start=staker.start))
+        else:
+            diff.remove_staker(staker)
+
+    def set_rewards(self, diff: Diff) -> None:
+        for staker in diff.current_stakers():
+            if not staker.priority.is_delegator:
+                diff.set_delegatee_reward(staker.tx_id, self.any_number())
+                return
+
+    def set_numbers(self, diff: Diff) -> None:
+        diff.set_fee_state(FeeState(self.any_number(), self.any_number()))
+        diff.set_supply(self.random.choice(self.subnets), self.any_number())
+
+    def add_subnet(self, diff: Diff) -> None:
+        owner = platform.owners(*self.some_addresses())
+        tx = platform.signed(subnets.CreateSubnetTx, owner=owner, memo=b"%d" % self.number())
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.add_subnet(tx.tx_id, owner)
+        self.subnets.append(tx.tx_id)
+        self.tx_ids.append(tx.tx_id)
+
+    def change_owner(self, diff: Diff) -> None:
+        for subnet_id in self.subnets[1:]:
+            if diff.subnet_owner(subnet_id):
+                owner = platform.owners(*self.some_addresses(), locktime=self.any_number())
+                diff.set_subnet_owner(subnet_id, owner)
+
+    def add_chain(self, diff: Diff) -> None:
+        subnet_id = self.random.choice(self.subnets)
+        name = f"chain {self.number()}"
+        tx = platform.signed(chains.CreateChainTx, subnet_id=subnet_id, chain_name=name)
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.add_chain(tx)
+        self.tx_ids.append(tx.tx_id)
+
+    ACTIONS = (
+        produce, produce, consume, export, take_import, add_staker, add_staker, add_staker,
+        add_staker, move_staker, set_rewards, set_numbers, add_subnet, change_owner, add_chain,
+    )  # fmt: skip
+
+    def receive(self) -> None:
+        """Let another chain export something, between two blocks."""
+        utxo = self.utxo()
+        self.shared.append((platform.X_CHAIN_ID, utxo.utxo_id))
+        self.memory.share(platform.X_CHAIN_ID, utxo)
+        shared_rows.receive(platform.X_CHAIN_ID, [utxo], height=1)
+
+    def utxo(self) -> UTXO:
+        locked = self.random.choice((None, 1 + self.any_number() // 2))
+        return platform.utxo(
+            1 + self.any_number() // 2,
+            *self.some_addresses(),
+            number=self.number(),
+            stakeable_until=locked,
+            locktime=self.any_number(),
+        )
+
+    def present_members(self) -> dict[ID, dict[NodeID, int]]:
+        """The weights of all current validators with their delegators, by subnet."""
+        weights: dict[ID, dict[NodeID, int]] = {}
+        seated = {
+            (one.subnet_id, one.node_id): one
+            for one in self.memory.stakers.values()
+            if not one.priority.is_delegator and not one.priority.is_pending
+        }
+        for subnet_id, node_id in seated:
+            of_subnet = weights.setdefault(subnet_id, {})
+            of_subnet[node_id] = sum(
+                one.weight
+                for one in self.memory.stakers.values()
+                if (one.subnet_id, one.node_id) == (subnet_id, node_id)
+                and not one.priority.is_pending
+            )
+        return weights
+
+    def owned(self, address: ShortID) -> list[ID]:
+        return sorted(
+            utxo_id
+            for utxo_id, utxo in self.memory.utxos.items()
+            if address in inner_output(utxo.output).owners.addresses
+        )
+
+
+@given(st.randoms(use_true_random=True))
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
+    with transaction.atomic():
+        stakers.memory.cache_clear()
+        history = History(random)
+        for _ in range(12):
+            history.block()
+            history.receive()
+
+        assert_every_height_has_its_validators(history)
+        assert_pages_hold_every_output_once(history, random.randint(1, 5))
+        assert_stake_is_that_of_the_present(history)
+        transaction.set_rollback(True)
+
+
+def assert_every_height_has_its_validators(history: History) -> None:
+    for height, members in enumerate(history.members):
+        for subnet_id in history.subnets:
+            found = stakers.validators_at(height, subnet_id)
+            assert found is not None
+            assert {node: one.weight for node, one in found.items()} == members.get(subnet_id, {})
+    assert stakers.validators_at(len(history.members)) is None
+    for subnet_id in history.subnets:
+        current = stakers.current_validators(subnet_id)
+        weights = {one.node_id: one.weight + one.delegator_weight for one in current.validators}
+        assert weights == history.members[-1].get(subnet_id, {})
+
+
+def assert_pages_hold_every_output_once(history: History, limit: int) -> None:
+    for address in platform.ADDRESSES:
+        pages = [outputs.utxos_of([address], limit=limit)]
+        while len(pages[-1].utxos) == limit:
+            pages.append(outputs.utxos_of([address], limit=limit, after=pages[-1].end))
+        found = [raw for page in pages for raw in page.utxos]
+        assert found == [
+            platform_rows.raw_utxo(history.memory.utxos[one]) for one in history.owned(address)
+        ]
+    everything = outputs.utxos_of(platform.ADDRESSES).utxos
+    assert len(everything) == len(set(everything)) == len(history.memory.utxos)
+
+
+def assert_stake_is_that_of_the_present(history: History) -> None:
+    staked = outputs.stake_of(platform.ADDRESSES)
+    by_validators = outputs.stake_of(platform.ADDRESSES, validators_only=True)
+    present: list[Staker] = [
+        one for one in history.memory.stakers.values() if not one.priority.is_permissioned
+    ]
+    assert sum(one.amount for one in staked) == sum(one.weight for one in present)
+    assert sum(one.amount for one in by_validators) == sum(
+        one.weight for one in present if not one.priority.is_delegator
+    )

@@ -1,0 +1,142 @@
+"""SQL is an interface: the views show what is there, in forms that people read."""
+
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from platform_app.models import BlockKind, TxKind
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority
+from platform_app.store import mempool
+from platform_app.txs import chains, subnets
+from platform_app.txs.base import BaseTx
+from platform_app.txs.status import TxStatus
+from primitives.ids import PRIMARY_NETWORK_ID
+from tests.builders import platform
+from tests.builders.platform_rows import accept, adding, adding_tx, begin, producing, reward
+
+pytestmark = pytest.mark.django_db
+
+FIRST, SECOND = platform.ADDRESSES[:2]
+
+
+def ask(sql: str) -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def shown(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def test_a_transaction_is_found_by_its_id_in_text() -> None:
+    begin()
+    tx = platform.signed(BaseTx, outputs=platform.outputs(500_000))
+    block = accept(adding_tx(tx))
+
+    (row,) = ask(f"SELECT * FROM p_txs WHERE tx_id = '{shown(tx.tx_id)}'")
+
+    assert (row["height"], row["tx_index"], row["type"], row["status"]) == (
+        1, 0, "BaseTx", "Committed",
+    )  # fmt: skip
+    assert int(row["burned"]) == 1_500_000
+    assert float(row["burned_coins"]) == 1.5
+    assert str(row["time"]).startswith("2023-11-14 22:13:21")
+    (row,) = ask("SELECT * FROM p_blocks WHERE height = 1")
+    assert (row["block_id"], row["type"]) == (shown(block.block_id), "BanffStandardBlock")
+    assert row["size"] == len(block.raw)
+
+
+def test_outputs_and_balances_are_shown_by_owner() -> None:
+    begin(
+        producing(
+            platform.utxo(2_500_000, FIRST),
+            platform.utxo(500_000, FIRST, number=1, stakeable_until=2**64 - 1),
+            platform.utxo(1_000_000, SECOND, number=2),
+        )
+    )
+
+    (row,) = ask(f"SELECT * FROM p_balances WHERE address = '{shown(FIRST)}'")
+    assert (int(row["amount"]), float(row["coins"]), row["utxo_count"]) == (3_000_000, 3.0, 2)
+    rows = ask("SELECT * FROM p_utxos ORDER BY amount")
+    assert len(rows) == 3
+    assert int(rows[0]["stakeable_locktime"]) in {0, 2**64 - 1}
+    rows = ask(f"SELECT * FROM p_utxo_owners WHERE address = '{shown(SECOND)}'")
+    assert [int(one["amount"]) for one in rows] == [1_000_000]
+
+
+def test_stakers_are_shown_from_their_beginning_to_their_end() -> None:
+    validator, add = adding(potential_reward=5_000_000)
+    delegator, delegate = adding(
+        Priority.PRIMARY_DELEGATOR_CURRENT, weight=25_000_000, end=platform.NOW + 99
+    )
+    begin(add, delegate)
+    paid = platform.utxo(750_000)
+    reward(delegator, lambda diff: diff.add_reward_utxo(delegator.tx_id, paid))
+
+    (row,) = ask("SELECT * FROM p_validators")
+    assert (row["node_id"], row["phase"], row["outcome"]) == (
+        str(platform.NODE_ID), "current", None,
+    )  # fmt: skip
+    assert float(row["delegation_fee"]) == 2.0
+    assert (int(row["potential_reward"]), float(row["coins"])) == (5_000_000, 2000.0)
+    assert row["subnet_id"] == shown(PRIMARY_NETWORK_ID)
+    assert row["tx_id"] == shown(validator.tx_id)
+    (row,) = ask("SELECT * FROM p_delegations")
+    assert (row["phase"], row["outcome"], row["left_height"]) == ("past", "rewarded", 2)
+    (row,) = ask("SELECT * FROM p_rewards")
+    assert (row["node_id"], float(row["coins"])) == (str(platform.NODE_ID), 0.75)
+    (row,) = ask("SELECT * FROM p_uptime")
+    assert (row["node_id"], row["up_duration"]) == (str(platform.NODE_ID), 0)
+    assert row["connected_since"] is None
+
+
+def test_subnets_and_blockchains_are_shown() -> None:
+    begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
+    subnet = platform.signed(subnets.CreateSubnetTx)
+    blockchain = platform.signed(chains.CreateChainTx, chain_name="Mine")
+
+    def create(diff: Diff) -> None:
+        diff.add_tx(subnet, TxStatus.COMMITTED)
+        diff.add_subnet(subnet.tx_id, platform.owners(FIRST, SECOND, threshold=2))
+        diff.add_tx(blockchain, TxStatus.COMMITTED)
+        diff.add_chain(blockchain)
+
+    accept(create)
+
+    (row,) = ask("SELECT * FROM p_subnets")
+    assert (row["subnet_id"], row["threshold"]) == (shown(subnet.tx_id), 2)
+    assert (row["height"], row["control_key_count"]) == (1, 2)
+    keys = {row["address"] for row in ask("SELECT * FROM p_control_keys")}
+    assert keys == {shown(FIRST), shown(SECOND)}
+    (row,) = ask("SELECT * FROM p_blockchains")
+    assert (row["name"], row["blockchain_id"]) == ("Mine", shown(blockchain.tx_id))
+    (row,) = ask("SELECT * FROM p_supply")
+    assert Decimal(row["amount"]) == 2**64 - 1
+
+
+def test_what_waits_what_was_dropped_and_what_is_shared_is_shown() -> None:
+    begin()
+    waiting, dropped = platform.signed(BaseTx), platform.some_id("dropped")
+    mempool.add([waiting], platform.NOW)
+    mempool.drop([(dropped, "too early")], platform.NOW)
+    accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1_000_000)))
+
+    (row,) = ask("SELECT * FROM p_mempool")
+    assert (row["tx_id"], row["type"]) == (shown(waiting.tx_id), "BaseTx")
+    (row,) = ask("SELECT * FROM p_dropped")
+    assert (row["tx_id"], row["reason"]) == (shown(dropped), "too early")
+    (row,) = ask("SELECT * FROM p_shared_utxos")
+    assert row["destination_chain"] == shown(platform.C_CHAIN_ID)
+
+
+def test_every_kind_has_its_name() -> None:
+    views = import_module("platform_app.migrations.0002_sql_views")
+
+    assert {kind.value: kind.label for kind in TxKind} == views.TX_TYPES
+    assert {kind.value for kind in BlockKind} == set(views.BLOCK_TYPES)
