@@ -1,5 +1,7 @@
 """What `runnode` says when it starts: where everything is, and the keys of a local network."""
 
+from collections.abc import Iterator
+
 from django.conf import settings
 from rich.markup import escape
 
@@ -7,10 +9,13 @@ from cchain_app import runtime
 from cchain_app.selectors import blocks
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
-from primitives.devkeys import DEV_KEYS
+from platform_app import runtime as platform
+from platform_app.selectors import chain as platform_chain
+from primitives.addresses import format_address
+from primitives.devkeys import DEV_KEYS, PLATFORM_DEV_KEYS
 from primitives.hexadecimal import checksum_address
-
-LOCAL_NETWORK = 12345
+from primitives.keys import address_of, format_private_key
+from primitives.networks import LOCAL
 
 
 def print_banner() -> None:
@@ -18,18 +23,31 @@ def print_banner() -> None:
     node = settings.NODE
     base = f"http://{node.http_host}:{node.http_port}"
     facts = {
+        "P-Chain RPC": f"{base}/ext/bc/P",
         "C-Chain RPC": f"{base}/ext/bc/C/rpc",
         "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws",
         "Admin": f"{base}/admin/",
         "Admin login": f"user {node.admin_user}, password in {password_file()}",
         "Network": f"{node.network_id}, chain ID {runtime.config().chain_id}",
-        "Head": f"block {blocks.head().number}",
+        "Node ID": str(platform.node_id()),
+        "Heads": f"C-Chain block {blocks.head().number}, P-Chain block {platform_chain.tip().height}",
         "Engine": runtime.engine().name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }
     print_facts("Node", {name: escape(value) for name, value in facts.items()})
-    if node.network_id == LOCAL_NETWORK:
+    if node.network_id == LOCAL:
         print_facts(
             "Funded accounts and their private keys (public: for this local network only)",
             {checksum_address(address): key for address, key in DEV_KEYS.items()},
         )
+        print_facts(
+            "Funded on the P-Chain, with their private keys (likewise)",
+            dict(_platform_keys()),
+        )
+
+
+def _platform_keys() -> Iterator[tuple[str, str]]:
+    """Walk the keys that a local network's genesis gives coins on the P-Chain."""
+    hrp = platform.config().hrp
+    for key in PLATFORM_DEV_KEYS:
+        yield format_address("P", hrp, address_of(key)), format_private_key(key)

@@ -16,8 +16,12 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
-from cchain_app.services.genesis import load_genesis
+from cchain_app import runtime as cchain
+from cchain_app.services import genesis as cchain_genesis
+from chaindb import clock
 from chaindb.locks import Lock, acquire
+from nodeproject.identity import make_identity, signer
+from platform_app.services import genesis as platform_genesis
 
 
 def initialise() -> None:
@@ -25,12 +29,15 @@ def initialise() -> None:
 
     Raises:
         GenesisMismatch: The database holds another chain.
-        GenesisFileError: The genesis file cannot be used.
+        GenesisFileError: The C-Chain's genesis file cannot be used.
+        GenesisError: The P-Chain's cannot.
     """
     os.umask(0o077)  # keys, passwords and the database are for the node's own user
     _migrate()
-    with Console(stderr=True).status("Looking at the genesis block"):
-        load_genesis()
+    make_identity(clock.now())
+    with Console(stderr=True).status("Looking at the genesis blocks"):
+        cchain_genesis.load_genesis()
+        platform_genesis.load_genesis(signer(), cchain.genesis_file().decode())
     _make_admin_user()
 
 

@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,9 @@ from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
 from chaindb import clock
 from nodeproject.facts import print_facts
+from platform_app import runtime as platform
+from platform_app.selectors import chain as platform_chain
+from platform_app.selectors import mempool, stakers
 
 TIMEOUT = 5.0
 """Seconds to wait for the node's RPC."""
@@ -30,10 +34,11 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            head = blocks.head()
-        except (blocks.NoGenesis, DatabaseError):
+            head, tip = blocks.head(), platform_chain.tip()
+        except (blocks.NoGenesis, platform_chain.NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         pending, queued = pool.counts()
+        validators = stakers.current_validators()
         age = max(0, clock.now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {runtime.config().chain_id}",
@@ -41,6 +46,11 @@ class Command(BaseCommand):
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
+            "P-Chain tip": f"{tip.height}  {tip.block_id}",
+            "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "Validators": f"{len(validators.validators)}, {validators.weight / platform.config().unit:,g} coins staked",
+            "Mempool": f"{mempool.waiting().txs} transactions",
+            "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": "none: this node has no peer network yet",
             "Engine": runtime.engine().name,
             "Database": f"{connection.vendor}, {settings.NODE.profile} profile",

@@ -1,0 +1,101 @@
+"""This node's identity: staking certificate and BLS key, made at first start, kept in files.
+
+Who holds these files is this node; they are its owner's alone (0600). Their meaning is in
+`primitives.identity` and `primitives.bls`.
+"""
+
+import os
+import secrets
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from nodeproject.process import CannotStart
+from platform_app.txs.components import ProofOfPossession
+from primitives import bls
+from primitives.identity import make_certificate
+
+
+class MissingIdentityFile(CannotStart):
+    """A file that the settings name is not there: making one would make another node."""
+
+    def __init__(self, setting: str, path: Path) -> None:
+        super().__init__(
+            f"{setting} names {path}, which is not there: without the setting the node makes its own"
+        )
+        self.path = path
+
+
+class HalfAnIdentity(CannotStart):
+    """Only one of certificate and key is named: the other would be made, and fit nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both")
+
+
+class UnusableSignerKey(CannotStart):
+    """The file of the BLS key holds none."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} holds no BLS key: it must be 32 bytes, below the group's order")
+        self.path = path
+
+
+def make_identity(now: int) -> None:
+    """Make the files that are missing. A certificate and its key are only made together.
+
+    Raises:
+        MissingIdentityFile: A file is not there that the settings name: only what is in the data
+            directory is made.
+        HalfAnIdentity: Only one of certificate and key is named.
+    """
+    node = settings.NODE
+    if bool(node.staking_cert_file) != bool(node.staking_key_file):
+        raise HalfAnIdentity
+    _check_named("NODE_STAKING_CERT_FILE", node.staking_cert_file)
+    _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
+    _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
+    if not node.certificate_path.exists():
+        made = make_certificate(now)
+        _write(node.staking_key_path, made.key_pem)
+        # Last: without it, the key of a start that was interrupted is made anew.
+        _write(node.certificate_path, made.certificate_pem)
+    if not node.signer_path.exists():
+        _write(node.signer_path, _random_secret())
+
+
+@cache
+def signer() -> ProofOfPossession:
+    """Return the public side of the BLS key.
+
+    Raises:
+        UnusableSignerKey: The file holds no key.
+    """
+    path = settings.NODE.signer_path
+    secret = path.read_bytes()
+    try:
+        return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))
+    except bls.InvalidSecretKey as error:
+        raise UnusableSignerKey(path) from error
+
+
+def _check_named(setting: str, name: str) -> None:
+    if name and not Path(name).exists():
+        raise MissingIdentityFile(setting, Path(name))
+
+
+def _random_secret() -> bytes:
+    return (1 + secrets.randbelow(bls.ORDER - 1)).to_bytes(bls.SECRET_KEY_SIZE, "big")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file for its owner's eyes, whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent)  # 0600
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

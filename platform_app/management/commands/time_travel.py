@@ -1,0 +1,59 @@
+"""`time_travel`: move the node's clock forward on a local network, with all that happens on the way."""
+
+import argparse
+import re
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import Progress
+from typing_extensions import override
+
+from chaindb import clock
+from platform_app.selectors import chain
+from platform_app.services.errors import NotLocal
+from platform_app.services.time_travel import time_travel
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+_DURATION = re.compile(r"(\d{1,10})([smhdwy]?)")
+_LONGEST = 100 * _SECONDS["y"]
+
+
+def duration(text: str) -> int:
+    """Read a duration such as `30d` in seconds; a plain number has that unit already."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"
+        )
+    seconds = int(found[1]) * _SECONDS[found[2] or "s"]
+    if not 0 < seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError("the clock moves forward, and at most by 100y at once")
+    return seconds
+
+
+class Command(BaseCommand):
+    """Moves the clock of both chains, and builds the P-Chain's blocks up to there."""
+
+    help = "Move the node's clock forward on a local network, e.g. 30d; stakers begin and end meanwhile."
+
+    @override
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("duration", type=duration, help="such as 90s, 15m, 12h, 30d, 2w, 1y")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        seconds: int = options["duration"]
+        try:
+            began = chain.tip().timestamp
+            started = time.monotonic()
+            with Progress(console=Console(stderr=True), transient=True) as bar:
+                task = bar.add_task("Travelling", total=clock.now() + seconds - began)
+                built = time_travel(seconds, lambda at: bar.update(task, completed=at - began))
+        except (NotLocal, chain.NoGenesis) as error:
+            raise CommandError(str(error)) from error
+        now = datetime.fromtimestamp(clock.now(), UTC)
+        took = time.monotonic() - started
+        self.stdout.write(f"It is {now:%Y-%m-%d %H:%M:%S} UTC now. {built} blocks, {took:.1f} s.")

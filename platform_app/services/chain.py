@@ -1,0 +1,117 @@
+"""The heartbeat: build a block of what waits and what the clock brings, and accept it."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from django.db import transaction as database
+
+from chaindb.locks import Lock, acquire
+from platform_app import runtime
+from platform_app.blocks.block import Block, ProposalBlock, build_options
+from platform_app.blocks.builder import Built, build
+from platform_app.blocks.executor import Options
+from platform_app.executor.proposal import prefers_commit
+from platform_app.services import renewal
+from platform_app.services.environment import env
+from platform_app.state.diff import Diff
+from platform_app.store import chain, mempool, uptime
+from platform_app.store.state import DatabaseState
+from platform_app.txs.base import Tx
+from platform_app.txs.errors import InvalidTx
+from platform_app.txs.staking import RewardValidatorTx
+
+_BATCH = 64
+"""Transactions whose outputs are read together; a block seldom takes more than a few hundred."""
+
+_log = logging.getLogger(__name__)
+
+
+def build_block(*, now: int) -> Block | None:
+    """Build one block, accept it and return it; None when there is nothing to put in.
+
+    A proposal is decided at once, by what this node prefers (pchain.md 7.4), and the option returned.
+
+    Args:
+        now: The node's time in Unix seconds. The block's is earlier where a staker changes before.
+    """
+    with database.atomic(durable=True):
+        acquire(Lock.PCHAIN)
+        state = DatabaseState()
+        built = _renewal(state) or _build(state, _waiting(state), now)
+        _drop(built.dropped, now)
+        if built.block is None:
+            return None
+        blocks, outcome = _decide(built, state)
+        accept(blocks, outcome)
+    return blocks[-1]
+
+
+def accept(blocks: Sequence[Block], outcome: Diff) -> None:
+    """Accept verified blocks with what they change: the one way in which the chain grows.
+
+    Several are a proposal and its option, of which one alone is never stored. The caller holds
+    `Lock.PCHAIN` and the transaction.
+    """
+    chain.commit(blocks, outcome.changes())
+    # Even where nothing leaves the mempool: who admits asks several questions one after the other,
+    # and all answers must be of one block.
+    acquire(Lock.PCHAIN_MEMPOOL)
+    mempool.remove(tx.tx_id for block in blocks for tx in block.txs)
+
+
+def _build(state: DatabaseState, waiting: Iterable[Tx], now: int) -> Built:
+    return build(state.tip, state, waiting, env(state.network, now))
+
+
+def _renewal(state: DatabaseState) -> Built | None:
+    """Return the block that makes this node a validator again where it no longer is one.
+
+    It stands at chain time, the moment at which the last stay ended, however late it is built: there
+    is no gap between the two. What else waits is not measured by that earlier clock.
+    """
+    tx = renewal.renew_own_validator(now=state.timestamp())
+    return None if tx is None else _build(state, [tx], state.timestamp())
+
+
+def _waiting(state: DatabaseState) -> Iterator[Tx]:
+    """Walk what waits, reading what it spends a batch at a time."""
+    waiting = mempool.oldest_first()
+    while batch := list(islice(waiting, _BATCH)):
+        state.prefetch(batch)
+        yield from batch
+
+
+def _decide(built: Built, state: DatabaseState) -> tuple[tuple[Block, ...], Diff]:
+    """Return the blocks to accept and their changes: of a proposal, the preferred option's."""
+    block, outcome = built.block, built.outcome
+    assert block is not None
+    if isinstance(outcome, Diff):
+        return (block,), outcome
+    assert isinstance(outcome, Options)
+    assert isinstance(block, ProposalBlock)
+    commit, abort = build_options(block)
+    if _deserves_reward(block, state):
+        return (block, commit), outcome.commit
+    return (block, abort), outcome.abort
+
+
+def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
+    """Say whether the staker that a proposal names was online enough, as its node's validator."""
+    assert proposal.proposal is not None
+    assert isinstance(proposal.proposal.unsigned, RewardValidatorTx)
+    staker = state.staker(proposal.proposal.unsigned.tx_id)
+    assert staker is not None, "the proposal was verified"
+    seen = uptime.uptimes([staker.node_id])
+    fraction = seen[0].fraction(staker.end, tracking=False) if seen else None
+    return prefers_commit(fraction, runtime.config().uptime_requirement)
+
+
+def _drop(dropped: Sequence[tuple[Tx, InvalidTx]], now: int) -> None:
+    """Take out of the mempool what can never be accepted, and keep the reasons."""
+    if not dropped:
+        return
+    acquire(Lock.PCHAIN_MEMPOOL)
+    for tx, reason in dropped:
+        _log.info("dropped %s: %s", tx.tx_id, reason)
+    mempool.drop([(tx.tx_id, str(reason)) for tx, reason in dropped], now)

@@ -1,0 +1,56 @@
+"""Moving the node's clock forward: whatever happens to stakers on the way happens in its own block.
+
+The clock is both chains' (design: staking time travel). Only a local network's may be moved.
+"""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import transaction as database
+
+from chaindb import clock
+from chaindb.locks import Lock, acquire
+from platform_app.executor.clock import next_staker_change
+from platform_app.services import chain
+from platform_app.services.errors import NotLocal
+from platform_app.store.state import DatabaseState
+from primitives.networks import MAINNET, TESTNET
+
+Progress = Callable[[int], object]
+"""Told of chain time, in Unix seconds, after each block."""
+
+
+def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
+    """Move the clock, build every block that became due, and return how many steps that were.
+
+    The clock is moved first and for good: if the process ends on the way, the node's own builder makes
+    the blocks that are missing. Each stands at the time of its change, not at the end of the journey.
+    A proposal and its option are one step. Whatever waits in the mempool goes into blocks, too, but
+    is not waited for: others may issue without end.
+
+    Unspecified: mainnet and testnet are refused; every other network is taken for somebody's own.
+
+    Raises:
+        NotLocal: The network is one of the public ones.
+        ClockMovesForward: `seconds` is negative.
+    """
+    network_id = settings.NODE.network_id
+    if network_id in {MAINNET, TESTNET}:
+        raise NotLocal(network_id)
+    with database.atomic(durable=True):
+        acquire(Lock.PCHAIN)
+        clock.move(seconds)
+    arrival = clock.now()
+    built = 0
+    while (block := chain.build_block(now=arrival)) is not None:
+        assert block.time is not None, "only genesis blocks have no time"
+        built += 1
+        progress(block.time)
+        if block.time >= arrival and not _is_change_due(arrival):
+            break
+    return built
+
+
+def _is_change_due(now: int) -> bool:
+    change = next_staker_change(DatabaseState())
+    return change is not None and change <= now

@@ -1,0 +1,255 @@
+"""Transactions with the keystore's keys: chosen, built, signed and issued (pchain.md 8.3).
+
+Reading the keys and building change nothing; what is issued is one transaction of `mempool`'s.
+
+Unspecified: addresses that `from` names and the user does not hold are ignored; change goes to the
+oldest of the keys that pay, unless it is told where to. The same asked for twice is two transactions;
+with no other coins to pay for it the second conflicts with the first. Raised by all functions:
+
+    UserNotRetrieved    name or password are wrong, or cannot be tried now
+    NoKeys              the user has none, or none of those that are to pay
+    TxNotCreated        coins, subnet or syntax do not allow it
+    RefusedIssue        the mempool does not take it now
+    InvalidTx           the rules refuse it
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from platform_app import runtime
+from platform_app.selectors import chain, coins
+from platform_app.services import keystore, mempool
+from platform_app.services.errors import ConflictingTx
+from platform_app.services.keystore_errors import NoKeys, TxNotCreated
+from platform_app.store import mempool as waiting
+from platform_app.txs.base import Tx
+from platform_app.txs.components import SubnetValidator, Validator
+from platform_app.txs.errors import InvalidTx
+from platform_app.wallet import moving, terms, transactions
+from platform_app.wallet.errors import (
+    ChainOfPrimaryNetwork,
+    NotBuilt,
+    SubnetValidatorOfPrimaryNetwork,
+    ZeroAmount,
+)
+from platform_app.wallet.keychain import Keychain
+from platform_app.wallet.wallet import Wallet
+from primitives.codec_errors import CodecError
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """Whose keys pay and sign. The password does not show."""
+
+    username: str
+    password: str = field(repr=False)
+    addresses: Collection[ShortID] = ()
+    """Only the keys of these (`from`); all of the user's without."""
+    change_address: ShortID | None = None
+
+
+class Issued(NamedTuple):
+    """What became of a request."""
+
+    tx_id: ID
+    change_address: ShortID
+
+
+def add_validator(
+    payer: Payer,
+    *,
+    stake: int,
+    start: int,
+    end: int,
+    reward_address: ShortID,
+    delegation_fee_rate: float,
+    now: int,
+    node_id: NodeID | None = None,
+) -> Issued:
+    """Add a validator to the Primary Network.
+
+    Args:
+        payer: Who stakes.
+        stake: In the smallest unit.
+        start: Unix seconds; 0 for as soon as may be.
+        end: Unix seconds.
+        reward_address: Who is rewarded.
+        delegation_fee_rate: Percent of what delegators earn.
+        now: Unix seconds.
+        node_id: This node without.
+
+    Raises:
+        RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is looked at.
+    """
+    start = terms.start_of(start, now=now, config=runtime.config())
+    shares = terms.shares_of(delegation_fee_rate)
+    validator = Validator(node_id or runtime.node_id(), start, end, stake)
+    return _issue(
+        payer,
+        now,
+        lambda wallet: transactions.build_add_validator(
+            wallet, validator, reward_address=reward_address, shares=shares
+        ),
+    )
+
+
+def add_delegator(
+    payer: Payer,
+    *,
+    stake: int,
+    start: int,
+    end: int,
+    reward_address: ShortID,
+    now: int,
+    node_id: NodeID | None = None,
+) -> Issued:
+    """Add stake to a validator of the Primary Network. Arguments as `add_validator`.
+
+    Raises:
+        RefusedTerms: StartTooSoon or StartTooFar, before the password is looked at.
+    """
+    start = terms.start_of(start, now=now, config=runtime.config())
+    validator = Validator(node_id or runtime.node_id(), start, end, stake)
+    return _issue(
+        payer,
+        now,
+        lambda wallet: transactions.build_add_delegator(
+            wallet, validator, reward_address=reward_address
+        ),
+    )
+
+
+def add_subnet_validator(
+    payer: Payer,
+    *,
+    subnet_id: ID,
+    weight: int,
+    start: int,
+    end: int,
+    now: int,
+    node_id: NodeID | None = None,
+) -> Issued:
+    """Add a validator of the Primary Network to a subnet. Times as `add_validator`.
+
+    Raises:
+        RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
+            is looked at.
+    """
+    start = terms.start_of(start, now=now, config=runtime.config())
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise SubnetValidatorOfPrimaryNetwork
+    validator = SubnetValidator(node_id or runtime.node_id(), start, end, weight, subnet_id)
+    return _issue(
+        payer,
+        now,
+        lambda wallet: transactions.build_add_subnet_validator(
+            wallet, validator, state=chain.state()
+        ),
+    )
+
+
+def create_subnet(
+    payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
+) -> Issued:
+    """Create a subnet; the transaction's ID is its ID."""
+    return _issue(
+        payer,
+        now,
+        lambda wallet: transactions.build_create_subnet(
+            wallet, control_keys=control_keys, threshold=threshold
+        ),
+    )
+
+
+def create_blockchain(
+    payer: Payer,
+    *,
+    subnet_id: ID,
+    name: str,
+    vm_id: ID,
+    fx_ids: Iterable[ID],
+    genesis_data: bytes,
+    now: int,
+) -> Issued:
+    """Create a blockchain that a subnet validates; the transaction's ID is its ID.
+
+    Raises:
+        RefusedTerms: ChainOfPrimaryNetwork, before the password is looked at.
+    """
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise ChainOfPrimaryNetwork
+    return _issue(
+        payer,
+        now,
+        lambda wallet: transactions.build_create_chain(
+            wallet,
+            subnet_id=subnet_id,
+            name=name,
+            vm_id=vm_id,
+            fx_ids=fx_ids,
+            genesis_data=genesis_data,
+            state=chain.state(),
+        ),
+    )
+
+
+def export_avax(
+    payer: Payer, *, amount: int, to: ShortID, destination_chain: ID, now: int
+) -> Issued:
+    """Put an amount of the staking asset where another chain of the Primary Network can import it.
+
+    Raises:
+        RefusedTerms: ZeroAmount, before the password is looked at.
+    """
+    if amount == 0:
+        raise ZeroAmount
+    return _issue(
+        payer,
+        now,
+        lambda wallet: moving.build_export(
+            wallet, amount=amount, to=to, destination_chain=destination_chain
+        ),
+    )
+
+
+def import_avax(payer: Payer, *, source_chain: ID, to: ShortID, now: int) -> Issued:
+    """Take what another chain has exported to the payer's keys; `to` gets it, less the fee."""
+    return _issue(
+        payer,
+        now,
+        lambda wallet: moving.build_import(
+            wallet,
+            coins.shared_coins_of(wallet.keychain.addresses, source_chain),
+            source_chain=source_chain,
+            to=to,
+        ),
+    )
+
+
+def _issue(payer: Payer, now: int, build: Callable[[Wallet], Tx]) -> Issued:
+    wallet = _wallet(payer, now)
+    try:
+        tx = build(wallet)
+    except (NotBuilt, InvalidTx, CodecError) as reason:
+        raise TxNotCreated(reason) from reason
+    if waiting.known([tx.tx_id]):
+        raise ConflictingTx(tx.tx_id)
+    return Issued(mempool.issue_tx(tx, now=now), wallet.change_address)
+
+
+def _wallet(payer: Payer, now: int) -> Wallet:
+    """Return the wallet of a payer, with all that its keys may spend."""
+    keys = keystore.keys_of(payer.username, payer.password, among=set(payer.addresses))
+    if not keys:
+        raise NoKeys
+    keychain = Keychain.of(keys)
+    return Wallet(
+        config=runtime.config(),
+        asset_id=chain.network().asset_id,
+        keychain=keychain,
+        utxos=coins.coins_of(keychain.addresses),
+        change_address=payer.change_address or keychain.addresses[0],
+        now=now,
+    )

@@ -1,0 +1,28 @@
+"""Celery's door to the P-Chain: each task calls a service and says what it did."""
+
+import time
+
+from celery import shared_task
+
+from chaindb import clock
+from platform_app.services import chain, scheduling
+
+TURN = 1.0
+"""Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
+
+
+@shared_task(name="platform_app.build_blocks")
+def build_blocks() -> dict[str, int]:
+    """Build blocks until there is nothing to put in, or others should have their turn.
+
+    Woken by each transaction, and by the clock: stakers begin and end when nobody issues anything.
+    """
+    scheduling.answer_request()
+    built = 0
+    until = time.monotonic() + TURN
+    while chain.build_block(now=clock.now()) is not None:
+        built += 1
+        if time.monotonic() > until:
+            scheduling.request_block()
+            break
+    return {"blocks": built}

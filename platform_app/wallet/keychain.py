@@ -1,0 +1,56 @@
+"""Private keys in memory: whose outputs they open, and signing with them. They are never shown."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple, Self
+
+from platform_app.txs.components import OutputOwners
+from primitives.ids import ShortID
+from primitives.keys import address_of
+from primitives.secp256k1 import sign_sha256
+
+
+class Signers(NamedTuple):
+    """Owners who sign: their indices among all owners, and their addresses in the same order."""
+
+    indices: tuple[int, ...]
+    addresses: tuple[ShortID, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keychain:
+    """Keys by address, in the order in which they were given."""
+
+    keys: Mapping[ShortID, bytes] = field(repr=False)
+
+    @classmethod
+    def of(cls, keys: Iterable[bytes]) -> Self:
+        """Take private keys of 32 bytes.
+
+        Raises:
+            InvalidPrivateKey: One of them is none.
+        """
+        return cls({address_of(key): key for key in keys})
+
+    @property
+    def addresses(self) -> tuple[ShortID, ...]:
+        """Whose keys these are."""
+        return tuple(self.keys)
+
+    def signers_for(self, owners: OutputOwners, now: int) -> Signers | None:
+        """Return who signs for owners: as many as must, the first of those whose keys are here.
+
+        None when they are too few, or must not sign yet at the time `now`.
+        """
+        if owners.locktime > now:
+            return None
+        held = ((place, one) for place, one in enumerate(owners.addresses) if one in self.keys)
+        signing = tuple(islice(held, owners.threshold))
+        if len(signing) < owners.threshold:
+            return None
+        return Signers(tuple(place for place, _ in signing), tuple(one for _, one in signing))
+
+    def sign(self, digest: bytes, address: ShortID) -> bytes:
+        """Return the signature of 65 bytes over a SHA-256 digest with the key of an address."""
+        return sign_sha256(digest, self.keys[address])

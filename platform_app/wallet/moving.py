@@ -1,0 +1,114 @@
+"""Signed transactions that move funds: on this chain, to another one, and from there.
+
+Raised by all: NotBuilt and its kinds, besides what `transactions.sign` raises.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.chains import ExportTx, ImportTx
+from platform_app.txs.components import UTXO, LockOut, TransferableOutput, inner_output
+from platform_app.txs.well_formed import sort_key
+from platform_app.wallet.coins import Spend, choose, in_order
+from platform_app.wallet.errors import AmountOverflow, NoImportableFunds
+from platform_app.wallet.transactions import fields, sign
+from platform_app.wallet.wallet import OwnInput, Wallet, paid
+from primitives import uint64
+from primitives.ids import ID, ShortID
+
+IMPORT_ROOM = 56 * 1024
+"""Bytes for what is imported; the mempool takes 64 KiB, and the fee may need some."""
+
+_INPUT, _SIGNATURE, _OUTPUT = 92, 69, 80
+"""Bytes of an input with its credential, of each signature, of an output (pchain.md 2.3)."""
+
+
+def build_transfer(wallet: Wallet, *, amount: int, to: ShortID) -> Tx:
+    """Build a BaseTx that gives an amount of the staking asset to an address."""
+    spend = choose(wallet, fee=_with_fee(wallet, amount))
+    outputs = _sorted((*spend.change, paid(wallet.asset_id, amount, to)))
+    return sign(wallet, BaseTx(*fields(wallet, outputs, spend.inputs)), spend.inputs)
+
+
+def build_export(wallet: Wallet, *, amount: int, to: ShortID, destination_chain: ID) -> Tx:
+    """Build an ExportTx that gives an amount of the staking asset to an address elsewhere."""
+    spend = choose(wallet, fee=_with_fee(wallet, amount))
+    unsigned = ExportTx(
+        *fields(wallet, spend.change, spend.inputs),
+        destination_chain=destination_chain,
+        exported_outputs=(paid(wallet.asset_id, amount, to),),
+    )
+    return sign(wallet, unsigned, spend.inputs)
+
+
+def build_import(wallet: Wallet, shared: Iterable[UTXO], *, source_chain: ID, to: ShortID) -> Tx:
+    """Build an ImportTx of what another chain has exported to these keys, of every asset.
+
+    The fee is taken from what is imported; where that is too little, from coins of this chain besides.
+
+    Unspecified: as much as fits into one transaction is imported, the rest with the next one. The
+    reference would build a transaction that no mempool takes.
+
+    Raises:
+        NoImportableFunds: These keys can open none of it.
+    """
+    found = _open(wallet, shared)
+    if not found.inputs:
+        raise NoImportableFunds
+    amounts, fee = dict(found.amounts), wallet.config.fees.tx
+    own = amounts.pop(wallet.asset_id, 0)
+    spend = choose(wallet, fee=fee - own) if own < fee else Spend((), (), ())
+    if own > fee:
+        amounts[wallet.asset_id] = own - fee
+    gained = (paid(asset_id, amount, to) for asset_id, amount in amounts.items())
+    unsigned = ImportTx(
+        *fields(wallet, _sorted((*spend.change, *gained)), spend.inputs),
+        source_chain=source_chain,
+        imported_inputs=tuple(imported.input for imported in found.inputs),
+    )
+    return sign(wallet, unsigned, (*spend.inputs, *found.inputs))
+
+
+class _Found(NamedTuple):
+    """What is imported: inputs in the order of the wire, and amounts by asset."""
+
+    inputs: tuple[OwnInput, ...]
+    amounts: dict[ID, int]
+
+
+def _open(wallet: Wallet, shared: Iterable[UTXO]) -> _Found:
+    inputs: list[OwnInput] = []
+    amounts: dict[ID, int] = defaultdict(int)
+    room = IMPORT_ROOM
+    for utxo, own in _openable(wallet, shared):
+        amount = inner_output(utxo.output).amount
+        room -= _INPUT + _SIGNATURE * len(own.signers)
+        room -= 0 if utxo.asset_id in amounts else _OUTPUT
+        if room < 0:
+            break
+        # Two outputs of a foreign asset may be more together than one output can hold.
+        if amounts[utxo.asset_id] + amount <= uint64.MAX:
+            amounts[utxo.asset_id] += amount
+            inputs.append(own)
+    return _Found(in_order(inputs), amounts)
+
+
+def _openable(wallet: Wallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, OwnInput]]:
+    """Walk what these keys can import. Chains share nothing behind stakeable locks."""
+    for utxo in shared:
+        own = None if isinstance(utxo.output, LockOut) else wallet.open(utxo)
+        if own:
+            yield utxo, own
+
+
+def _with_fee(wallet: Wallet, amount: int) -> int:
+    try:
+        return uint64.add(amount, wallet.config.fees.tx)
+    except uint64.Overflow:
+        raise AmountOverflow from None
+
+
+def _sorted(outputs: Iterable[TransferableOutput]) -> tuple[TransferableOutput, ...]:
+    return tuple(sorted(outputs, key=sort_key))

@@ -1,0 +1,221 @@
+"""Signed transactions from a wallet. What is asked for is taken as given: the rules judge the result.
+
+Each pays the static fee of its kind, which is always enough (`executor.fees`). Raised by all:
+InsufficientFunds, InvalidSyntax (the transaction would not be well formed), CodecError (it would not fit
+into its bytes). Transactions that move funds are in `moving`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from platform_app.state.chain import ChainState
+from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.codec import build, sign_bytes
+from platform_app.txs.components import (
+    AuthInput,
+    OutputOwners,
+    ProofOfPossession,
+    SignatureCredential,
+    SubnetValidator,
+    TransferableInput,
+    TransferableOutput,
+    Validator,
+)
+from platform_app.txs.staking import (
+    AddDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+)
+from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
+from platform_app.txs.syntax import verify_syntax
+from platform_app.wallet.coins import choose
+from platform_app.wallet.errors import (
+    CannotSign,
+    ChainOfPrimaryNetwork,
+    NotASubnet,
+    SubnetMissing,
+    SubnetValidatorOfPrimaryNetwork,
+)
+from platform_app.wallet.keychain import Signers
+from platform_app.wallet.wallet import OwnInput, Wallet, owner
+from primitives.hashing import sha256
+from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, ShortID
+
+_Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput, ...], bytes]
+
+
+def build_add_validator(
+    wallet: Wallet, validator: Validator, *, reward_address: ShortID, shares: int
+) -> Tx:
+    """Build an AddValidatorTx that stakes the validator's weight; shares are millionths."""
+    fee = wallet.config.fees.add_primary_network_validator
+    spend = choose(wallet, fee=fee, stake=validator.weight)
+    unsigned = AddValidatorTx(
+        *fields(wallet, spend.change, spend.inputs),
+        validator=validator,
+        stake=spend.stake,
+        rewards_owner=owner(reward_address),
+        shares=shares,
+    )
+    return sign(wallet, unsigned, spend.inputs)
+
+
+def build_add_delegator(wallet: Wallet, validator: Validator, *, reward_address: ShortID) -> Tx:
+    """Build an AddDelegatorTx that stakes the weight."""
+    fee = wallet.config.fees.add_primary_network_delegator
+    spend = choose(wallet, fee=fee, stake=validator.weight)
+    unsigned = AddDelegatorTx(
+        *fields(wallet, spend.change, spend.inputs),
+        validator=validator,
+        stake=spend.stake,
+        rewards_owner=owner(reward_address),
+    )
+    return sign(wallet, unsigned, spend.inputs)
+
+
+def build_add_permissionless_validator(
+    wallet: Wallet,
+    validator: Validator,
+    *,
+    signer: ProofOfPossession,
+    validation_rewards_owner: OutputOwners,
+    delegation_rewards_owner: OutputOwners,
+    shares: int,
+) -> Tx:
+    """Build an AddPermissionlessValidatorTx of the Primary Network that stakes the weight."""
+    fee = wallet.config.fees.add_primary_network_validator
+    spend = choose(wallet, fee=fee, stake=validator.weight)
+    unsigned = AddPermissionlessValidatorTx(
+        *fields(wallet, spend.change, spend.inputs),
+        validator=validator,
+        subnet_id=PRIMARY_NETWORK_ID,
+        signer=signer,
+        stake=spend.stake,
+        validation_rewards_owner=validation_rewards_owner,
+        delegation_rewards_owner=delegation_rewards_owner,
+        shares=shares,
+    )
+    return sign(wallet, unsigned, spend.inputs)
+
+
+def build_create_subnet(wallet: Wallet, *, control_keys: Iterable[ShortID], threshold: int) -> Tx:
+    """Build a CreateSubnetTx; its ID is the subnet's. Control keys may come in any order."""
+    spend = choose(wallet, fee=wallet.config.fees.create_subnet)
+    unsigned = CreateSubnetTx(
+        *fields(wallet, spend.change, spend.inputs),
+        owner=OutputOwners(0, threshold, tuple(sorted(control_keys))),
+    )
+    return sign(wallet, unsigned, spend.inputs)
+
+
+def build_add_subnet_validator(
+    wallet: Wallet, validator: SubnetValidator, *, state: ChainState
+) -> Tx:
+    """Build an AddSubnetValidatorTx, signed by the subnet's owner besides.
+
+    Raises:
+        SubnetValidatorOfPrimaryNetwork: It names the Primary Network.
+        NotAuthorized: The subnet's owner as the state has it would not agree.
+    """
+    if validator.subnet_id == PRIMARY_NETWORK_ID:
+        raise SubnetValidatorOfPrimaryNetwork
+    spend = choose(wallet, fee=wallet.config.fees.add_subnet_validator)
+    authorizing = authorize(wallet, validator.subnet_id, state)
+    unsigned = AddSubnetValidatorTx(
+        *fields(wallet, spend.change, spend.inputs),
+        validator=validator,
+        subnet_authorization=AuthInput(authorizing.indices),
+    )
+    return sign(wallet, unsigned, spend.inputs, authorizing)
+
+
+def build_create_chain(
+    wallet: Wallet,
+    *,
+    subnet_id: ID,
+    name: str,
+    vm_id: ID,
+    fx_ids: Iterable[ID],
+    genesis_data: bytes,
+    state: ChainState,
+) -> Tx:
+    """Build a CreateChainTx, signed by the subnet's owner besides; its ID is the blockchain's.
+
+    Feature extensions may come in any order. The AVM always gets the one for transfers.
+
+    Raises:
+        ChainOfPrimaryNetwork: It names the Primary Network.
+        NotAuthorized: The subnet's owner as the state has it would not agree.
+    """
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise ChainOfPrimaryNetwork
+    spend = choose(wallet, fee=wallet.config.fees.create_blockchain)
+    authorizing = authorize(wallet, subnet_id, state)
+    wanted = {SECP256K1_FX_ID, *fx_ids} if vm_id == AVM_ID else fx_ids
+    unsigned = CreateChainTx(
+        *fields(wallet, spend.change, spend.inputs),
+        subnet_id=subnet_id,
+        chain_name=name,
+        vm_id=vm_id,
+        fx_ids=tuple(sorted(wanted)),
+        genesis_data=genesis_data,
+        subnet_authorization=AuthInput(authorizing.indices),
+    )
+    return sign(wallet, unsigned, spend.inputs, authorizing)
+
+
+def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> Signers:
+    """Return who signs for a subnet's owner.
+
+    Raises:
+        SubnetMissing: There is no transaction with that ID.
+        NotASubnet: There is one, of another kind.
+        CannotSign: The keys are too few, or must not sign yet.
+    """
+    owners = state.subnet_owner(subnet_id)
+    if owners is None:
+        other = state.tx(subnet_id)
+        if other is None:
+            raise SubnetMissing(subnet_id)
+        raise NotASubnet(type(other.unsigned).__name__)
+    signers = wallet.keychain.signers_for(owners, wallet.now)
+    if signers is None:
+        raise CannotSign
+    return signers
+
+
+def fields(
+    wallet: Wallet, outputs: tuple[TransferableOutput, ...], inputs: Iterable[OwnInput]
+) -> _Fields:
+    """Return the fields that transactions begin with; outputs and inputs are in their order."""
+    spent = tuple(own.input for own in inputs)
+    return wallet.config.network_id, PRIMARY_NETWORK_ID, outputs, spent, b""
+
+
+def sign(
+    wallet: Wallet,
+    unsigned: UnsignedTx,
+    inputs: Sequence[OwnInput],
+    authorizing: Signers | None = None,
+) -> Tx:
+    """Sign a transaction for each of its inputs in their order, and for a subnet's owner at last.
+
+    Raises:
+        InvalidSyntax: It is not well formed.
+        CodecError: A value of it does not fit into its field, or it has too many bytes.
+    """
+    digest = sha256(sign_bytes(unsigned))
+    signatures: dict[ShortID, bytes] = {}
+
+    def credential(signers: Iterable[ShortID]) -> SignatureCredential:
+        for address in signers:
+            if address not in signatures:
+                signatures[address] = wallet.keychain.sign(digest, address)
+        return SignatureCredential(tuple(signatures[address] for address in signers))
+
+    credentials = [credential(own.signers) for own in inputs]
+    if authorizing is not None:
+        credentials.append(credential(authorizing.addresses))
+    tx = build(unsigned, tuple(credentials))
+    verify_syntax(tx, wallet.config, wallet.asset_id)
+    return tx

@@ -1,0 +1,27 @@
+"""Users of a keystore in one line, with passwords that cost next to nothing to try."""
+
+import pytest
+from django.core.cache import cache
+
+from platform_app.services import keystore
+from platform_app.wallet import backup, sealing
+from platform_app.wallet.sealing import Cost
+
+NAME = "anna"
+PASSWORD = "ewoqvmRQ7Zpm"
+CHEAP = Cost(passes=1, memory=64, lanes=1)
+
+
+def make_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let passwords cost little, and begin without failed attempts."""
+    cache.clear()
+    monkeypatch.setattr(sealing, "COST", CHEAP)
+    monkeypatch.setattr(backup, "VERSION_1", CHEAP)
+
+
+def some_user(*keys: bytes, name: str = NAME, password: str = PASSWORD) -> str:
+    """Make a user with these keys, and return the name."""
+    keystore.create_user(name, password)
+    for key in keys:
+        keystore.import_key(name, password, key)
+    return name

@@ -1,0 +1,262 @@
+"""Users of the keystore: made, deleted, listed, taken elsewhere (pchain.md 8.3)."""
+
+import pytest
+
+from platform_app import models
+from platform_app.services import keystore
+from platform_app.services.keystore_errors import (
+    EmptyUsername,
+    IncorrectPassword,
+    UnstorableUsername,
+    UserExists,
+    UserMissing,
+    UsernameTooLong,
+)
+from platform_app.store import keystore as store
+from platform_app.wallet import sealing
+from platform_app.wallet.errors import (
+    EmptyPassword,
+    PasswordTooLong,
+    PasswordTooWeak,
+    UnreadableBackup,
+)
+from tests.builders.keystore import CHEAP, NAME, PASSWORD, make_cheap, some_user
+from tests.builders.platform import ADDRESSES, KEYS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
+
+
+def test_a_user_is_made_without_keys() -> None:
+    keystore.create_user(NAME, PASSWORD)
+
+    assert keystore.list_users() == [NAME]
+    assert keystore.list_addresses(NAME, PASSWORD) == []
+
+
+def test_a_user_costs_what_passwords_cost_when_it_was_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    some_user()
+    monkeypatch.setattr(sealing, "COST", sealing.Cost(2, 128, 2))
+
+    assert keystore.list_addresses(NAME, PASSWORD) == []
+    (row,) = models.KeystoreUser.objects.all()
+    assert (row.time_cost, row.memory_cost, row.parallelism) == CHEAP
+
+
+def test_users_are_listed_by_name() -> None:
+    for name in ("b", "é", "a"):
+        some_user(name=name)
+
+    assert keystore.list_users() == ["a", "b", "é"]
+
+
+def test_a_name_is_taken_once() -> None:
+    some_user()
+
+    with pytest.raises(UserExists) as refused:
+        keystore.create_user(NAME, "another good password")
+
+    assert str(refused.value) == "user already exists: anna"
+    assert keystore.list_addresses(NAME, PASSWORD) == []
+
+
+def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = sealing.lock
+
+    def meanwhile(*arguments: object) -> object:
+        monkeypatch.setattr(sealing, "lock", lock)
+        some_user()
+        return lock(*arguments)
+
+    monkeypatch.setattr(sealing, "lock", meanwhile)
+    with pytest.raises(UserExists):
+        keystore.create_user(NAME, "another good password")
+
+    assert keystore.list_addresses(NAME, PASSWORD) == []
+
+
+@pytest.mark.parametrize("name", ["a", "n" * 1024, "é" * 512, 'quoted "name"\n', "key\x1b[0m"])
+def test_names_of_up_to_1024_bytes_are_taken(name: str) -> None:
+    some_user(KEYS[0], name=name)
+
+    assert keystore.list_users() == [name]
+    assert keystore.list_addresses(name, PASSWORD) == [ADDRESSES[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "words"),
+    [
+        ("", EmptyUsername, "empty username"),
+        ("n" * 1025, UsernameTooLong, "username exceeds maximum length of 1024 chars"),
+        ("é" * 513, UsernameTooLong, "username exceeds maximum length of 1024 chars"),
+        ("a\0b", UnstorableUsername, "username holds a character that cannot be stored"),
+        ("a\ud800", UnstorableUsername, "username holds a character that cannot be stored"),
+    ],
+    ids=["empty", "long", "long in bytes", "zero", "half a pair"],
+)
+def test_other_names_are_refused_everywhere(name: str, reason: type[Exception], words: str) -> None:
+    for refuse in (
+        lambda: keystore.create_user(name, PASSWORD),
+        lambda: keystore.delete_user(name, PASSWORD),
+        lambda: keystore.export_user(name, PASSWORD),
+        lambda: keystore.import_user(name, PASSWORD, b""),
+    ):
+        with pytest.raises(reason) as refused:
+            refuse()
+        assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("password", "reason", "words"),
+    [
+        ("", EmptyPassword, "empty password"),
+        ("p" * 1025, PasswordTooLong, "password exceeds maximum length of 1024 chars"),
+        ("password", PasswordTooWeak, "password is too weak"),
+    ],
+    ids=["empty", "long", "weak"],
+)
+def test_other_passwords_make_no_user(password: str, reason: type[Exception], words: str) -> None:
+    with pytest.raises(reason) as refused:
+        keystore.create_user(NAME, password)
+
+    assert str(refused.value) == words
+    assert keystore.list_users() == []
+
+
+def test_a_user_is_deleted_with_its_keys() -> None:
+    some_user(*KEYS[:2])
+    some_user(KEYS[0], name="other")
+
+    keystore.delete_user(NAME, PASSWORD)
+
+    assert keystore.list_users() == ["other"]
+    assert models.KeystoreKey.objects.count() == 1
+
+
+def test_nobody_is_deleted_with_a_wrong_password() -> None:
+    some_user()
+
+    with pytest.raises(IncorrectPassword) as refused:
+        keystore.delete_user(NAME, "another good password")
+
+    assert str(refused.value) == 'incorrect password: user "anna"'
+    assert keystore.list_users() == [NAME]
+
+
+def test_nobody_is_deleted_who_does_not_exist() -> None:
+    with pytest.raises(UserMissing) as refused:
+        keystore.delete_user(NAME, PASSWORD)
+
+    assert str(refused.value) == "user doesn't exist: anna"
+
+
+def test_a_name_is_free_again_after_its_user_is_deleted() -> None:
+    some_user(KEYS[0])
+    keystore.delete_user(NAME, PASSWORD)
+
+    some_user(password="another good password")
+
+    assert keystore.list_addresses(NAME, "another good password") == []
+
+
+def test_a_user_is_exported_and_comes_back_under_any_name() -> None:
+    some_user(*KEYS[:3])
+    exported = keystore.export_user(NAME, PASSWORD)
+    keystore.delete_user(NAME, PASSWORD)
+
+    keystore.import_user("back", PASSWORD, exported)
+
+    assert keystore.list_users() == ["back"]
+    assert keystore.list_addresses("back", PASSWORD) == list(ADDRESSES[:3])
+    assert keystore.keys_of("back", PASSWORD) == list(KEYS[:3])
+
+
+def test_an_exported_user_of_real_cost_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    some_user(KEYS[0])
+
+    keystore.import_user("back", PASSWORD, keystore.export_user(NAME, PASSWORD))
+
+    assert keystore.export_key("back", PASSWORD, ADDRESSES[0]) == KEYS[0]
+
+
+def test_each_import_has_a_salt_of_its_own() -> None:
+    some_user(KEYS[0])
+    exported = keystore.export_user(NAME, PASSWORD)
+    for name in ("one", "two"):
+        keystore.import_user(name, PASSWORD, exported)
+
+    locks = {store.user(name).lock for name in (NAME, "one", "two")}  # type: ignore[union-attr]
+    assert len({lock.salt for lock in locks}) == 3
+    assert exported.find(next(iter(locks)).salt) == -1
+
+
+@pytest.mark.parametrize("password", ["another good password", "", "p" * 2000])
+def test_a_user_is_not_exported_with_a_wrong_password(password: str) -> None:
+    some_user()
+
+    with pytest.raises(IncorrectPassword) as refused:
+        keystore.export_user(NAME, password)
+
+    assert str(refused.value) == 'incorrect password: user "anna"'
+
+
+def test_who_does_not_exist_has_a_wrong_password() -> None:
+    with pytest.raises(IncorrectPassword) as refused:
+        keystore.export_user("nobody", PASSWORD)
+
+    assert str(refused.value) == 'incorrect password: user "nobody"'
+
+
+def test_a_user_is_not_imported_with_a_wrong_password() -> None:
+    some_user(KEYS[0])
+    exported = keystore.export_user(NAME, PASSWORD)
+
+    with pytest.raises(IncorrectPassword) as refused:
+        keystore.import_user("back", "another good password", exported)
+
+    assert str(refused.value) == 'incorrect password: user "back"'
+    assert keystore.list_users() == [NAME]
+
+
+def test_a_user_is_not_imported_over_another() -> None:
+    some_user(KEYS[0])
+    exported = keystore.export_user(NAME, PASSWORD)
+
+    with pytest.raises(UserExists) as refused:
+        keystore.import_user(NAME, PASSWORD, exported)
+
+    assert str(refused.value) == "user already exists: anna"
+
+
+def test_something_else_is_not_imported() -> None:
+    with pytest.raises(UnreadableBackup) as refused:
+        keystore.import_user(NAME, PASSWORD, b"something else")
+
+    assert str(refused.value) == "exported user is damaged or of an unknown version"
+    assert keystore.list_users() == []
+
+
+def test_of_two_who_import_under_a_name_at_once_one_gets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    some_user(KEYS[0])
+    exported = keystore.export_user(NAME, PASSWORD)
+    lock = sealing.lock
+
+    def meanwhile(*arguments: object) -> object:
+        monkeypatch.setattr(sealing, "lock", lock)
+        some_user(name="back")
+        return lock(*arguments)
+
+    monkeypatch.setattr(sealing, "lock", meanwhile)
+    with pytest.raises(UserExists):
+        keystore.import_user("back", PASSWORD, exported)
+
+    assert keystore.list_addresses("back", PASSWORD) == []

@@ -1,0 +1,194 @@
+"""Keys of a user: taken in, made, given back, at most so many (pchain.md 8.3)."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from platform_app import models
+from platform_app.services import keystore
+from platform_app.services.keystore_errors import (
+    IncorrectPassword,
+    KeyMissing,
+    TooManyKeys,
+    UserNotRetrieved,
+)
+from platform_app.store import keystore as store
+from platform_app.wallet import sealing
+from platform_app.wallet.errors import DamagedSeal
+from primitives.ids import ShortID
+from primitives.keys import address_of
+from primitives.secp256k1 import InvalidPrivateKey
+from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.builders.platform import ADDRESSES, KEYS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
+
+
+def test_an_imported_key_comes_back() -> None:
+    some_user()
+
+    assert keystore.import_key(NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
+
+    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[0]]
+    assert keystore.export_key(NAME, PASSWORD, ADDRESSES[0]) == KEYS[0]
+
+
+def test_keys_keep_the_order_in_which_they_came() -> None:
+    some_user(KEYS[2], KEYS[0], KEYS[1])
+
+    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[2], ADDRESSES[0], ADDRESSES[1]]
+    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[2], KEYS[0], KEYS[1]]
+
+
+def test_a_key_that_comes_twice_is_there_once() -> None:
+    some_user(KEYS[0], KEYS[1], KEYS[0])
+
+    assert keystore.list_addresses(NAME, PASSWORD) == list(ADDRESSES[:2])
+
+
+def test_two_users_have_the_same_key_each_for_itself() -> None:
+    for name in ("one", "two"):
+        some_user(KEYS[0], name=name)
+
+    first, second = models.KeystoreKey.objects.all()
+    assert first.sealed != second.sealed
+
+
+def test_made_keys_are_the_users_own() -> None:
+    some_user()
+
+    made = [keystore.create_address(NAME, PASSWORD) for _ in range(3)]
+
+    assert keystore.list_addresses(NAME, PASSWORD) == made
+    assert len(set(made)) == 3
+    assert [address_of(key) for key in keystore.keys_of(NAME, PASSWORD)] == made
+
+
+def test_only_keys_of_named_addresses_are_opened() -> None:
+    some_user(*KEYS[:3])
+
+    wanted = {ADDRESSES[2], ADDRESSES[0], ADDRESSES[4]}
+    assert keystore.keys_of(NAME, PASSWORD, among=wanted) == [KEYS[0], KEYS[2]]
+
+
+def test_a_key_that_the_user_does_not_have_is_not_found() -> None:
+    some_user(KEYS[0])
+
+    with pytest.raises(KeyMissing) as refused:
+        keystore.export_key(NAME, PASSWORD, ADDRESSES[1])
+
+    assert str(refused.value) == "problem retrieving private key: not found"
+
+
+@pytest.mark.parametrize("key", [b"", bytes(32), b"\xff" * 32, KEYS[0][:31]])
+def test_what_is_no_key_is_refused_before_the_password_is_tried(key: bytes) -> None:
+    with pytest.raises(InvalidPrivateKey) as refused:
+        keystore.import_key("nobody", "", key)
+
+    assert str(refused.value) == "invalid private key"
+
+
+def test_a_user_has_at_most_5000_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    full = [ShortID(number.to_bytes(20, "big")) for number in range(4999)] + [ADDRESSES[0]]
+    monkeypatch.setattr(store, "addresses", lambda _user: full)
+
+    assert keystore.import_key(NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
+    with pytest.raises(TooManyKeys) as refused:
+        keystore.create_address(NAME, PASSWORD)
+
+    assert str(refused.value) == "keystore user has reached its limit of 5000 addresses"
+
+
+METHODS: dict[str, Callable[[str, str], object]] = {
+    "import_key": lambda name, password: keystore.import_key(name, password, KEYS[0]),
+    "export_key": lambda name, password: keystore.export_key(name, password, ADDRESSES[0]),
+    "create_address": keystore.create_address,
+    "list_addresses": keystore.list_addresses,
+    "keys_of": keystore.keys_of,
+}
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize(
+    ("name", "password", "words"),
+    [
+        (NAME, "wrong", 'problem retrieving user "anna": incorrect password: user "anna"'),
+        ("bob", PASSWORD, 'problem retrieving user "bob": incorrect password: user "bob"'),
+        ("", PASSWORD, 'problem retrieving user "": empty username'),
+        (
+            "n" * 1025,
+            PASSWORD,
+            'problem retrieving user "": username exceeds maximum length of 1024 chars',
+        ),
+        (
+            "\ud800\0",
+            PASSWORD,
+            r'problem retrieving user "\ud800\u0000": '
+            "username holds a character that cannot be stored",
+        ),
+    ],
+    ids=["password", "user", "no name", "long name", "odd name"],
+)
+def test_a_user_who_is_not_retrieved_is_refused_in_the_references_words(
+    method: Callable[[str, str], object], name: str, password: str, words: str
+) -> None:
+    some_user(KEYS[0])
+
+    with pytest.raises(UserNotRetrieved) as refused:
+        method(name, password)
+
+    assert str(refused.value) == words
+    str(refused.value).encode()
+    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[0]]
+
+
+def test_a_user_who_is_deleted_meanwhile_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    unlock = sealing.unlock
+
+    def meanwhile(*arguments: object) -> object:
+        cipher = unlock(*arguments)
+        monkeypatch.setattr(sealing, "unlock", unlock)
+        keystore.delete_user(NAME, PASSWORD)
+        return cipher
+
+    monkeypatch.setattr(sealing, "unlock", meanwhile)
+    with pytest.raises(UserNotRetrieved) as refused:
+        keystore.import_key(NAME, PASSWORD, KEYS[0])
+
+    assert isinstance(refused.value.reason, IncorrectPassword)
+    assert models.KeystoreKey.objects.count() == 0
+
+
+def test_a_sealed_key_does_not_open_in_another_row() -> None:
+    some_user(*KEYS[:2])
+    first, second = models.KeystoreKey.objects.all()
+    models.KeystoreKey.objects.filter(id=first.id).update(sealed=second.sealed)
+
+    with pytest.raises(DamagedSeal):
+        keystore.export_key(NAME, PASSWORD, ADDRESSES[0])
+
+
+def test_a_sealed_key_does_not_open_for_another_name() -> None:
+    some_user(KEYS[0])
+    models.KeystoreUser.objects.update(name="bob")
+
+    with pytest.raises(DamagedSeal):
+        keystore.export_key("bob", PASSWORD, ADDRESSES[0])
+
+
+def test_a_number_that_is_no_key_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    drawn = [bytes(32), b"\xff" * 32, KEYS[0]]
+    monkeypatch.setattr(
+        keystore, "secrets", SimpleNamespace(token_bytes=lambda _size: drawn.pop(0))
+    )
+
+    assert keystore.create_address(NAME, PASSWORD) == ADDRESSES[0]

@@ -1,0 +1,292 @@
+"""The local network's own validator never ends for good."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from django.db import transaction
+
+from chaindb.locks import Lock, NotInTransaction, acquire
+from platform_app import models, runtime
+from platform_app.config import DAY, UNIT
+from platform_app.selectors import coins, own_stake, stakers
+from platform_app.services import chain, renewal
+from platform_app.store import mempool
+from platform_app.txs.base import Tx
+from platform_app.txs.components import inner_output
+from platform_app.txs.staking import AddPermissionlessValidatorTx
+from platform_app.wallet.keychain import Keychain
+from platform_app.wallet.moving import build_transfer
+from platform_app.wallet.transactions import build_add_validator
+from platform_app.wallet.wallet import Wallet
+from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
+from primitives.ids import NodeID
+from primitives.keys import address_of
+from tests.builders import platform
+from tests.integration.platform_app.conftest import EWOQ, PChain
+
+VMRQ = address_of(VMRQ_KEY)
+CONFIG = platform.CONFIG
+YEAR = 365 * DAY
+BY_CONTRACT = 1
+"""Statements that a block pays for asking whether a renewal is due."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said() -> Iterator[None]:
+    renewal._warn.cache_clear()
+    yield
+    renewal._warn.cache_clear()
+
+
+def renewed(pchain: PChain) -> Tx | None:
+    """Renew as the builder of blocks does."""
+    with transaction.atomic():
+        acquire(Lock.PCHAIN)
+        return renewal.renew_own_validator(now=pchain.now)
+
+
+def end_stay(pchain: PChain) -> stakers.Validator:
+    """Let this node's stay end, and nothing else happen; return what it was."""
+    stay = stakers.current_validators().by_node[pchain.node_id]
+    pchain.now = stay.end
+    chain.build_block(now=pchain.now)
+    assert not own_stake.is_validator(pchain.node_id)
+    return stay
+
+
+def wallet_of(pchain: PChain, key: bytes) -> Wallet:
+    address = address_of(key)
+    return Wallet(
+        CONFIG,
+        pchain.asset_id,
+        Keychain.of([key]),
+        coins.coins_of([address]),
+        address,
+        pchain.now,
+    )
+
+
+def give_away(pchain: PChain, *, but: int) -> None:
+    """Let somebody who knows the key, as everybody does, take what vmRQ has, into a block."""
+    wallet = wallet_of(pchain, VMRQ_KEY)
+    total = sum(inner_output(one.output).amount for one in wallet.utxos)
+    tx = build_transfer(wallet, amount=total - but - CONFIG.fees.tx, to=EWOQ)
+    pchain.issue(tx)
+    chain.build_block(now=pchain.now)
+
+
+def scheduled(pchain: PChain, node_id: NodeID) -> Tx:
+    """Return a transaction of ewoq's that makes a node a validator in a minute, without a BLS key."""
+    period = platform.validator(
+        node_id=node_id,
+        start=pchain.now + 60,
+        end=pchain.now + 30 * DAY,
+        weight=CONFIG.min_validator_stake,
+    )
+    return build_add_validator(
+        wallet_of(pchain, EWOQ_KEY), period, reward_address=EWOQ, shares=50_000
+    )
+
+
+def test_after_its_end_this_node_validates_again_on_the_same_terms(pchain: PChain) -> None:
+    first = stakers.current_validators().by_node[pchain.node_id]
+
+    pchain.now = first.end
+    pchain.build()
+
+    again = stakers.current_validators().by_node[pchain.node_id]
+    assert (again.start, again.end) == (first.end, first.end + YEAR)
+    same = (
+        "weight", "shares", "public_key", "proof_of_possession", "rewards_owner",
+        "delegation_rewards_owner",
+    )  # fmt: skip
+    for name in same:
+        assert getattr(again, name) == getattr(first, name), name
+    assert again.tx_id != first.tx_id
+
+
+def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None:
+    end_stay(pchain)
+
+    tx = renewed(pchain)
+
+    assert tx is not None
+    assert isinstance(tx.unsigned, AddPermissionlessValidatorTx)
+    assert {inner_output(one.output).owners.addresses for one in tx.unsigned.stake} == {(VMRQ,)}
+    assert tx.unsigned.validation_rewards_owner.addresses == (EWOQ,)  # type: ignore[attr-defined]
+    assert list(mempool.oldest_first()) == [tx]
+
+
+def test_a_network_that_slept_goes_on_when_it_wakes(pchain: PChain) -> None:
+    pchain.wait(5 * YEAR)
+
+    again = stakers.current_validators().by_node[pchain.node_id]
+    assert (again.start, again.end) == (pchain.now, pchain.now + YEAR)
+
+
+def test_it_renews_year_after_year(pchain: PChain) -> None:
+    for _ in range(4):
+        stay = stakers.current_validators().by_node[pchain.node_id]
+        pchain.now = stay.end
+        pchain.build()
+
+    stays = models.Staker.objects.filter(node_id=pchain.node_id).order_by("position")
+    assert [stay.phase for stay in stays] == [*[models.Phase.PAST] * 4, models.Phase.CURRENT]
+    assert len({stay.weight for stay in stays}) == 1
+
+
+def test_while_nothing_is_due_it_costs_one_statement(
+    pchain: PChain, django_assert_num_queries: object
+) -> None:
+    with transaction.atomic(), django_assert_num_queries(BY_CONTRACT):  # type: ignore[operator]
+        assert renewal.renew_own_validator(now=pchain.now) is None
+
+
+@pytest.mark.parametrize("network_id", [1, 5, 54321])
+def test_other_networks_are_not_renewed_and_not_even_asked(
+    pchain: PChain,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_num_queries: object,
+    network_id: int,
+) -> None:
+    end_stay(pchain)
+    other = replace(CONFIG, network_id=network_id)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "config", lambda: other)
+        with transaction.atomic(), django_assert_num_queries(0):  # type: ignore[operator]
+            assert renewal.renew_own_validator(now=pchain.now) is None
+
+
+def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
+    end_stay(pchain)
+    tx = renewed(pchain)
+
+    assert renewed(pchain) is None
+    assert list(mempool.oldest_first()) == [tx]
+
+
+def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> None:
+    end_stay(pchain)
+    tx = scheduled(pchain, pchain.node_id)
+    pchain.issue(tx)
+
+    assert renewed(pchain) is None
+    chain.build_block(now=pchain.now)
+    assert renewed(pchain) is None
+    pchain.wait(60)
+    assert stakers.current_validators().by_node[pchain.node_id].tx_id == tx.tx_id
+
+
+def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
+    first = end_stay(pchain)
+    pchain.issue(scheduled(pchain, pchain.node_id))
+    chain.build_block(now=pchain.now)
+    pchain.wait(60)
+    assert end_stay(pchain).public_key is None
+
+    pchain.build()
+
+    again = stakers.current_validators().by_node[pchain.node_id]
+    assert again.public_key == first.public_key
+    assert again.weight == CONFIG.min_validator_stake
+    assert again.shares == 50_000
+
+
+def test_another_nodes_waiting_transaction_is_not_this_ones(pchain: PChain) -> None:
+    end_stay(pchain)
+    pchain.issue(scheduled(pchain, platform.NODE_ID))
+
+    assert renewed(pchain) is not None
+
+
+def test_a_node_that_never_staked_has_nothing_to_renew(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = NodeID(b"stranger".ljust(20))
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "node_id", lambda: stranger)
+        assert renewed(pchain) is None
+
+    assert list(mempool.oldest_first()) == []
+
+
+def test_with_less_left_it_stakes_less(pchain: PChain) -> None:
+    end_stay(pchain)
+    give_away(pchain, but=3_000 * UNIT)
+
+    pchain.build()
+
+    again = stakers.current_validators().by_node[pchain.node_id]
+    assert again.weight == 3_000 * UNIT
+
+
+def test_it_stakes_no_more_than_the_network_allows(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_stay(pchain)
+    less = replace(CONFIG, max_validator_stake=5_000 * UNIT)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "config", lambda: less)
+        tx = renewed(pchain)
+
+    assert tx is not None
+    assert tx.unsigned.validator.weight == 5_000 * UNIT  # type: ignore[attr-defined]
+
+
+def test_with_too_little_left_the_network_goes_without_and_says_so_once(
+    pchain: PChain, caplog: pytest.LogCaptureFixture
+) -> None:
+    end_stay(pchain)
+    give_away(pchain, but=CONFIG.min_validator_stake - 1)
+    caplog.clear()
+    caplog.set_level(logging.WARNING)
+
+    assert renewed(pchain) is None
+    assert renewed(pchain) is None
+
+    assert list(mempool.oldest_first()) == []
+    (said,) = [record.getMessage() for record in caplog.records if record.name == renewal.__name__]
+    left, least = CONFIG.min_validator_stake - 1, CONFIG.min_validator_stake
+    assert said == (
+        f"{pchain.node_id} cannot become a validator again: couldn't generate tx inputs/outputs: "
+        f"provided keys have balance (unlocked, locked) (0, {left}) but need (0, {least})"
+    )
+
+
+def test_coins_that_somebody_is_spending_are_left_to_them(pchain: PChain) -> None:
+    end_stay(pchain)
+    wallet = wallet_of(pchain, VMRQ_KEY)
+    tx = build_transfer(wallet, amount=UNIT, to=EWOQ)
+    pchain.issue(tx)
+
+    assert renewed(pchain) is None
+    assert list(mempool.oldest_first()) == [tx]
+    pchain.build()
+    pchain.now += 1
+    pchain.build()
+    assert own_stake.is_validator(pchain.node_id)
+
+
+def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    end_stay(pchain)
+    strict = replace(CONFIG, min_delegation_fee=1_000_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "config", lambda: strict)
+        assert renewed(pchain) is None
+
+    assert list(mempool.oldest_first()) == []
+    assert "staker charges an insufficient delegation fee" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = NodeID(b"stranger".ljust(20))
+    monkeypatch.setattr(runtime, "node_id", lambda: stranger)
+
+    with pytest.raises(NotInTransaction):
+        renewal.renew_own_validator(now=platform.NOW)

@@ -1,0 +1,433 @@
+"""What users of the keystore issue is built of their coins, signed with their keys, and accepted."""
+
+from typing import Any
+
+import pytest
+
+from platform_app.config import DAY, UNIT
+from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
+from platform_app.selectors import chain, coins, outputs, stakers, subnets
+from platform_app.services import keystore, wallet
+from platform_app.services.errors import ConflictingTx
+from platform_app.services.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
+from platform_app.services.wallet import Issued, Payer
+from platform_app.store import mempool
+from platform_app.store import outputs as shared_outputs
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import parse
+from platform_app.txs.components import inner_output
+from platform_app.txs.errors import IllegalChainName, UnspendableOutput
+from platform_app.txs.status import TxStatus
+from platform_app.wallet.errors import (
+    CannotSign,
+    ChainOfPrimaryNetwork,
+    InsufficientFunds,
+    NoImportableFunds,
+    RateOutOfRange,
+    StartTooFar,
+    StartTooSoon,
+    SubnetValidatorOfPrimaryNetwork,
+    ZeroAmount,
+)
+from primitives.codec_errors import UnencodableValue
+from primitives.devkeys import EWOQ_KEY
+from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
+from primitives.keys import address_of
+from tests.builders import platform
+from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.integration.platform_app.conftest import PChain
+
+EWOQ = address_of(EWOQ_KEY)
+KEY, ADDRESS = platform.KEY, platform.ADDRESS
+OTHER_KEY, OTHER = platform.KEYS[1], platform.ADDRESSES[1]
+FEES = platform.CONFIG.fees
+STAKE = platform.CONFIG.min_validator_stake
+PAYER = Payer(NAME, PASSWORD)
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
+
+
+@pytest.fixture
+def rich(pchain: PChain) -> PChain:
+    """A chain with a user who has ewoq's key."""
+    some_user(EWOQ_KEY)
+    return pchain
+
+
+def accepted(pchain: PChain, issued: Issued) -> Tx:
+    """Build the block with a transaction, and return it."""
+    pchain.wait(1)
+    found = chain.tx(issued.tx_id)
+    assert found is not None
+    assert found.status is TxStatus.COMMITTED
+    return parse(found.raw)
+
+
+def period(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    """Return ten weeks of staking that begin in a minute."""
+    fields = {"start": pchain.now + 60, "end": pchain.now + 70 * DAY, "now": pchain.now}
+    return {**fields, **changes}
+
+
+def validator(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    fields = {
+        "stake": STAKE,
+        "reward_address": ADDRESS,
+        "delegation_fee_rate": 2.0,
+        "node_id": platform.NODE_ID,
+    }
+    return {**fields, **period(pchain), **changes}
+
+
+def delegator(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    fields = {"stake": platform.CONFIG.min_delegator_stake, "reward_address": ADDRESS}
+    return {**fields, **period(pchain), **changes}
+
+
+def funded(pchain: PChain, *amounts: int, key: bytes = KEY) -> Payer:
+    """Return a user with one key that owns these amounts."""
+    pchain.do(
+        pchain.make(platform.BaseTx, *(pchain.output(one, address_of(key)) for one in amounts))
+    )
+    return Payer(some_user(key, name="poor"), PASSWORD)
+
+
+def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
+    issued = wallet.add_validator(PAYER, **validator(rich))
+
+    assert issued.change_address == EWOQ
+    assert chain.status(issued.tx_id).status is TxStatus.PROCESSING
+    tx = accepted(rich, issued)
+    assert tx.unsigned.rewards_owner.addresses == (ADDRESS,)
+    assert tx.unsigned.shares == 20_000
+    assert [one.tx_id for one in stakers.pending_stakers().validators] == [issued.tx_id]
+    rich.wait(60)
+    assert platform.NODE_ID in stakers.current_validators().by_node
+
+
+def test_without_a_node_it_is_this_one(rich: PChain) -> None:
+    issued = wallet.add_delegator(PAYER, **delegator(rich))
+
+    assert accepted(rich, issued).unsigned.validator.node_id == rich.node_id
+
+
+def test_without_a_start_it_is_in_twenty_seconds(rich: PChain) -> None:
+    issued = wallet.add_validator(PAYER, **validator(rich, start=0))
+
+    assert accepted(rich, issued).unsigned.validator.start == rich.now - 1 + 20
+
+
+def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
+    created = wallet.create_subnet(PAYER, control_keys=[EWOQ, ADDRESS], threshold=1, now=rich.now)
+    accepted(rich, created)
+    added = wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=20, **period(rich))
+    accepted(rich, added)
+    chain_issued = wallet.create_blockchain(
+        PAYER,
+        subnet_id=created.tx_id,
+        name="A chain",
+        vm_id=EVM_ID,
+        fx_ids=[],
+        genesis_data=b"{}",
+        now=rich.now,
+    )
+    accepted(rich, chain_issued)
+
+    found = subnets.subnet(created.tx_id)
+    assert found is not None
+    assert set(found.owner.addresses) == {EWOQ, ADDRESS}
+    assert len(stakers.pending_stakers(created.tx_id).validators) == 1
+    assert [one.name for one in subnets.blockchains(created.tx_id)] == ["A chain"]
+
+
+def test_funds_leave_for_another_chain_and_come_from_there(rich: PChain) -> None:
+    x_chain = rich.network.x_chain_id
+    exported = wallet.export_avax(
+        PAYER, amount=UNIT, to=ADDRESS, destination_chain=x_chain, now=rich.now
+    )
+    tx = accepted(rich, exported)
+    assert inner_output(tx.unsigned.exported_outputs[0].output).amount == UNIT
+
+    coming = platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id)
+    shared_outputs.receive(x_chain, [coming], 1)
+    imported = wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
+
+    accepted(rich, imported)
+    assert outputs.balance([OTHER], now=rich.now).funds[rich.asset_id].total == 3 * UNIT - FEES.tx
+    assert outputs.utxos_of([EWOQ], source_chain=x_chain).utxos == []
+
+
+def test_nothing_to_import_is_refused(rich: PChain) -> None:
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.import_avax(PAYER, source_chain=rich.network.x_chain_id, to=OTHER, now=rich.now)
+
+    assert str(refused.value) == "couldn't create tx: no spendable funds were found"
+    assert isinstance(refused.value.reason, NoImportableFunds)
+
+
+def test_change_goes_where_it_is_told_to(rich: PChain) -> None:
+    payer = Payer(NAME, PASSWORD, change_address=OTHER)
+
+    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+
+    assert issued.change_address == OTHER
+    (change,) = accepted(rich, issued).unsigned.outputs
+    assert inner_output(change.output).owners.addresses == (OTHER,)
+
+
+def test_only_named_addresses_pay(pchain: PChain) -> None:
+    funded(pchain, 5 * UNIT)
+    some_user(EWOQ_KEY, KEY)
+    payer = Payer(NAME, PASSWORD, addresses=[ADDRESS, OTHER])
+
+    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+
+    assert issued.change_address == ADDRESS
+    tx = accepted(pchain, issued)
+    (change,) = tx.unsigned.outputs
+    assert inner_output(change.output).amount == 5 * UNIT - FEES.create_subnet
+
+
+def test_without_keys_nobody_pays(pchain: PChain) -> None:
+    some_user()
+
+    with pytest.raises(NoKeys) as refused:
+        wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=pchain.now)
+
+    assert str(refused.value) == "user has no keys or funds"
+
+
+def test_with_none_of_the_named_addresses_nobody_pays(rich: PChain) -> None:
+    payer = Payer(NAME, PASSWORD, addresses=[OTHER])
+
+    with pytest.raises(NoKeys):
+        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+
+
+def test_a_wrong_password_pays_nothing(rich: PChain) -> None:
+    payer = Payer(NAME, "wrong")
+
+    with pytest.raises(UserNotRetrieved) as refused:
+        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+
+    assert str(refused.value) == ('problem retrieving user "anna": incorrect password: user "anna"')
+
+
+def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
+    payer = funded(pchain, 3 * UNIT, UNIT)
+
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.add_validator(payer, **validator(pchain))
+
+    assert isinstance(refused.value.reason, InsufficientFunds)
+    assert str(refused.value) == (
+        "couldn't create tx: couldn't generate tx inputs/outputs: provided keys have balance "
+        f"(unlocked, locked) (0, {4 * UNIT}) but need (0, {STAKE})"
+    )
+    assert list(mempool.oldest_first()) == []
+
+
+def test_larger_coins_are_taken_first(pchain: PChain) -> None:
+    payer = funded(pchain, UNIT, 3 * UNIT, 2 * UNIT)
+
+    issued = wallet.export_avax(
+        payer,
+        amount=4 * UNIT,
+        to=OTHER,
+        destination_chain=pchain.network.x_chain_id,
+        now=pchain.now,
+    )
+
+    spent = accepted(pchain, issued).unsigned.inputs
+    assert sorted(one.input.amount for one in spent) == [2 * UNIT, 3 * UNIT]
+
+
+def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
+    payer = funded(pchain, UNIT, 3 * UNIT)
+    issued = [
+        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        for _ in range(2)
+    ]
+
+    with pytest.raises(ConflictingTx) as refused:
+        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+
+    assert refused.value.other == issued[0].tx_id
+    for one in issued:
+        accepted(pchain, one)
+
+
+def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    funded(pchain, *range(UNIT, UNIT + 7))
+    utxos_of = outputs.utxos_of
+    monkeypatch.setattr(outputs, "PAGE", 3)
+    monkeypatch.setattr(
+        outputs, "utxos_of", lambda addresses, **rest: utxos_of(addresses, limit=3, **rest)
+    )
+
+    amounts = [inner_output(one.output).amount for one in coins.coins_of([ADDRESS])]
+
+    assert amounts == list(range(UNIT + 6, UNIT - 1, -1))
+
+
+def test_who_has_nothing_has_no_coins(pchain: PChain) -> None:
+    assert pchain.coins(OTHER) == []
+    assert coins.coins_of([OTHER]) == []
+
+
+def test_coins_of_several_of_the_keys_are_there_once(pchain: PChain) -> None:
+    pchain.do(pchain.make(platform.BaseTx, pchain.output(UNIT, ADDRESS, OTHER)))
+
+    assert len(coins.coins_of([ADDRESS, OTHER])) == 1
+
+
+TERMS = {
+    "start too soon": (
+        {"start": 19},
+        StartTooSoon,
+        "start time must be at least 20s in the future",
+    ),
+    "start too late": (
+        {"start": 14 * DAY + 1},
+        StartTooFar,
+        "start time is too far in the future",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ahead", "reason", "words"), TERMS.values(), ids=TERMS)
+def test_terms_are_looked_at_before_the_password(
+    pchain: PChain, ahead: dict[str, int], reason: type[Exception], words: str
+) -> None:
+    nobody = Payer("", "")
+    times = period(pchain, start=pchain.now + ahead["start"])
+    for refuse in (
+        lambda: wallet.add_validator(nobody, **validator(pchain, **times)),
+        lambda: wallet.add_delegator(nobody, **delegator(pchain, **times)),
+        lambda: wallet.add_subnet_validator(
+            nobody, subnet_id=platform.SUBNET_ID, weight=1, **times
+        ),
+    ):
+        with pytest.raises(reason) as refused:
+            refuse()
+        assert str(refused.value) == words
+
+
+def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> None:
+    nobody = Payer("", "")
+    with pytest.raises(RateOutOfRange):
+        wallet.add_validator(nobody, **validator(pchain, delegation_fee_rate=101))
+    with pytest.raises(SubnetValidatorOfPrimaryNetwork):
+        wallet.add_subnet_validator(
+            nobody, subnet_id=PRIMARY_NETWORK_ID, weight=1, **period(pchain)
+        )
+    with pytest.raises(ChainOfPrimaryNetwork):
+        wallet.create_blockchain(
+            nobody,
+            subnet_id=PRIMARY_NETWORK_ID,
+            name="A chain",
+            vm_id=EVM_ID,
+            fx_ids=[],
+            genesis_data=b"",
+            now=pchain.now,
+        )
+    with pytest.raises(ZeroAmount) as refused:
+        wallet.export_avax(
+            nobody, amount=0, to=OTHER, destination_chain=platform.X_CHAIN_ID, now=pchain.now
+        )
+    assert str(refused.value) == "argument 'amount' must be > 0"
+
+
+def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=2, now=rich.now)
+
+    assert isinstance(refused.value.reason, UnspendableOutput)
+    assert str(refused.value) == "couldn't create tx: output is unspendable"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("no-chain", IllegalChainName), ("a" * 70_000, UnencodableValue)]
+)
+def test_a_blockchain_of_an_illegal_name_is_not_created(
+    rich: PChain, name: str, reason: type[Exception]
+) -> None:
+    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    accepted(rich, created)
+
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.create_blockchain(
+            PAYER,
+            subnet_id=created.tx_id,
+            name=name,
+            vm_id=EVM_ID,
+            fx_ids=[],
+            genesis_data=b"",
+            now=rich.now,
+        )
+
+    assert isinstance(refused.value.reason, reason)
+
+
+def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
+    created = wallet.create_subnet(PAYER, control_keys=[OTHER], threshold=1, now=rich.now)
+    accepted(rich, created)
+
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=1, **period(rich))
+
+    assert isinstance(refused.value.reason, CannotSign)
+    assert str(refused.value) == (
+        "couldn't create tx: couldn't authorize tx's subnet restrictions: can't sign"
+    )
+
+
+def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
+    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    accepted(rich, created)
+
+    with pytest.raises(StakeTooLow):
+        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
+    with pytest.raises(NotPrimaryValidator):
+        wallet.add_subnet_validator(
+            PAYER,
+            subnet_id=created.tx_id,
+            weight=1,
+            node_id=platform.NODE_ID,
+            **period(rich),
+        )
+
+    assert list(mempool.oldest_first()) == []
+
+
+def test_locked_coins_are_staked_and_come_back_locked(pchain: PChain) -> None:
+    until = pchain.now + 400 * DAY
+    locked = pchain.output(STAKE + UNIT, ADDRESS, stakeable_until=until)
+    pchain.do(pchain.make(platform.BaseTx, locked))
+    payer = Payer(some_user(KEY), PASSWORD)
+
+    tx = accepted(pchain, wallet.add_validator(payer, **validator(pchain)))
+
+    (staked,), (change,) = tx.unsigned.stake, tx.unsigned.outputs
+    assert staked == pchain.output(STAKE, ADDRESS, stakeable_until=until)
+    assert change == pchain.output(UNIT, ADDRESS, stakeable_until=until)
+
+
+def test_a_payers_password_does_not_show() -> None:
+    assert PASSWORD not in repr(Payer(NAME, PASSWORD))
+
+
+def test_an_unknown_subnet_is_named(rich: PChain) -> None:
+    unknown = ID(bytes(31) + b"\1")
+
+    with pytest.raises(TxNotCreated) as refused:
+        wallet.add_subnet_validator(PAYER, subnet_id=unknown, weight=1, **period(rich))
+
+    assert str(refused.value) == (
+        "couldn't create tx: couldn't authorize tx's subnet restrictions: "
+        f"failed to fetch subnet {unknown}: not found"
+    )
+    assert keystore.list_users() == [NAME]

@@ -1,0 +1,103 @@
+"""Each error that a method can meet is expected, and told in its own words."""
+
+import importlib
+import pkgutil
+
+import pytest
+from django.core.exceptions import MultipleObjectsReturned, ObjectDoesNotExist
+
+import platform_app
+import primitives
+from jsonrpc.errors import JsonRpcError
+from platform_app.api import errors
+from platform_app.blocks.errors import InvalidBlock
+from platform_app.executor.errors import FlowCheckFailed
+from platform_app.genesis.errors import GenesisError
+from platform_app.services.errors import GenesisMismatch, NotLocal
+from platform_app.txs.errors import WrongNetworkId
+from primitives.bls import BlsError
+from primitives.der import DerError
+from primitives.hexadecimal import HexError
+from primitives.identity import CertificateError
+from primitives.rlp import RlpError
+from primitives.secp256k1 import SignatureError
+from primitives.uint64 import Overflow
+
+NEVER_AT_A_DOOR = (
+    InvalidBlock,  # blocks come from the builder
+    GenesisError, GenesisMismatch,  # at the first start
+    NotLocal,  # of a management command
+    CertificateError, DerError,  # of peers
+    SignatureError, BlsError, Overflow,  # become reasons of the rules
+    HexError, RlpError,  # of the C-Chain
+    ObjectDoesNotExist, MultipleObjectsReturned,  # Django makes them for each model
+)  # fmt: skip
+"""Roots of trees whose errors end elsewhere."""
+
+
+def all_errors() -> list[type[Exception]]:
+    """Return every class of errors of the P-Chain and of what it is made of."""
+    for package in (platform_app, primitives):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if "migrations" not in module.name:
+                importlib.import_module(module.name)
+    own = ("platform_app.", "primitives.")
+    return sorted(
+        (one for one in descendants(Exception) if one.__module__.startswith(own)),
+        key=lambda one: (one.__module__, one.__name__),
+    )
+
+
+def descendants(root: type[Exception]) -> set[type[Exception]]:
+    return {one for child in root.__subclasses__() for one in {child, *descendants(child)}}
+
+
+def test_each_error_is_expected_or_ends_elsewhere() -> None:
+    found = all_errors()
+    assert len(found) > 150
+    assert [one for one in found if not issubclass(one, errors.EXPECTED + NEVER_AT_A_DOOR)] == []
+
+
+def test_no_root_stands_in_both_tables_or_below_another() -> None:
+    assert not set(errors.EXPECTED) & set(NEVER_AT_A_DOOR)
+    for root in errors.EXPECTED:
+        assert [one for one in errors.EXPECTED if one is not root and issubclass(one, root)] == []
+
+
+def test_an_expected_error_is_told_in_its_own_words() -> None:
+    error = errors.to_error_object(WrongNetworkId())
+    assert error is not None
+    assert (error.code, error.message) == (-32000, "tx has wrong network ID")
+
+
+def test_an_unexpected_one_is_not_told() -> None:
+    assert errors.to_error_object(KeyError("secret")) is None
+
+
+def test_words_stand_in_front_of_what_is_expected() -> None:
+    told = errors.behind("couldn't issue tx", WrongNetworkId())
+    assert isinstance(told, JsonRpcError)
+    assert told.message == "couldn't issue tx: tx has wrong network ID"
+    unexpected = KeyError("secret")
+    assert errors.behind("couldn't issue tx", unexpected) is unexpected
+
+
+def test_words_may_stand_in_front_of_words() -> None:
+    with (
+        pytest.raises(JsonRpcError) as told,
+        errors.saying("outer"),
+        errors.saying("inner"),
+    ):
+        raise WrongNetworkId
+    assert told.value.message == "outer: inner: tx has wrong network ID"
+
+
+def test_what_is_unexpected_passes() -> None:
+    with pytest.raises(ZeroDivisionError), errors.saying("words"):
+        raise ZeroDivisionError
+
+
+def test_a_reason_within_a_reason_is_told_once() -> None:
+    error = errors.to_error_object(FlowCheckFailed(WrongNetworkId()))
+    assert error is not None
+    assert error.message.count("tx has wrong network ID") == 1

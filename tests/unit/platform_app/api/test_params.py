@@ -1,0 +1,93 @@
+"""How arguments are read: in the forms that clients send, and no others."""
+
+from typing import Any
+
+import pytest
+
+from jsonrpc.errors import InvalidParam
+from platform_app.api import params
+from platform_app.api.params import PROPOSED, StartIndex
+from primitives.checksummed import Encoding
+from primitives.ids import ID, NodeID
+
+NAME = "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"
+NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "meaning"),
+    [
+        (params.text, "x", "x"),
+        (params.boolean, True, True),
+        (params.uint64, 5, 5),
+        (params.uint64, "5", 5),
+        (params.uint64, "007", 7),
+        (params.uint64, 2**64 - 1, 2**64 - 1),
+        (params.uint64, str(2**64 - 1), 2**64 - 1),
+        (params.uint32, 2**32 - 1, 2**32 - 1),
+        (params.uint16, "65535", 65535),
+        (params.decimal, 2, 2.0),
+        (params.decimal, 2.5, 2.5),
+        (params.decimal, "2", 2.0),
+        (params.decimal, "-.5e1", -5.0),
+        (params.identifier, NAME, ID.parse(NAME)),
+        (params.node_id, NODE, NodeID.parse(NODE)),
+        (params.encoding, "HexNC", Encoding.HEXNC),
+        (params.encoding, "json", Encoding.JSON),
+        (params.height, "proposed", PROPOSED),
+        (params.height, "12", 12),
+        (params.start_index, {}, StartIndex("", "")),
+        (params.start_index, {"ADDRESS": "a", "utxo": None, "more": 1}, StartIndex("a", "")),
+        (params.list_of(params.uint64, 0), ["1", 2, None], [1, 2, 0]),
+        (params.list_of(params.text, ""), [], []),
+    ],
+)
+def test_what_is_read(read: Any, value: Any, meaning: Any) -> None:
+    assert read(value) == meaning
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        (params.text, 5),
+        (params.boolean, "true"),
+        (params.boolean, 1),
+        (params.uint64, -1),
+        (params.uint64, 1.0),
+        (params.uint64, 2**64),
+        (params.uint64, str(2**64)),
+        (params.uint64, True),
+        (params.uint64, ""),
+        (params.uint64, "-1"),
+        (params.uint64, "1.0"),
+        (params.uint64, "0x5"),
+        (params.uint64, " 5"),
+        (params.uint64, "1_0"),
+        (params.uint64, "٣"),
+        (params.uint64, "9" * 5000),
+        (params.uint32, 2**32),
+        (params.uint16, 65536),
+        (params.decimal, "x"),
+        (params.decimal, ""),
+        (params.decimal, "NaN"),
+        (params.decimal, "inf"),
+        (params.decimal, True),
+        (params.decimal, 10**400),
+        (params.identifier, NODE),
+        (params.identifier, ""),
+        (params.identifier, 5),
+        (params.identifier, "1" * 100_000),
+        (params.node_id, NAME),
+        (params.node_id, NODE[7:]),
+        (params.encoding, "cb58"),
+        (params.encoding, 5),
+        (params.height, "Proposed"),
+        (params.start_index, []),
+        (params.start_index, {"address": 5}),
+        (params.list_of(params.uint64, 0), "1"),
+        (params.list_of(params.uint64, 0), [[]]),
+    ],
+)
+def test_what_is_not(read: Any, value: Any) -> None:
+    with pytest.raises(InvalidParam):
+        read(value)

@@ -1,0 +1,92 @@
+"""Uptimes are read once a second at most, and shown as of the moment of the call."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from chaindb import clock
+from platform_app.api import presence
+from platform_app.api.presence import Presence, PresenceMemory
+from platform_app.selectors import stakers
+from platform_app.selectors.stakers import CurrentSet
+from platform_app.store.uptime import Uptime
+from primitives.ids import NodeID
+from tests.builders.platform import NOW, some_id
+
+OWN, OTHER, AWAY = (NodeID(bytes([number]) * 20) for number in range(3))
+
+
+@dataclass
+class Elapsed:
+    """Seconds that pass when a test says so, and how often uptimes were read."""
+
+    seconds: float = 0.0
+    reads: list[object] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def elapsed(monkeypatch: pytest.MonkeyPatch) -> Elapsed:
+    made = Elapsed()
+    seen = {
+        OTHER: Uptime(some_id("a"), OTHER, NOW - 1000, 1000, NOW, NOW),
+        AWAY: Uptime(some_id("b"), AWAY, NOW - 1000, 250, NOW, None),
+    }
+
+    def uptimes(node_ids: object = None) -> dict[NodeID, Uptime]:
+        made.reads.append(node_ids)
+        return seen
+
+    monkeypatch.setattr(stakers, "uptimes", uptimes)
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    monkeypatch.setattr(presence, "own_node_id", lambda: OWN)
+    return made
+
+
+def nobody() -> CurrentSet:
+    return CurrentSet((), {}, 0)
+
+
+@pytest.mark.usefixtures("elapsed")
+def test_what_is_known_of_nodes() -> None:
+    found = presence.of_nodes([OTHER, AWAY])
+
+    assert found.of(OTHER) == Presence(1.0, connected=True)
+    assert found.of(AWAY) == Presence(0.25, connected=False)
+
+
+@pytest.mark.usefixtures("elapsed")
+def test_this_node_sees_itself_and_strangers_were_never_offline() -> None:
+    found = presence.of_nodes([])
+
+    assert found.of(OWN) == Presence(1.0, connected=True)
+    assert found.of(NodeID(bytes([9]) * 20)) == Presence(1.0, connected=False)
+
+
+def test_a_set_is_read_again_after_a_second(elapsed: Elapsed) -> None:
+    memory, present = PresenceMemory(elapsed), nobody()
+    for elapsed.seconds in (0.0, 0.5, 0.99, 1.0, 1.9):
+        memory.of_all(present)
+
+    assert elapsed.reads == [None, None]
+
+
+def test_another_set_is_read_at_once(elapsed: Elapsed) -> None:
+    memory = PresenceMemory(elapsed)
+    for present in (nobody(), nobody()):
+        memory.of_all(present)
+
+    assert len(elapsed.reads) == 2
+
+
+def test_what_was_read_is_shown_as_of_now(
+    elapsed: Elapsed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, present = PresenceMemory(elapsed), nobody()
+    memory.of_all(present)
+    monkeypatch.setattr(clock, "now", lambda: NOW + 1000)
+
+    assert memory.of_all(present).of(AWAY).uptime == 1250 / 2000
+    assert len(elapsed.reads) == 1

@@ -1,0 +1,51 @@
+"""The tables of contents: which methods there are, and that each one says what it is."""
+
+import pytest
+
+from jsonrpc.registry import MethodRegistry
+from platform_app.api import AVM, KEYSTORE, REGISTRY
+
+SPECIFIED = [
+    "getCurrentValidators", "getPendingValidators", "addValidator", "addDelegator", "getBalance",
+    "getUTXOs", "createSubnet", "getSubnets", "addSubnetValidator", "getBlockchains",
+    "getStakingAssetID", "issueTx", "getTxStatus",
+]  # fmt: skip
+NEEDED = [
+    "getTx", "getBlock", "getBlockByHeight", "getHeight", "getProposedHeight", "getTimestamp",
+    "getMinStake", "getMaxStakeAmount", "getTotalStake", "getStake", "getCurrentSupply",
+    "getRewardUTXOs", "getValidatorsAt", "getAllValidatorsAt", "sampleValidators", "validatedBy",
+    "validates", "getBlockchainStatus", "getSubnet", "getFeeConfig", "getFeeState",
+    "getValidatorFeeConfig", "getValidatorFeeState", "getL1Validator", "importKey", "exportKey",
+    "createAddress", "listAddresses", "createBlockchain", "exportAVAX", "importAVAX",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECIFIED + NEEDED)
+def test_the_method_exists(name: str) -> None:
+    assert f"platform.{name}" in REGISTRY
+
+
+def test_there_are_no_others() -> None:
+    assert len(REGISTRY) == len(SPECIFIED + NEEDED)
+    assert [method.name for method in KEYSTORE] == [
+        "keystore.createUser", "keystore.deleteUser", "keystore.listUsers",
+        "keystore.exportUser", "keystore.importUser",
+    ]  # fmt: skip
+    assert [method.name for method in AVM] == ["avm.getAssetDescription", "avm.getTxFee"]
+
+
+@pytest.mark.parametrize("registry", [REGISTRY, KEYSTORE, AVM])
+def test_each_method_says_its_name_in_its_first_line(registry: MethodRegistry) -> None:
+    for description in registry.describe():
+        assert description.summary.startswith(f"{description.name}:"), description.name
+
+
+@pytest.mark.parametrize("registry", [REGISTRY, KEYSTORE, AVM])
+def test_nothing_is_required_by_the_form_of_a_call(registry: MethodRegistry) -> None:
+    assert [one.name for one in registry.describe() if one.required] == []
+
+
+def test_transactions_that_arrive_meanwhile_are_issued_together() -> None:
+    method = REGISTRY.methods["platform.issueTx"]
+    assert method.vectorized is not None
+    assert not method.hot

@@ -1,0 +1,85 @@
+"""A user that leaves the node comes back with its password, whole or not at all."""
+
+import pytest
+
+from platform_app.wallet import backup
+from platform_app.wallet.backup import MOST_KEYS, VERSION, read_backup, write_backup
+from platform_app.wallet.errors import UnreadableBackup, WrongPassword
+from platform_app.wallet.sealing import Cost
+from tests.builders.platform import KEYS
+
+PASSWORD = "some password"
+
+
+@pytest.fixture
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backup, "VERSION_1", Cost(passes=1, memory=64, lanes=1))
+
+
+def test_keys_come_back_in_their_order() -> None:
+    assert read_backup(write_backup(KEYS, PASSWORD), PASSWORD) == list(KEYS)
+
+
+@pytest.mark.usefixtures("_cheap")
+def test_a_user_without_keys_comes_back_too() -> None:
+    assert read_backup(write_backup([], PASSWORD), PASSWORD) == []
+
+
+@pytest.mark.usefixtures("_cheap")
+def test_another_password_reads_nothing() -> None:
+    with pytest.raises(WrongPassword):
+        read_backup(write_backup(KEYS, PASSWORD), "another")
+
+
+@pytest.mark.usefixtures("_cheap")
+def test_no_key_and_no_password_shows() -> None:
+    written = write_backup(KEYS, PASSWORD)
+
+    assert PASSWORD.encode() not in written
+    for key in KEYS:
+        assert key not in written
+
+
+@pytest.mark.usefixtures("_cheap")
+def test_every_changed_byte_is_noticed() -> None:
+    written = write_backup(KEYS[:1], PASSWORD)
+
+    for place in range(len(written)):
+        damaged = bytearray(written)
+        damaged[place] ^= 1
+        with pytest.raises((UnreadableBackup, WrongPassword)):
+            read_backup(bytes(damaged), PASSWORD)
+
+
+@pytest.mark.usefixtures("_cheap")
+@pytest.mark.parametrize("cut", [1, 16, 60, 90])
+def test_half_a_backup_is_none(cut: int) -> None:
+    with pytest.raises(UnreadableBackup) as refused:
+        read_backup(write_backup(KEYS[:1], PASSWORD)[:-cut], PASSWORD)
+
+    assert str(refused.value) == "exported user is damaged or of an unknown version"
+
+
+@pytest.mark.parametrize("data", [b"", VERSION, b"\0\0" + bytes(100), b"\0\2" + bytes(100)])
+def test_something_else_is_refused_before_a_key_is_derived(
+    data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(backup, "unlock")
+
+    with pytest.raises(UnreadableBackup):
+        read_backup(data, PASSWORD)
+
+
+@pytest.mark.usefixtures("_cheap")
+@pytest.mark.parametrize("keys", [[bytes(32)], [b"\xff" * 32], [b"\1" * 31]])
+def test_what_is_no_key_is_refused(keys: list[bytes]) -> None:
+    with pytest.raises(UnreadableBackup):
+        read_backup(write_backup(keys, PASSWORD), PASSWORD)
+
+
+@pytest.mark.usefixtures("_cheap")
+def test_a_user_has_at_most_5000_keys() -> None:
+    assert len(read_backup(write_backup([KEYS[0]] * MOST_KEYS, PASSWORD), PASSWORD)) == MOST_KEYS
+
+    with pytest.raises(UnreadableBackup):
+        read_backup(write_backup([KEYS[0]] * (MOST_KEYS + 1), PASSWORD), PASSWORD)

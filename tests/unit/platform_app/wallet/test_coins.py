@@ -1,0 +1,157 @@
+"""Which coins are chosen, in which order, and what becomes of them (pchain.md 8.3)."""
+
+import pytest
+
+from platform_app.config import UNIT
+from platform_app.txs.components import LockIn, LockOut, TransferInput, inner_output
+from platform_app.wallet.coins import Spend, choose
+from platform_app.wallet.errors import InsufficientFunds
+from tests.builders import platform
+from tests.builders.wallet import CHANGE, wallet
+
+LATER = platform.NOW + 1
+ONE, TWO, THREE = platform.ADDRESSES[:3]
+KEY_1, KEY_2, KEY_3 = platform.KEYS[:3]
+
+
+def spent(spend: Spend) -> list[int]:
+    """Return the numbers of the outputs that are spent."""
+    return sorted(own.input.output_index for own in spend.inputs)
+
+
+def test_coins_are_taken_in_order_until_there_are_enough() -> None:
+    held = [platform.utxo(10, number=number) for number in range(4)]
+
+    spend = choose(wallet(*held), fee=15)
+
+    assert spent(spend) == [0, 1]
+    assert spend.change == (platform.output(5, CHANGE),)
+    assert spend.stake == ()
+
+
+def test_nothing_is_spent_for_nothing() -> None:
+    assert choose(wallet(platform.utxo()), fee=0) == Spend((), (), ())
+
+
+def test_of_each_unlocked_coin_the_fee_is_burned_first() -> None:
+    held = [platform.utxo(10, number=0), platform.utxo(10, number=1)]
+
+    spend = choose(wallet(*held), fee=4, stake=12)
+
+    assert spend.stake == (platform.output(6, CHANGE),) * 2
+    assert spend.change == (platform.output(4, CHANGE),)
+
+
+def test_locked_coins_are_staked_first_and_keep_lock_and_owner() -> None:
+    locked = platform.utxo(10, TWO, number=0, stakeable_until=LATER)
+    unlocked = platform.utxo(10, ONE, number=1)
+
+    spend = choose(wallet(unlocked, locked, keys=(KEY_1, KEY_2)), fee=1, stake=7)
+
+    assert spent(spend) == [0, 1]
+    assert spend.stake == (platform.output(7, TWO, stakeable_until=LATER),)
+    assert set(spend.change) == {
+        platform.output(3, TWO, stakeable_until=LATER),
+        platform.output(9, CHANGE),
+    }
+    by_number = {own.input.output_index: own for own in spend.inputs}
+    assert by_number[0].input.input == LockIn(LATER, TransferInput(10, (0,)))
+    assert by_number[0].signers == (TWO,)
+    assert by_number[1].input.input == TransferInput(10, (0,))
+
+
+def test_locked_coins_stay_where_nothing_is_staked() -> None:
+    locked = platform.utxo(10, number=0, stakeable_until=LATER)
+
+    with pytest.raises(InsufficientFunds) as refused:
+        choose(wallet(locked), fee=1)
+
+    assert (refused.value.burned, refused.value.staked) == (0, 0)
+
+
+def test_no_more_locked_coins_are_taken_than_the_stake_needs() -> None:
+    held = [platform.utxo(10, number=number, stakeable_until=LATER) for number in range(3)]
+
+    assert spent(choose(wallet(*held), fee=0, stake=20)) == [0, 1]
+
+
+def test_what_locked_coins_do_not_cover_unlocked_ones_do() -> None:
+    locked = platform.utxo(10, number=0, stakeable_until=LATER)
+    unlocked = platform.utxo(10, number=1)
+
+    spend = choose(wallet(locked, unlocked), fee=2, stake=15)
+
+    assert set(spend.stake) == {
+        platform.output(10, ONE, stakeable_until=LATER),
+        platform.output(5, CHANGE),
+    }
+    assert spend.change == (platform.output(3, CHANGE),)
+
+
+def test_a_lock_that_has_opened_is_no_lock() -> None:
+    opened = platform.utxo(10, number=0, stakeable_until=platform.NOW)
+
+    spend = choose(wallet(opened), fee=4)
+
+    assert spend.inputs[0].input.input == TransferInput(10, (0,))
+    assert spend.change == (platform.output(6, CHANGE),)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        platform.utxo(10, TWO),
+        platform.utxo(10, ONE, TWO, threshold=2),
+        platform.utxo(10, locktime=LATER),
+        platform.utxo(10, asset_id=platform.OTHER_ASSET_ID),
+        platform.utxo(10, TWO, stakeable_until=LATER),
+        platform.utxo(10, stakeable_until=LATER, asset_id=platform.OTHER_ASSET_ID),
+    ],
+    ids=["anothers", "of too many", "time-locked", "asset", "locked anothers", "locked asset"],
+)
+def test_what_these_keys_cannot_open_is_left_alone(other: platform.UTXO) -> None:
+    own = platform.utxo(10, number=1)
+
+    assert spent(choose(wallet(other, own), fee=1, stake=1)) == [1]
+
+
+def test_of_several_owners_the_first_sign() -> None:
+    shared = platform.utxo(10, ONE, TWO, THREE, threshold=2)
+
+    (own,) = choose(wallet(shared, keys=(KEY_3, KEY_2)), fee=1).inputs
+
+    assert own.input.input == TransferInput(10, (1, 2))
+    assert own.signers == (TWO, THREE)
+
+
+def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
+    locks = [platform.NOW + 9, platform.NOW + 3, platform.NOW + 6]
+    held = [
+        platform.utxo(10, number=number, stakeable_until=lock) for number, lock in enumerate(locks)
+    ]
+
+    spend = choose(wallet(*held, platform.utxo(9, number=8)), fee=1, stake=30)
+
+    names = [(own.input.tx_id, own.input.output_index) for own in spend.inputs]
+    assert names == sorted(names)
+    times = [one.output.locktime for one in spend.stake if isinstance(one.output, LockOut)]
+    assert times == sorted(locks)
+
+
+def test_too_little_is_refused_in_the_references_words() -> None:
+    held = [platform.utxo(10, number=0, stakeable_until=LATER), platform.utxo(3, number=1)]
+
+    with pytest.raises(InsufficientFunds) as refused:
+        choose(wallet(*held), fee=2, stake=UNIT)
+
+    assert str(refused.value) == (
+        "couldn't generate tx inputs/outputs: provided keys have balance (unlocked, locked) "
+        f"(2, 11) but need (2, {UNIT})"
+    )
+
+
+def test_change_is_what_was_not_needed() -> None:
+    spend = choose(wallet(platform.utxo(10)), fee=10)
+
+    assert spend.change == ()
+    assert sum(inner_output(one.output).amount for one in spend.stake) == 0

@@ -1,0 +1,129 @@
+"""What is sealed opens with the password, in its place, and in no other way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from platform_app.wallet import sealing
+from platform_app.wallet.errors import DamagedSeal, WrongPassword
+from platform_app.wallet.sealing import COST, Cost, decoy, lock, unlock
+
+CHEAP = Cost(passes=1, memory=64, lanes=1)
+SECRET = bytes(range(32))
+
+
+def test_passwords_cost_what_the_reference_asks_at_least() -> None:
+    assert COST.memory >= 64 * 1024
+    assert COST.passes >= 1
+    assert COST.lanes >= 4
+
+
+def test_what_is_sealed_opens_after_unlocking_again() -> None:
+    locked, cipher = lock("some password", COST)
+
+    sealed = cipher.seal(SECRET, b"place")
+
+    assert unlock(locked, "some password").open(sealed, b"place") == SECRET
+
+
+@pytest.mark.parametrize("password", ["Some password", "some password ", "", "é"])
+def test_another_password_opens_nothing(password: str) -> None:
+    locked, _ = lock("some password", CHEAP)
+
+    with pytest.raises(WrongPassword, match=r"^incorrect password$"):
+        unlock(locked, password)
+
+
+@given(st.text(st.characters(), max_size=40), st.binary(max_size=100), st.binary(max_size=20))
+def test_any_password_locks_anything(password: str, secret: bytes, context: bytes) -> None:
+    locked, cipher = lock(password, CHEAP)
+
+    assert unlock(locked, password).open(cipher.seal(secret, context), context) == secret
+
+
+def test_half_a_pair_of_characters_is_a_password_too() -> None:
+    locked, _ = lock("\ud800", CHEAP)
+
+    with pytest.raises(WrongPassword):
+        unlock(locked, "\ud801")
+
+
+def test_the_same_password_locks_anew_each_time() -> None:
+    one, cipher = lock("some password", CHEAP)
+    two, other = lock("some password", CHEAP)
+
+    assert (one.salt, one.verifier) != (two.salt, two.verifier)
+    with pytest.raises(DamagedSeal):
+        other.open(cipher.seal(SECRET, b""), b"")
+
+
+def test_the_same_secret_is_sealed_anew_each_time() -> None:
+    _, cipher = lock("some password", CHEAP)
+
+    assert cipher.seal(SECRET, b"") != cipher.seal(SECRET, b"")
+
+
+def test_a_seal_does_not_open_in_another_place() -> None:
+    _, cipher = lock("some password", CHEAP)
+
+    with pytest.raises(DamagedSeal, match=r"^sealed bytes are damaged$"):
+        cipher.open(cipher.seal(SECRET, b"mine"), b"yours")
+
+
+def test_a_damaged_seal_does_not_open() -> None:
+    _, cipher = lock("some password", CHEAP)
+    sealed = cipher.seal(SECRET, b"")
+
+    for place in range(len(sealed)):
+        damaged = bytearray(sealed)
+        damaged[place] ^= 1
+        with pytest.raises(DamagedSeal):
+            cipher.open(bytes(damaged), b"")
+
+
+@pytest.mark.parametrize("size", [0, 11, 12, 27])
+def test_half_a_seal_does_not_open(size: int) -> None:
+    _, cipher = lock("some password", CHEAP)
+
+    with pytest.raises(DamagedSeal):
+        cipher.open(bytes(size), b"")
+
+
+def test_a_decoy_opens_for_nobody_after_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    derive = sealing.hash_secret_raw
+
+    def recorded(*args: object, **costs: object) -> bytes:
+        asked.append(costs)
+        return derive(*args, **costs)
+
+    monkeypatch.setattr(sealing, "hash_secret_raw", recorded)
+    locked, _ = lock("some password", CHEAP)
+    with pytest.raises(WrongPassword):
+        unlock(locked, "another")
+    with pytest.raises(WrongPassword):
+        unlock(decoy(CHEAP), "some password")
+
+    assert asked[0] == asked[1] == asked[2]
+
+
+def test_verifiers_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(
+        sealing.hmac, "compare_digest", lambda *both: bool(compared.append(both)) or False
+    )
+    locked, _ = lock("some password", CHEAP)
+
+    with pytest.raises(WrongPassword):
+        unlock(locked, "some password")
+
+    assert compared == [(locked.verifier, locked.verifier)]
+
+
+def test_what_is_kept_of_a_password_is_neither_it_nor_its_key() -> None:
+    locked, cipher = lock("some password", CHEAP)
+
+    kept = repr(locked).encode() + locked.salt + locked.verifier
+    assert b"some password" not in kept
+    assert cipher.key not in kept
+    assert repr(cipher) == "Cipher()"

@@ -1,0 +1,50 @@
+"""Times and rates as callers name them."""
+
+import pytest
+
+from platform_app.config import DAY
+from platform_app.wallet.errors import RateOutOfRange, StartTooFar, StartTooSoon
+from platform_app.wallet.terms import shares_of, start_of
+from tests.builders.platform import CONFIG, NOW
+
+
+def test_no_start_is_the_first_that_is_allowed() -> None:
+    assert start_of(0, now=NOW, config=CONFIG) == NOW + 20
+
+
+@pytest.mark.parametrize("start", [NOW + 20, NOW + 14 * DAY])
+def test_starts_from_20_seconds_to_two_weeks_ahead_are_taken(start: int) -> None:
+    assert start_of(start, now=NOW, config=CONFIG) == start
+
+
+def test_an_earlier_start_is_refused() -> None:
+    with pytest.raises(StartTooSoon) as refused:
+        start_of(NOW + 19, now=NOW, config=CONFIG)
+
+    assert str(refused.value) == "start time must be at least 20s in the future"
+
+
+def test_a_later_start_is_refused() -> None:
+    with pytest.raises(StartTooFar) as refused:
+        start_of(NOW + 14 * DAY + 1, now=NOW, config=CONFIG)
+
+    assert str(refused.value) == "start time is too far in the future"
+
+
+@pytest.mark.parametrize(
+    ("rate", "shares"),
+    [(0, 0), (2, 20_000), (2.0, 20_000), (2.1, 21_000), (12.5, 125_000), (6.25, 62_500),
+     (100, 1_000_000), (33.3333, 333_333), (0.0001, 1), (0.0003, 3), (0.0007, 6)],
+)  # fmt: skip
+def test_percent_become_millionths_as_floats_of_32_bits_have_them(rate: float, shares: int) -> None:
+    assert shares_of(rate) == shares
+
+
+@pytest.mark.parametrize("rate", [-0.0001, 100.0001, float("nan"), float("inf"), -1, 1e300])
+def test_what_is_no_percentage_is_refused(rate: float) -> None:
+    with pytest.raises(RateOutOfRange) as refused:
+        shares_of(rate)
+
+    assert str(refused.value) == (
+        "argument 'delegationFeeRate' must be between 0 and 100, inclusive"
+    )

@@ -1,0 +1,280 @@
+"""What the wallet builds is what was asked for, signed, and accepted by the rules."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from platform_app.config import DAY
+from platform_app.txs import errors as syntax
+from platform_app.txs.base import Tx
+from platform_app.txs.components import OutputOwners, SignatureCredential
+from platform_app.wallet import transactions
+from platform_app.wallet.errors import (
+    CannotSign,
+    ChainOfPrimaryNetwork,
+    InsufficientFunds,
+    NotASubnet,
+    SubnetMissing,
+    SubnetValidatorOfPrimaryNetwork,
+)
+from platform_app.wallet.wallet import Wallet
+from primitives.codec_errors import UnencodableValue
+from primitives.ids import AVM_ID, EVM_ID, NFT_FX_ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID
+from tests.builders import platform
+from tests.builders.platform_state import MemoryState, executed, staker, stakers, state
+from tests.builders.wallet import CHANGE, wallet
+
+CONFIG = platform.CONFIG
+ONE, TWO, THREE = platform.ADDRESSES[:3]
+KEY_1, KEY_2, KEY_3 = platform.KEYS[:3]
+REWARDED = platform.ADDRESSES[3]
+PURSE = platform.utxo(10 * CONFIG.min_validator_stake)
+SUBNET_OWNER = platform.owners(ONE, TWO, THREE, threshold=2)
+
+
+def rich(*keys: bytes) -> Wallet:
+    return wallet(PURSE, keys=keys or (KEY_1,))
+
+
+def some_state(**changes: Any) -> MemoryState:
+    return state(PURSE, **changes)
+
+
+def with_subnet(**changes: Any) -> MemoryState:
+    validator = staker(end=platform.NOW + 300 * DAY)
+    fields = {"owners": {platform.SUBNET_ID: SUBNET_OWNER}, "stakers": stakers(validator)}
+    return some_state(**{**fields, **changes})
+
+
+def burned(tx: Tx, into: MemoryState) -> int:
+    """Execute a transaction, and return how much of the staking asset is gone, stake not counted."""
+    before = into.unspent()
+    into.accept(executed(tx, into).changes())
+    staked = sum(one.output.amount for one in getattr(tx.unsigned, "stake", ()))
+    return before - into.unspent() - staked
+
+
+def test_a_validator_is_added_as_asked_for() -> None:
+    into = some_state()
+
+    tx = transactions.build_add_validator(
+        rich(), platform.validator(), reward_address=REWARDED, shares=30_000
+    )
+
+    assert tx.unsigned.validator == platform.validator()
+    assert tx.unsigned.rewards_owner == OutputOwners(0, 1, (REWARDED,))
+    assert tx.unsigned.shares == 30_000
+    assert tx.unsigned.stake == (platform.output(CONFIG.min_validator_stake, CHANGE),)
+    assert tx.unsigned.memo == b""
+    assert burned(tx, into) == CONFIG.fees.add_primary_network_validator
+    assert into.staker(tx.tx_id) is not None
+
+
+def test_a_delegator_is_added_as_asked_for() -> None:
+    validator = platform.validator(weight=CONFIG.min_delegator_stake)
+    into = some_state(stakers=stakers(staker(end=platform.NOW + 300 * DAY)))
+
+    tx = transactions.build_add_delegator(rich(), validator, reward_address=REWARDED)
+
+    assert tx.unsigned.validator == validator
+    assert tx.unsigned.rewards_owner == OutputOwners(0, 1, (REWARDED,))
+    assert burned(tx, into) == CONFIG.fees.add_primary_network_delegator
+    assert into.staker(tx.tx_id) is not None
+
+
+def test_a_validator_with_a_bls_key_is_added_as_asked_for() -> None:
+    into = some_state()
+
+    tx = transactions.build_add_permissionless_validator(
+        rich(),
+        platform.validator(),
+        signer=platform.proof_of_possession(),
+        validation_rewards_owner=platform.owners(ONE, TWO),
+        delegation_rewards_owner=platform.owners(THREE),
+        shares=20_000,
+    )
+
+    assert tx.unsigned.subnet_id == PRIMARY_NETWORK_ID
+    assert tx.unsigned.signer == platform.proof_of_possession()
+    assert tx.unsigned.validation_rewards_owner == platform.owners(ONE, TWO)
+    assert tx.unsigned.delegation_rewards_owner == platform.owners(THREE)
+    assert burned(tx, into) == CONFIG.fees.add_primary_network_validator
+
+
+def test_a_subnet_is_created_whose_control_keys_are_put_in_order() -> None:
+    into = some_state()
+
+    tx = transactions.build_create_subnet(rich(), control_keys=[THREE, ONE, TWO], threshold=2)
+
+    assert tx.unsigned.owner == SUBNET_OWNER
+    assert burned(tx, into) == CONFIG.fees.create_subnet
+    assert into.subnet_owner(tx.tx_id) == SUBNET_OWNER
+
+
+def test_a_subnet_without_enough_control_keys_is_not_built() -> None:
+    with pytest.raises(syntax.UnspendableOutput, match=r"^output is unspendable$"):
+        transactions.build_create_subnet(rich(), control_keys=[ONE], threshold=2)
+
+
+def test_a_subnet_with_a_control_key_twice_is_not_built() -> None:
+    with pytest.raises(syntax.AddressesNotSorted, match=r"^addresses not sorted and unique$"):
+        transactions.build_create_subnet(rich(), control_keys=[ONE, ONE], threshold=1)
+
+
+def test_a_subnets_owner_signs_for_its_validator() -> None:
+    into = with_subnet()
+
+    tx = transactions.build_add_subnet_validator(
+        rich(KEY_1, KEY_3), platform.subnet_validator(), state=into
+    )
+
+    assert tx.unsigned.validator == platform.subnet_validator()
+    assert tx.unsigned.subnet_authorization.signature_indices == (0, 2)
+    assert burned(tx, into) == CONFIG.fees.add_subnet_validator
+    assert into.staker(tx.tx_id) is not None
+
+
+def test_a_key_that_pays_and_authorizes_makes_one_signature() -> None:
+    tx = transactions.build_add_subnet_validator(
+        rich(KEY_1, KEY_2), platform.subnet_validator(), state=with_subnet()
+    )
+
+    paying, authorizing = tx.credentials
+    assert isinstance(paying, SignatureCredential)
+    assert isinstance(authorizing, SignatureCredential)
+    assert paying.signatures == authorizing.signatures[:1]
+    assert len(authorizing.signatures) == 2
+
+
+def test_too_few_control_keys_authorize_nothing() -> None:
+    with pytest.raises(CannotSign) as refused:
+        transactions.build_add_subnet_validator(
+            rich(), platform.subnet_validator(), state=with_subnet()
+        )
+
+    assert str(refused.value) == "couldn't authorize tx's subnet restrictions: can't sign"
+
+
+def test_control_keys_that_must_not_sign_yet_authorize_nothing() -> None:
+    later = replace(SUBNET_OWNER, locktime=platform.NOW + 1)
+
+    with pytest.raises(CannotSign):
+        transactions.build_add_subnet_validator(
+            rich(KEY_1, KEY_2),
+            platform.subnet_validator(),
+            state=with_subnet(owners={platform.SUBNET_ID: later}),
+        )
+
+
+def test_a_subnet_that_does_not_exist_authorizes_nothing() -> None:
+    with pytest.raises(SubnetMissing) as refused:
+        transactions.build_add_subnet_validator(
+            rich(), platform.subnet_validator(), state=some_state()
+        )
+
+    assert str(refused.value) == (
+        "couldn't authorize tx's subnet restrictions: failed to fetch subnet "
+        f"{platform.SUBNET_ID}: not found"
+    )
+
+
+def test_a_transaction_that_created_no_subnet_authorizes_nothing() -> None:
+    into = some_state()
+    other = transactions.build_add_validator(
+        rich(), platform.validator(), reward_address=REWARDED, shares=20_000
+    )
+    into.accept(executed(other, into).changes())
+    validator = platform.subnet_validator(subnet_id=other.tx_id)
+
+    with pytest.raises(NotASubnet) as refused:
+        transactions.build_add_subnet_validator(rich(), validator, state=into)
+
+    assert str(refused.value) == (
+        "couldn't authorize tx's subnet restrictions: "
+        "expected tx type *txs.CreateSubnetTx but got *txs.AddValidatorTx"
+    )
+
+
+def test_the_primary_network_has_no_permissioned_validators() -> None:
+    with pytest.raises(SubnetValidatorOfPrimaryNetwork) as refused:
+        transactions.build_add_subnet_validator(
+            rich(),
+            platform.subnet_validator(subnet_id=PRIMARY_NETWORK_ID),
+            state=some_state(),
+        )
+
+    assert str(refused.value) == "subnet validator attempts to validate primary network"
+
+
+def chain(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "subnet_id": platform.SUBNET_ID,
+        "name": "A chain",
+        "vm_id": EVM_ID,
+        "fx_ids": (),
+        "genesis_data": b"genesis",
+        "state": with_subnet(),
+    }
+    return {**fields, **changes}
+
+
+def test_a_blockchain_is_created_as_asked_for() -> None:
+    into = with_subnet()
+
+    tx = transactions.build_create_chain(rich(KEY_2, KEY_1), **chain(state=into))
+
+    assert (tx.unsigned.chain_name, tx.unsigned.vm_id) == ("A chain", EVM_ID)
+    assert tx.unsigned.genesis_data == b"genesis"
+    assert tx.unsigned.fx_ids == ()
+    assert burned(tx, into) == CONFIG.fees.create_blockchain
+    assert into.subnet_of_chain(tx.tx_id) == platform.SUBNET_ID
+
+
+def test_feature_extensions_are_put_in_order() -> None:
+    wanted = sorted((NFT_FX_ID, SECP256K1_FX_ID), reverse=True)
+
+    tx = transactions.build_create_chain(rich(KEY_2, KEY_1), **chain(fx_ids=wanted))
+
+    assert tx.unsigned.fx_ids == tuple(sorted(wanted))
+
+
+def test_the_avm_gets_the_extension_for_transfers() -> None:
+    keys = rich(KEY_2, KEY_1)
+
+    without = transactions.build_create_chain(keys, **chain(vm_id=AVM_ID, fx_ids=[NFT_FX_ID]))
+    with_it = transactions.build_create_chain(
+        keys, **chain(vm_id=AVM_ID, fx_ids=[NFT_FX_ID, SECP256K1_FX_ID])
+    )
+
+    assert without.unsigned.fx_ids == tuple(sorted((NFT_FX_ID, SECP256K1_FX_ID)))
+    assert with_it.unsigned.fx_ids == without.unsigned.fx_ids
+
+
+def test_the_primary_network_gets_no_blockchains() -> None:
+    with pytest.raises(ChainOfPrimaryNetwork) as refused:
+        transactions.build_create_chain(rich(), **chain(subnet_id=PRIMARY_NETWORK_ID))
+
+    assert str(refused.value) == "new blockchain can't be validated by primary network"
+
+
+def test_a_blockchain_with_an_illegal_name_is_not_built() -> None:
+    with pytest.raises(syntax.IllegalChainName):
+        transactions.build_create_chain(rich(KEY_1, KEY_2), **chain(name="a-chain"))
+
+
+def test_a_name_that_fits_into_no_field_is_not_built() -> None:
+    with pytest.raises(UnencodableValue):
+        transactions.build_create_chain(rich(KEY_1, KEY_2), **chain(name="a" * 70_000))
+
+
+def test_money_is_looked_at_before_the_subnet() -> None:
+    with pytest.raises(InsufficientFunds):
+        transactions.build_create_chain(wallet(), **chain(state=some_state()))
+
+
+def test_a_wallet_does_not_show_its_keys() -> None:
+    shown = repr(rich())
+
+    assert KEY_1.hex() not in shown
+    assert repr(KEY_1) not in shown
