@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonrpc import errors
 from jsonrpc.calls import Executor
-from jsonrpc.envelope import Call, valid_id
+from jsonrpc.envelope import Call
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.registry import Method
 
@@ -93,7 +93,7 @@ class Batch:
             call = self._calls[position]
             if call.method != method.name or call.jsonrpc != "2.0":
                 break
-            identifier = valid_id(call)
+            identifier = executor.dialect.identifier(call)
             if identifier is None:
                 self._answers[position] = executor.reject(call, errors.invalid_request())
                 continue

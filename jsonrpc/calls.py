@@ -12,7 +12,7 @@ import msgspec
 
 from jsonrpc import errors
 from jsonrpc.dialects import Dialect
-from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call, valid_id
+from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import Method, MethodRegistry
@@ -52,25 +52,25 @@ class Executor:
         """The method that is called.
 
         Raises:
-            JsonRpcError: it is no call (-32600), or there is no such method.
+            JsonRpcError: it is no call, or there is no such method.
         """
         name = call.method
         if call.jsonrpc != "2.0" or not name:
-            raise errors.invalid_request()
+            raise self.dialect.invalid_call(call)
         method = self._methods.get(name)
         if method is None:
             if len(name) > MAX_METHOD_LENGTH:
                 text = f"method name too long: {len(name)}>{MAX_METHOD_LENGTH}"
                 raise errors.invalid_request(text)
-            raise self.dialect.unknown_method(name)
+            raise self.dialect.unknown_method(name, self._methods)
         return method
 
     def reject(self, call: Call, error: JsonRpcError) -> bytes | None:
         """The answer to a call that is not executed; None for a notification."""
-        identifier = valid_id(call)
+        identifier = self.dialect.identifier(call)
         if identifier is None:
             error = errors.invalid_request()
-        elif not identifier and call.jsonrpc == "2.0" and call.method:
+        elif self.dialect.is_notification(call):
             return None
         if self._observer is not None:
             self._observer(UNKNOWN, 0.0, error.code)
@@ -82,7 +82,7 @@ class Executor:
         """Execute on the event loop; exceptions in `passing` travel on to the caller."""
         observer = self._observer
         started = self._clock() if observer is not None else 0.0
-        identifier = valid_id(call)
+        identifier = self.dialect.identifier(call)
         if identifier is None:
             return self.dialect.failure(NULL, errors.invalid_request())
         code = 0

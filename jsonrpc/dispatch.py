@@ -15,7 +15,7 @@ from jsonrpc import errors
 from jsonrpc.batch import Batch
 from jsonrpc.calls import Executor, Observer
 from jsonrpc.dialects import GETH, Dialect
-from jsonrpc.envelope import NULL, Call, read, valid_id
+from jsonrpc.envelope import NULL, Call, valid_id
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import MethodRegistry
@@ -91,7 +91,7 @@ class Dispatcher:
         if len(body) > self.limits.hot_body:
             return MISS
         try:
-            request = read(body)
+            request = self.dialect.read(body)
         except JsonRpcError as error:
             return self.dialect.failure(NULL, error)
         if isinstance(request, list):
@@ -102,7 +102,7 @@ class Dispatcher:
         """Answer in a worker thread; None if there is nothing to answer. Never raises."""
         started = self._clock()
         try:
-            request = read(body)
+            request = self.dialect.read(body)
         except JsonRpcError as error:
             return self.dialect.failure(NULL, error)
         if isinstance(request, list):
@@ -121,7 +121,7 @@ class Dispatcher:
         if len(body) > self.limits.hot_body:
             return False
         try:
-            request = read(body)
+            request = self.dialect.read(body)
         except JsonRpcError:
             return False
         if isinstance(request, list):
@@ -136,7 +136,7 @@ class Dispatcher:
         body has an answer, and room for it, of its own.
         """
         started = self._clock()
-        calls = [call for call in map(read, bodies) if not isinstance(call, list)]
+        calls = [call for call in map(self.dialect.read, bodies) if not isinstance(call, list)]
         batch = Batch(
             self._executor,
             calls,
@@ -154,7 +154,7 @@ class Dispatcher:
         if not body.lstrip().startswith(b"["):
             return 1
         try:
-            request = read(body)
+            request = self.dialect.read(body)
         except JsonRpcError:
             return 1
         if not isinstance(request, list) or len(request) > self.limits.batch:
@@ -169,14 +169,14 @@ class Dispatcher:
         identifier = None
         if len(body) <= self.limits.hot_body:
             with suppress(JsonRpcError):
-                request = read(body)
-                identifier = valid_id(request) if isinstance(request, Call) else None
+                request = self.dialect.read(body)
+                identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
         return self.dialect.failure(identifier or NULL, error)
 
     def give_up(self, body: bytes) -> bytes | None:
         """The answer to a body whose work has not come back in time: each call timed out."""
         try:
-            request = read(body)
+            request = self.dialect.read(body)
         except JsonRpcError as error:
             return self.dialect.failure(NULL, error)
         if isinstance(request, list):

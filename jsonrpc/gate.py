@@ -18,10 +18,8 @@ from jsonrpc.dialects import Dialect
 Header = tuple[bytes, bytes]
 """Name in lower case, value."""
 
-_JSON_TYPES = frozenset({b"application/json", b"application/json-rpc", b"application/jsonrequest"})
 _ALLOWED_METHODS = b"POST, GET, OPTIONS"
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
-_JSON = (b"content-type", b"application/json")
 
 
 class Head(NamedTuple):
@@ -71,8 +69,9 @@ class Gate:
         )
         # The same few values come again and again; a bounded memory of them saves the parsing.
         self.host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
-        self.answer_headers = lru_cache(maxsize=1024)(self._answer_headers)
-        self._is_json = lru_cache(maxsize=1024)(_is_json)
+        self._headers = lru_cache(maxsize=1024)(self._headers_for)
+        self._json_headers = lru_cache(maxsize=1024)(self._json_headers_for)
+        self._is_json = lru_cache(maxsize=1024)(self._is_read)
 
     def screen(self, head: Head) -> Reply | None:
         """The reply to a request that is decided by its head; None if its body is to be read."""
@@ -92,7 +91,7 @@ class Gate:
 
     def preflight(self, head: Head) -> Reply:
         """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
-        headers = self.answer_headers(head.headers.get(b"origin", b""))[1:]
+        headers = self._headers(head.headers.get(b"origin", b""))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
             asked = head.headers.get(b"access-control-request-headers", b"content-type")
             headers += (
@@ -104,11 +103,11 @@ class Gate:
 
     def accept(self, head: Head, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
         """A reply with JSON in it."""
-        return Reply(status, self.answer_headers(head.headers.get(b"origin", b"")), answer)
+        return Reply(status, self._json_headers(head.headers.get(b"origin", b"")), answer)
 
     def refuse(self, status: HTTPStatus, text: str, head: Head, *extra: Header) -> Reply:
         """A reply that is no JSON-RPC: a line of text."""
-        headers = self.answer_headers(head.headers.get(b"origin", b""))[1:]
+        headers = self._headers(head.headers.get(b"origin", b""))
         nosniff = (b"x-content-type-options", b"nosniff")
         return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
@@ -163,10 +162,17 @@ class Gate:
             return name in {entry.lower() for entry in allowed}
         return True
 
-    def _answer_headers(self, origin: bytes) -> tuple[Header, ...]:
-        """The headers of every answer to that origin; the content type comes first."""
+    def _is_read(self, content_type: bytes) -> bool:
+        kind = content_type.partition(b";")[0].strip().lower()
+        return kind in self._dialect.content_types
+
+    def _json_headers_for(self, origin: bytes) -> tuple[Header, ...]:
+        return self._dialect.headers + self._headers_for(origin)
+
+    def _headers_for(self, origin: bytes) -> tuple[Header, ...]:
+        """The headers of every answer to that origin, whatever is in it."""
         config = self.config
-        headers: tuple[Header, ...] = (_JSON, *self._extra)
+        headers = self._extra
         anyone = "*" in config.cors_origins
         if not anyone:
             headers += ((b"vary", b"origin"),)
@@ -180,7 +186,3 @@ class Gate:
 
 def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
     return any(fnmatchcase(origin.lower(), pattern.lower()) for pattern in allowed)
-
-
-def _is_json(content_type: bytes) -> bool:
-    return content_type.partition(b";")[0].strip().lower() in _JSON_TYPES

@@ -74,7 +74,7 @@ def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
     """Arguments from a JSON object: letter case is ignored, so are unknown names; null is absent.
 
     Raises:
-        JsonRpcError: -32000 with the name of the argument.
+        JsonRpcError: -32000; an argument that cannot be read is not named (pchain.md 8.1).
     """
     given = {name.lower(): value for name, value in members.items() if value is not None}
     arguments = []
@@ -88,9 +88,17 @@ def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
         try:
             arguments.append(param.parse(value))
         except InvalidParam as error:
-            text = f"couldn't unmarshal an argument. argument '{param.name}': {error.text}"
-            raise JsonRpcError(SERVER_ERROR, text) from error
+            raise unreadable_argument() from error
     return arguments
+
+
+def unreadable_argument() -> JsonRpcError:
+    """The reference's one sentence for everything that is wrong with the form of params."""
+    return JsonRpcError(
+        SERVER_ERROR,
+        "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. "
+        "See documentation for example calls",
+    )
 
 
 def _missing(place: int) -> JsonRpcError:

@@ -3,36 +3,86 @@
 In production the raw door answers these paths before Django does; both call the same dispatcher.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 
+from jsonrpc.http import Endpoint
 from jsonrpc.ninja_door import respond
 from nodeproject import doors
 
 api = NinjaAPI(title="Node", version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
 
+_OTHER_METHODS: Final = ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"]
 
-def json_rpc(method: str) -> dict[str, Any]:
+
+def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
     """Return what the OpenAPI page says of a JSON-RPC path: its body, with a call to try."""
-    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": []}
-    schema = {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    one = {"type": "object"}
+    schema = {"oneOf": [one, {"type": "array", "items": one}]} if batches else one
     content = {"application/json": {"schema": schema, "example": call}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-@api.post(
-    "/ext/bc/C/rpc",
+def serve(
+    paths: tuple[str, ...],
+    endpoint: Callable[[], Endpoint],
+    *,
+    summary: str,
+    description: str,
+    example: dict[str, Any],
+    shown: int = 1,
+) -> None:
+    """Add an interface's paths: POST for the page, other methods for probes and CORS preflights.
+
+    The page shows so many of the paths; the others are further aliases.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        return respond(request, endpoint())
+
+    for place, path in enumerate(paths):
+        documented = api.post(
+            path,
+            summary=summary,
+            description=description,
+            operation_id=path.strip("/").replace("/", "_"),
+            openapi_extra=example,
+            include_in_schema=place < shown,
+        )
+        documented(answer)
+        api.api_operation(_OTHER_METHODS, path, include_in_schema=False)(answer)
+
+
+serve(
+    doors.CCHAIN_PATHS,
+    doors.cchain,
     summary="C-Chain: Ethereum-compatible JSON-RPC",
-    openapi_extra=json_rpc("eth_blockNumber"),
+    description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
+    example=json_rpc("eth_blockNumber", [], batches=True),
 )
-def cchain_rpc(request: HttpRequest) -> HttpResponse:
-    """One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients."""
-    return respond(request, doors.cchain())
-
-
-@api.api_operation(["GET", "OPTIONS"], "/ext/bc/C/rpc", include_in_schema=False)
-def cchain_rpc_without_body(request: HttpRequest) -> HttpResponse:
-    """Probes and CORS preflights of the same path."""
-    return respond(request, doors.cchain())
+serve(
+    doors.PLATFORM_PATHS,
+    doors.platform,
+    summary="P-Chain: validators, subnets, balances, transactions",
+    description="One JSON-RPC 2.0 request with params by name; methods `platform.…`.",
+    example=json_rpc("platform.getCurrentValidators", {"nodeIDs": []}),
+    shown=2,
+)
+serve(
+    doors.KEYSTORE_PATHS,
+    doors.keystore,
+    summary="Keystore: users of this node and their keys",
+    description="One JSON-RPC 2.0 request with params by name; methods `keystore.…`.",
+    example=json_rpc("keystore.listUsers", {}),
+)
+serve(
+    doors.XCHAIN_PATHS,
+    doors.xchain,
+    summary="X-Chain: what clients ask before they build transactions",
+    description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
+    example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
+)

@@ -40,7 +40,7 @@ class Node:
         )
         self._follower = Follower()
         self._door = RawDoor(
-            by_path([endpoint]),
+            by_path(doors.endpoints()),
             behind,
             workers,
             gatherers=gatherers,

@@ -8,18 +8,31 @@ from functools import cache
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app.api import REGISTRY
+from cchain_app import api as cchain_api
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
 from jsonrpc.client_address import TrustedProxies
-from jsonrpc.dialects import GETH
+from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
 from jsonrpc.http import Endpoint
+from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.workers import Workers
+from platform_app import api as platform_api
+from platform_app.api.own_node import own_node_id
+from primitives.ids import PRIMARY_NETWORK_ID
 
 CCHAIN_PATHS = ("/ext/bc/C/rpc",)
+PLATFORM_PATHS = (
+    "/ext/P",
+    "/ext/bc/P",
+    "/ext/platform",
+    "/ext/bc/platform",
+    f"/ext/bc/{PRIMARY_NETWORK_ID}",
+)
+KEYSTORE_PATHS = ("/ext/keystore",)
+XCHAIN_PATHS = ("/ext/bc/X",)
 
 WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""
@@ -27,13 +40,39 @@ WAITING_CALLS = 4096
 
 @cache
 def cchain() -> Endpoint:
-    """Return the C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`."""
+    """Return the C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`.
+
+    The only one with a limit of requests (specification 8).
+    """
     node = settings.NODE
     limits = Limits(batch=node.batch_limit, response=node.response_limit)
     dispatcher = Dispatcher(
-        REGISTRY, GETH, limits, would_block=(SynchronousOnlyOperation, WouldBlock)
+        cchain_api.REGISTRY, GETH, limits, would_block=(SynchronousOnlyOperation, WouldBlock)
     )
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle())
+
+
+@cache
+def platform() -> Endpoint:
+    """Return the P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
+    return _by_name(PLATFORM_PATHS, platform_api.REGISTRY)
+
+
+@cache
+def keystore() -> Endpoint:
+    """Return the interface to the node's keystore: `/ext/keystore`."""
+    return _by_name(KEYSTORE_PATHS, platform_api.KEYSTORE)
+
+
+@cache
+def xchain() -> Endpoint:
+    """Return what there is of the X-Chain's interface: `/ext/bc/X`."""
+    return _by_name(XCHAIN_PATHS, platform_api.AVM)
+
+
+def endpoints() -> list[Endpoint]:
+    """Return all JSON-RPC interfaces of this process."""
+    return [cchain(), platform(), keystore(), xchain()]
 
 
 @cache
@@ -46,6 +85,7 @@ def gate_config() -> GateConfig:
         websocket_origins=node.allowed_origins,
         max_body=node.body_limit,
         proxies=TrustedProxies.of(*node.trusted_proxies),
+        node_id=str(own_node_id() or ""),
     )
 
 
@@ -53,6 +93,11 @@ def gate_config() -> GateConfig:
 def workers() -> Workers:
     """Return the threads in which calls run that read the database or take long."""
     return Workers(settings.NODE.rpc_threads, WAITING_CALLS, after=release)
+
+
+def _by_name(paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
+    """Return an interface whose params come by name, in the reference's dialect."""
+    return Endpoint(paths, Dispatcher(registry, GORILLA), gate_config())
 
 
 def _throttle() -> Throttle | None:

@@ -34,9 +34,13 @@ def forget_process() -> None:
     from cchain_app import runtime
     from cchain_app.selectors import blocks
     from cchain_app.services import limits
-    from nodeproject import doors
+    from nodeproject import doors, identity
+    from platform_app import runtime as platform
+    from platform_app.selectors import stakers
 
-    modules: tuple[ModuleType, ...] = (runtime, blocks, limits, doors)
+    modules: tuple[ModuleType, ...] = (
+        runtime, blocks, limits, doors, identity, platform, stakers,
+    )  # fmt: skip
     for module in modules:
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):

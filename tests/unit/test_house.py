@@ -10,10 +10,14 @@ from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("primitives", "jsonrpc", "chaindb", "cchain_app", "nodeproject", "benchmarks")
+PACKAGES = (
+    "primitives", "jsonrpc", "chaindb", "platform_app", "cchain_app", "nodeproject", "benchmarks",
+)  # fmt: skip
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}
 PURE = (
-    "primitives", "cchain_app/txs", "cchain_app/blocks", "cchain_app/evm", "cchain_app/pool",
+    "primitives", "platform_app/config.py", "platform_app/txs", "platform_app/state",
+    "platform_app/executor", "platform_app/blocks", "platform_app/genesis", "platform_app/wallet",
+    "cchain_app/txs", "cchain_app/blocks", "cchain_app/evm", "cchain_app/pool",
     "cchain_app/config.py", "cchain_app/genesis.py", "cchain_app/feemarket.py", "cchain_app/filters.py",
 )  # fmt: skip
 

@@ -97,9 +97,16 @@ def test_gorilla_has_its_own_words() -> None:
     reply = gate.screen(head("GET"))
     assert reply is not None
     assert (reply.status, reply.body) == (405, b"rpc: POST method required, received GET\n")
-    reply = gate.screen(head(content_type="text/plain"))
-    assert reply is not None
-    assert (reply.status, reply.body) == (415, b"rpc: unrecognized Content-Type: text/plain\n")
+    for given, shown in (("text/plain; charset=utf-8", b"text/plain"), ("", b"")):
+        reply = gate.screen(head(content_type=given))
+        assert reply is not None
+        assert (reply.status, reply.body) == (415, b"rpc: unrecognized Content-Type: %b\n" % shown)
+    assert gate.screen(head(content_type="application/json-rpc")) is not None
+    assert gate.screen(head(content_type="Application/JSON;charset=UTF-8")) is None
+    assert gate.accept(head(), b"").headers == (
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+    )
 
 
 def cors(gate: Gate, origin: str, method: str = "OPTIONS") -> dict[str, str]:

@@ -1,0 +1,170 @@
+"""The RPC doors of the P-Chain, and their tables of contents: `platform.*` by group, `keystore.*`.
+
+What a method takes is read by `params` and `addresses`, what it answers is written by `wire` and
+`records`, and what can go wrong is in `errors`. As in the reference nothing is required by the form
+of a call: what is missing or null has a default, and methods say themselves what they cannot do
+without. `AVM` (in `xchain`) is the little that is asked of the X-Chain.
+"""
+
+from typing import Final
+
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from platform_app.api import (
+    blocks,
+    chains,
+    fees,
+    heights,
+    params,
+    staking,
+    subnets,
+    transactions,
+    utxos,
+    validators,
+)
+from platform_app.api.errors import to_error_object
+from platform_app.api.keys import add_key_methods
+from platform_app.api.keystore import KEYSTORE
+from platform_app.api.wallet import add_wallet_methods
+from platform_app.api.xchain import AVM
+from primitives.checksummed import Encoding
+from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
+
+__all__ = ["AVM", "KEYSTORE", "REGISTRY"]
+
+_SUBNET = Param("subnetID", params.identifier, PRIMARY_NETWORK_ID)
+_NODES = Param("nodeIDs", params.list_of(params.node_id, EMPTY_NODE_ID), ())
+_ADDRESSES = Param("addresses", params.list_of(params.text, ""), ())
+_ENCODING = Param("encoding", params.encoding, Encoding.HEX)
+_TX = Param("txID", params.identifier, EMPTY_ID)
+_HEIGHT = Param("height", params.height, 0)
+
+REGISTRY: Final = MethodRegistry(to_error_object)
+
+
+def _chain(methods: MethodRegistry) -> None:
+    methods.add("platform.getHeight", chains.get_height)
+    methods.add("platform.getProposedHeight", chains.get_proposed_height)
+    methods.add("platform.getTimestamp", chains.get_timestamp)
+    methods.add(
+        "platform.getBlock",
+        blocks.get_block,
+        params=[Param("blockID", params.identifier, EMPTY_ID), _ENCODING],
+    )
+    methods.add(
+        "platform.getBlockByHeight",
+        blocks.get_block_by_height,
+        params=[Param("height", params.uint64, 0), _ENCODING],
+    )
+
+
+def _funds(methods: MethodRegistry) -> None:
+    methods.add(
+        "platform.getBalance",
+        utxos.get_balance,
+        params=[Param("address", params.text, ""), _ADDRESSES],
+    )
+    methods.add(
+        "platform.getUTXOs",
+        utxos.get_utxos,
+        params=[
+            _ADDRESSES,
+            Param("sourceChain", params.text, ""),
+            Param("limit", params.uint32, 0),
+            Param("startIndex", params.start_index, params.StartIndex()),
+            _ENCODING,
+        ],
+    )
+    methods.add("platform.getRewardUTXOs", staking.get_reward_utxos, params=[_TX, _ENCODING])
+
+
+def _transactions(methods: MethodRegistry) -> None:
+    methods.add(
+        "platform.issueTx",
+        params=[Param("tx", params.text, ""), Param("encoding", params.encoding, None)],
+        vectorized=transactions.issue_txs,
+    )
+    methods.add("platform.getTx", transactions.get_tx, params=[_TX, _ENCODING])
+    methods.add("platform.getTxStatus", transactions.get_tx_status, params=[_TX])
+
+
+def _validators(methods: MethodRegistry) -> None:
+    methods.add(
+        "platform.getCurrentValidators",
+        validators.get_current_validators,
+        params=[_SUBNET, _NODES],
+    )
+    methods.add(
+        "platform.getPendingValidators",
+        validators.get_pending_validators,
+        params=[_SUBNET, _NODES],
+    )
+    methods.add("platform.getValidatorsAt", heights.get_validators_at, params=[_HEIGHT, _SUBNET])
+    methods.add("platform.getAllValidatorsAt", heights.get_all_validators_at, params=[_HEIGHT])
+    methods.add(
+        "platform.sampleValidators",
+        heights.sample_validators,
+        params=[Param("size", params.uint16, 0), _SUBNET],
+    )
+    methods.add(
+        "platform.getL1Validator",
+        fees.get_l1_validator,
+        params=[Param("validationID", params.identifier, EMPTY_ID)],
+    )
+
+
+def _staking(methods: MethodRegistry) -> None:
+    methods.add("platform.getStakingAssetID", staking.get_staking_asset_id, params=[_SUBNET])
+    methods.add("platform.getMinStake", staking.get_min_stake, params=[_SUBNET], hot=True)
+    methods.add("platform.getTotalStake", staking.get_total_stake, params=[_SUBNET])
+    methods.add("platform.getCurrentSupply", staking.get_current_supply, params=[_SUBNET])
+    methods.add(
+        "platform.getStake",
+        staking.get_stake,
+        params=[
+            _ADDRESSES,
+            Param("validatorsOnly", params.boolean, default=False),
+            _ENCODING,
+        ],
+    )
+    methods.add(
+        "platform.getMaxStakeAmount",
+        staking.get_max_stake_amount,
+        params=[
+            _SUBNET,
+            Param("nodeID", params.node_id, EMPTY_NODE_ID),
+            Param("startTime", params.uint64, 0),
+            Param("endTime", params.uint64, 0),
+        ],
+    )
+
+
+def _subnets(methods: MethodRegistry) -> None:
+    blockchain = [Param("blockchainID", params.identifier, PRIMARY_NETWORK_ID)]
+    methods.add("platform.getSubnet", subnets.get_subnet, params=[_SUBNET])
+    methods.add(
+        "platform.getSubnets",
+        subnets.get_subnets,
+        params=[Param("ids", params.list_of(params.identifier, EMPTY_ID), ())],
+    )
+    methods.add("platform.getBlockchains", chains.get_blockchains)
+    methods.add(
+        "platform.getBlockchainStatus",
+        chains.get_blockchain_status,
+        params=[Param("blockchainID", params.text, "")],
+    )
+    methods.add("platform.validatedBy", chains.validated_by, params=blockchain)
+    methods.add("platform.validates", chains.validates, params=[_SUBNET])
+
+
+def _fees(methods: MethodRegistry) -> None:
+    methods.add("platform.getFeeConfig", fees.get_fee_config, hot=True)
+    methods.add("platform.getFeeState", fees.get_fee_state)
+    methods.add("platform.getValidatorFeeConfig", fees.get_validator_fee_config, hot=True)
+    methods.add("platform.getValidatorFeeState", fees.get_validator_fee_state)
+
+
+for _group in (_chain, _funds, _transactions, _validators, _staking, _subnets, _fees):
+    _group(REGISTRY)
+add_key_methods(REGISTRY)
+add_wallet_methods(REGISTRY)

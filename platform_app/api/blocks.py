@@ -1,0 +1,33 @@
+"""Blocks by ID and by height, as bytes or as JSON."""
+
+from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.wire import Json, address
+from platform_app.blocks.block import parse_block
+from platform_app.blocks.render import render_block
+from platform_app.selectors import chain
+from platform_app.selectors.chain import AcceptedBlock
+from primitives.checksummed import Encoding, encode
+from primitives.ids import ID
+
+
+def get_block(block_id: ID, encoding: Encoding) -> Json:
+    """platform.getBlock: an accepted block by its ID."""
+    found = chain.block(block_id)
+    if found is None:
+        raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
+    return _shown(found, encoding)
+
+
+def get_block_by_height(height: int, encoding: Encoding) -> Json:
+    """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
+    found = chain.block_at(height)
+    if found is None:
+        raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
+    return _shown(found, encoding)
+
+
+def _shown(found: AcceptedBlock, encoding: Encoding) -> Json:
+    """Return a block as asked for; in JSON all its numbers are plain, as in the reference."""
+    if encoding is Encoding.JSON:
+        return {"block": render_block(parse_block(found.raw), address), "encoding": encoding.value}
+    return {"block": encode(found.raw, encoding), "encoding": encoding.value}

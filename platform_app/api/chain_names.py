@@ -1,0 +1,37 @@
+"""Which blockchain is meant by an alias: those of the Primary Network, by letter, name or ID.
+
+Unspecified: chains of other subnets run elsewhere, so this node has no alias for them, not even
+their IDs.
+"""
+
+from typing import Final
+
+from platform_app.api.errors import refused
+from platform_app.selectors import chain
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+_P_CHAIN: Final = frozenset({"P", "platform", str(PRIMARY_NETWORK_ID)})
+
+
+def chain_id_of(alias: str) -> ID:
+    """Return the ID of a chain of the Primary Network.
+
+    Raises:
+        JsonRpcError: -32000, no chain has this alias.
+    """
+    found = find(alias)
+    if found is None:
+        raise refused(f"there is no ID with alias: {alias}")
+    return found
+
+
+def find(alias: str) -> ID | None:
+    """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
+    if alias in _P_CHAIN:
+        return PRIMARY_NETWORK_ID
+    network = chain.network()
+    if alias in {"X", "avm", str(network.x_chain_id)}:
+        return network.x_chain_id
+    if alias in {"C", "evm", str(network.c_chain_id)}:
+        return network.c_chain_id
+    return None

@@ -1,0 +1,109 @@
+"""The chain's height and time, and the blockchains of all subnets."""
+
+from typing import Final
+
+from chaindb import clock
+from platform_app.api import chain_names
+from platform_app.api.addresses import quoted
+from platform_app.api.errors import NOT_FOUND, refused, saying
+from platform_app.api.own_node import own_node_id
+from platform_app.api.wire import Json, moment
+from platform_app.selectors import chain, stakers, subnets
+from platform_app.selectors.subnets import Blockchain
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+PROPOSAL_LAG: Final = 64
+"""Blocks that the proposed height stays behind at most."""
+PROPOSAL_SECONDS: Final = 30
+"""A block that is younger may not have reached everybody yet."""
+
+
+def get_height() -> Json:
+    """platform.getHeight: the height of the last accepted block."""
+    return {"height": str(chain.tip().height)}
+
+
+def get_proposed_height() -> Json:
+    """platform.getProposedHeight: the height that a proposer of any chain's block may refer to."""
+    return {"height": str(proposed_height())}
+
+
+def proposed_height() -> int:
+    """Return the last height older than half a minute, but not far behind the tip.
+
+    Unspecified: the reference counts from when it accepted a block; here it is the block's own time.
+    """
+    settled = chain.height_at(clock.now() - PROPOSAL_SECONDS) or 0
+    return max(settled, chain.tip().height - PROPOSAL_LAG)
+
+
+def get_timestamp() -> Json:
+    """platform.getTimestamp: the chain's time."""
+    return {"timestamp": moment(chain.tip().timestamp)}
+
+
+def get_blockchains() -> Json:
+    """platform.getBlockchains: all blockchains but the P-Chain itself.
+
+    Unspecified: those of subnets come first, in the order of their creation, then the Primary
+    Network's, as in the reference.
+    """
+    found = subnets.blockchains()
+    found.sort(key=lambda one: one.subnet_id == PRIMARY_NETWORK_ID)
+    return {"blockchains": [_shown(one) for one in found]}
+
+
+def get_blockchain_status(blockchain_id: str) -> Json:
+    """platform.getBlockchainStatus: what this node does with a blockchain.
+
+    Unspecified: it runs the Primary Network's chains only; of others it knows that they were
+    Created. The P-Chain itself was created by nobody, so it is Syncing even on a validator, as in
+    the reference. Preferred is never seen: a block is accepted as soon as it is built.
+    """
+    if not blockchain_id:
+        raise refused("argument 'blockchainID' not given")
+    known = chain_names.find(blockchain_id)
+    if known is not None:
+        return {"status": "Validating" if _is_validated_here(known) else "Syncing"}
+    with saying(f"problem parsing blockchainID {quoted(blockchain_id)}"):
+        parsed = ID.parse(blockchain_id)
+    return {"status": "Unknown" if subnets.blockchain(parsed) is None else "Created"}
+
+
+def validated_by(blockchain_id: ID) -> Json:
+    """platform.validatedBy: the subnet that validates a blockchain."""
+    if blockchain_id == PRIMARY_NETWORK_ID:
+        return {"subnetID": str(PRIMARY_NETWORK_ID)}
+    found = subnets.blockchain(blockchain_id)
+    if found is not None:
+        return {"subnetID": str(found.subnet_id)}
+    if chain.tx(blockchain_id) is not None:
+        raise refused(f'"{blockchain_id}" is not a blockchain')
+    raise refused(f'problem retrieving blockchain "{blockchain_id}": {NOT_FOUND}')
+
+
+def validates(subnet_id: ID) -> Json:
+    """platform.validates: the blockchains that a subnet validates; the P-Chain is not named."""
+    if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(subnet_id) is None:
+        if chain.tx(subnet_id) is not None:
+            raise refused(f'"{subnet_id}" is not a subnet')
+        raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
+    found = subnets.blockchains(subnet_id)
+    return {"blockchainIDs": [str(one.blockchain_id) for one in found]}
+
+
+def _is_validated_here(blockchain_id: ID) -> bool:
+    own = own_node_id()
+    found = subnets.blockchain(blockchain_id)
+    if own is None or found is None:
+        return False
+    return own in stakers.current_validators(found.subnet_id).by_node
+
+
+def _shown(found: Blockchain) -> Json:
+    return {
+        "id": str(found.blockchain_id),
+        "name": found.name,
+        "subnetID": str(found.subnet_id),
+        "vmID": str(found.vm_id),
+    }

@@ -1,0 +1,142 @@
+"""How single arguments are read: the forms that Go's JSON decoder takes (pchain.md 8.1).
+
+Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for a value of another
+form; the caller then hears one sentence, whichever argument it was. Arguments whose mistakes have
+words of their own (addresses, aliases) stay text here and are read by `addresses` and the methods.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+from jsonrpc.errors import InvalidParam
+from primitives.cb58 import Cb58Error
+from primitives.checksummed import Encoding, EncodingError
+from primitives.ids import ID, FixedId, IdError, NodeID
+
+T = TypeVar("T")
+AnyId = TypeVar("AnyId", bound=FixedId)
+
+_DIGITS: Final = re.compile(r"[0-9]{1,20}")
+_DECIMAL: Final = re.compile(
+    r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?"
+)
+
+
+class StartIndex(NamedTuple):
+    """Where a page of UTXOs begins, as it was written."""
+
+    address: str = ""
+    utxo: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it names a place at all."""
+        return bool(self.address or self.utxo)
+
+
+class Proposed:
+    """The type of `PROPOSED`: the height that block proposers may count on."""
+
+
+PROPOSED: Final = Proposed()
+
+
+def text(value: Any) -> str:
+    """Read a JSON string."""
+    if not isinstance(value, str):
+        raise InvalidParam("not a string")
+    return value
+
+
+def boolean(value: Any) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise InvalidParam("not a boolean")
+    return value
+
+
+def uint64(value: Any) -> int:
+    """Read a number of 64 bits, with or without quotes."""
+    return _number(value, 64)
+
+
+def uint32(value: Any) -> int:
+    """Read a number of 32 bits, with or without quotes."""
+    return _number(value, 32)
+
+
+def uint16(value: Any) -> int:
+    """Read a number of 16 bits, with or without quotes."""
+    return _number(value, 16)
+
+
+def decimal(value: Any) -> float:
+    """Read a number that may have a fraction, with or without quotes."""
+    if isinstance(value, str):
+        if _DECIMAL.fullmatch(value) is None:
+            raise InvalidParam("not a number")
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidParam("not a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidParam("number out of range") from None
+
+
+def identifier(value: Any) -> ID:
+    """Read an ID in cb58."""
+    return _typed(ID, value)
+
+
+def node_id(value: Any) -> NodeID:
+    """Read `NodeID-` and cb58."""
+    return _typed(NodeID, value)
+
+
+def encoding(value: Any) -> Encoding:
+    """Read the name of an encoding, in any letter case."""
+    try:
+        return Encoding.parse(text(value))
+    except EncodingError as error:
+        raise InvalidParam(str(error)) from None
+
+
+def height(value: Any) -> int | Proposed:
+    """Read a height: a number, with or without quotes, or `proposed`."""
+    return PROPOSED if value == "proposed" else uint64(value)
+
+
+def start_index(value: Any) -> StartIndex:
+    """Read an object of two texts, either of which may be missing."""
+    if not isinstance(value, dict):
+        raise InvalidParam("not an object")
+    given = {name.lower(): one for name, one in value.items() if one is not None}
+    return StartIndex(text(given.get("address", "")), text(given.get("utxo", "")))
+
+
+def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
+    """Return a reader of arrays; in them null is `missing`, as Go leaves what it had."""
+
+    def read_list(value: Any) -> list[T]:
+        if not isinstance(value, list):
+            raise InvalidParam("not an array")
+        return [missing if one is None else read(one) for one in value]
+
+    return read_list
+
+
+def _number(value: Any, bits: int) -> int:
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
+        raise InvalidParam(f"not a number of {bits} bits")
+    return value
+
+
+def _typed(kind: type[AnyId], value: Any) -> AnyId:
+    try:
+        return kind.parse(text(value))
+    except (Cb58Error, IdError) as error:
+        raise InvalidParam(str(error)) from None

@@ -1,0 +1,74 @@
+"""What is known of validators' nodes at the moment of a call: uptime, and whether they are connected.
+
+Nobody counts as offline while this node looks at no peers, as in rewards (pchain.md 7.5).
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from chaindb import clock
+from platform_app.api.own_node import own_node_id
+from platform_app.selectors import stakers
+from platform_app.selectors.stakers import CurrentSet
+from platform_app.store.uptime import Uptime
+from primitives.ids import NodeID
+
+SECONDS: Final = 1.0
+"""So long the uptimes of all validators are shown as they were read: that takes longest of all."""
+
+
+class Presence(NamedTuple):
+    """What is known of one node."""
+
+    uptime: float
+    """Part of its time that it was online, 0 to 1."""
+    connected: bool
+
+
+class Presences:
+    """What is known of nodes now."""
+
+    def __init__(self, uptimes: Mapping[NodeID, Uptime]) -> None:
+        self._now = clock.now()
+        self._own = own_node_id()
+        self._uptimes = uptimes
+
+    def of(self, node_id: NodeID) -> Presence:
+        """Return what is known of a node. This node sees itself."""
+        seen = self._uptimes.get(node_id)
+        if seen is None:
+            return Presence(1.0, connected=node_id == self._own)
+        connected = seen.connected_since is not None or node_id == self._own
+        return Presence(seen.fraction(self._now, tracking=False), connected)
+
+
+class _Read(NamedTuple):
+    """Uptimes, of whom, and when they were read."""
+
+    present: CurrentSet
+    moment: float
+    uptimes: Mapping[NodeID, Uptime]
+
+
+class PresenceMemory:
+    """Uptimes of all validators of the Primary Network, read once a second at most.
+
+    `elapsed` counts seconds; it is the process's own clock, not the node's.
+    """
+
+    def __init__(self, elapsed: Callable[[], float] = time.monotonic) -> None:
+        self._elapsed = elapsed
+        self._last: _Read | None = None
+
+    def of_all(self, present: CurrentSet) -> Presences:
+        """Return what is known of the present validators."""
+        last, moment = self._last, self._elapsed()
+        if last is None or last.present is not present or moment - last.moment >= SECONDS:
+            last = self._last = _Read(present, moment, stakers.uptimes())
+        return Presences(last.uptimes)
+
+
+def of_nodes(node_ids: Iterable[NodeID]) -> Presences:
+    """Return what is known of these nodes, as of this moment."""
+    return Presences(stakers.uptimes(list(node_ids)))

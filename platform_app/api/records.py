@@ -1,0 +1,175 @@
+"""Validators and delegators as they are shown, rendered once for as long as nothing changes.
+
+Which fields there are: the specification's validator record, and the reference's besides (pchain.md
+8.4, gaps.md 3). Two of them change without a block, uptime and connected: they are put in for each call.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from platform_app.api.presence import Presence
+from platform_app.api.wire import Json, fee_percent, four_digits, owner
+from platform_app.selectors.stakers import SUBNETS, CurrentSet, Delegator, Validator
+from primitives.ids import ID, NodeID
+
+Key = TypeVar("Key", bound=Hashable)
+Source = TypeVar("Source")
+Made = TypeVar("Made")
+
+_DELEGATED_NODES: Final = 1024
+"""Of so many validators the rendered delegators are kept."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Piece(NamedTuple):
+    """A validator's record up to the value of its uptime."""
+
+    validator: Validator
+    text: bytes
+
+
+class _Kept(Generic[Key, Source, Made]):
+    """What was made of something, by key, for as long as that is the same object."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, tuple[Source, Made]] = OrderedDict()
+
+    def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
+        """Return what is kept; `make` gets what was made of the thing before."""
+        with self._lock:
+            known = self._values.get(key)
+        if known is not None and known[0] is source:
+            return known[1]
+        made = make(None if known is None else known[1])
+        with self._lock:
+            self._values[key] = (source, made)
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return made
+
+
+_sets: Final[_Kept[ID, CurrentSet, Mapping[NodeID, Piece]]] = _Kept(SUBNETS)
+_delegators: Final[_Kept[tuple[ID, NodeID], tuple[Delegator, ...], bytes]] = _Kept(_DELEGATED_NODES)
+
+
+def pieces_of(subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
+    """Return the rendered validators of a subnet by node, in staker order.
+
+    After a change only those that changed are rendered anew.
+    """
+
+    def make(before: Mapping[NodeID, Piece] | None) -> Mapping[NodeID, Piece]:
+        known = before or {}
+        return {one.node_id: _piece(one, known.get(one.node_id)) for one in present.validators}
+
+    return _sets.of(subnet_id, present, make)
+
+
+def record(piece: Piece, presence: Presence, delegators: bytes = b"") -> bytes:
+    """Return a validator's record as JSON; delegators are an array as JSON, or left out."""
+    end = _end(*presence)
+    if delegators:
+        end = b'%b,"delegators":%b}' % (end[:-1], delegators)
+    return piece.text + end
+
+
+@lru_cache(maxsize=4096)
+def _end(uptime: float, connected: bool) -> bytes:  # noqa: FBT001
+    """Return what follows the rendered piece: most validators have the same."""
+    return b'"%b","connected":%b}' % (
+        four_digits(uptime).encode(),
+        b"true" if connected else b"false",
+    )
+
+
+def delegators_text(subnet_id: ID, node_id: NodeID, present: tuple[Delegator, ...]) -> bytes:
+    """Return a validator's delegators as a JSON array."""
+    return _delegators.of(
+        (subnet_id, node_id),
+        present,
+        lambda _: _encode([_delegator(one, with_reward=True) for one in present]),
+    )
+
+
+def pending_validator(validator: Validator, *, connected: bool) -> Json:
+    """Return the record of a validator whose start is in the future."""
+    shown = _staker(validator) | {"connected": connected}
+    if validator.shares is not None:
+        shown["delegationFee"] = fee_percent(validator.shares)
+    return shown | _signer(validator)
+
+
+def pending_delegator(delegator: Delegator) -> Json:
+    """Return the record of a delegator whose start is in the future."""
+    return _delegator(delegator, with_reward=False)
+
+
+def _piece(validator: Validator, before: Piece | None) -> Piece:
+    if before is not None and before.validator == validator:
+        return before
+    text: bytes = _encode(_validator(validator))
+    return Piece(validator, text[:-1] + b',"uptime":')
+
+
+def _validator(validator: Validator) -> Json:
+    """Return a validator's record without uptime and connected."""
+    shown = _staker(validator)
+    if validator.shares is None or validator.rewards_owner is None:
+        # Unspecified: nobody delegates here, but the specification's record has the field always.
+        return shown | {"delegationFee": fee_percent(0)}
+    rewards = owner(validator.rewards_owner)
+    delegation = validator.delegation_rewards_owner
+    return {
+        **shown,
+        "delegationFee": fee_percent(validator.shares),
+        "rewardOwner": rewards,
+        "validationRewardOwner": rewards,
+        "delegationRewardOwner": rewards if delegation is None else owner(delegation),
+        "potentialReward": str(validator.potential_reward),
+        "accruedDelegateeReward": str(validator.delegatee_reward),
+        **_signer(validator),
+        "delegatorCount": str(validator.delegator_count),
+        "delegatorWeight": str(validator.delegator_weight),
+    }
+
+
+def _delegator(delegator: Delegator, *, with_reward: bool) -> Json:
+    shown = _staker(delegator)
+    if not with_reward:
+        return shown
+    if delegator.rewards_owner is not None:
+        shown["rewardOwner"] = owner(delegator.rewards_owner)
+    return shown | {"potentialReward": str(delegator.potential_reward)}
+
+
+def _staker(staker: Validator | Delegator) -> dict[str, Any]:
+    """Return what all records have; weight and stakeAmount are one number with two names."""
+    weight = str(staker.weight)
+    return {
+        "txID": str(staker.tx_id),
+        "startTime": str(staker.start),
+        "endTime": str(staker.end),
+        "weight": weight,
+        "stakeAmount": weight,
+        "nodeID": str(staker.node_id),
+    }
+
+
+def _signer(validator: Validator) -> Json:
+    if validator.public_key is None or validator.proof_of_possession is None:
+        return {}
+    return {
+        "signer": {
+            "publicKey": "0x" + validator.public_key.hex(),
+            "proofOfPossession": "0x" + validator.proof_of_possession.hex(),
+        }
+    }

@@ -1,0 +1,104 @@
+"""What all methods that act with a user's keys take: who pays, and the terms of stakers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Final, NamedTuple
+
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from platform_app import runtime
+from platform_app.api import addresses, params
+from platform_app.api.errors import saying
+from platform_app.api.wire import Json
+from platform_app.services.wallet import Payer
+from platform_app.wallet import terms
+from primitives.ids import NodeID
+
+_SPENDER: Final = (
+    Param("username", params.text, ""),
+    Param("password", params.text, ""),
+    Param("from", params.list_of(params.text, ""), ()),
+    Param("changeAddr", params.text, ""),
+)
+_PERIOD: Final = (
+    Param("nodeID", params.node_id, None),
+    Param("startTime", params.uint64, 0),
+    Param("endTime", params.uint64, 0),
+    Param("stakeAmount", params.uint64, None),
+    Param("weight", params.uint64, 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """Whose keys pay, as the caller wrote it. The password does not show."""
+
+    username: str
+    password: str = field(repr=False)
+    sources: Sequence[str]
+    change: str
+
+    def payer(self) -> Payer:
+        """Return it with addresses read.
+
+        Raises:
+            JsonRpcError: -32000, a text is no address.
+        """
+        sources = addresses.read_all(self.sources)
+        change_address = None
+        if self.change:
+            with saying("couldn't parse changeAddr"):
+                change_address = addresses.read(self.change)
+        return Payer(self.username, self.password, sources, change_address)
+
+
+class Period(NamedTuple):
+    """Which node stakes how much from when to when, in Unix seconds."""
+
+    node_id: NodeID | None
+    """This node without."""
+    start: int
+    """0 is as soon as these methods allow."""
+    end: int
+    stake_amount: int | None
+    other_weight: int
+
+    @property
+    def weight(self) -> int:
+        """The stake: both arguments mean the same."""
+        return self.other_weight if self.stake_amount is None else self.stake_amount
+
+    def start_after(self, now: int) -> int:
+        """Return when it begins.
+
+        Raises:
+            RefusedTerms: Too soon, or too far ahead.
+        """
+        return terms.start_of(self.start, now=now, config=runtime.config())
+
+
+def add_spending(
+    methods: MethodRegistry, name: str, handler: Callable[..., Json], *own: Param
+) -> None:
+    """Add a method whose first argument is a `Spender`."""
+    count = len(_SPENDER)
+
+    @wraps(handler)
+    def spend(*given: Any) -> Json:
+        return handler(Spender(*given[:count]), *given[count:])
+
+    methods.add(name, spend, params=[*_SPENDER, *own])
+
+
+def add_staking(
+    methods: MethodRegistry, name: str, handler: Callable[..., Json], *own: Param
+) -> None:
+    """Add a method whose first arguments are a `Spender` and a `Period`."""
+    count = len(_PERIOD)
+
+    @wraps(handler)
+    def stake(spender: Spender, *given: Any) -> Json:
+        return handler(spender, Period(*given[:count]), *given[count:])
+
+    add_spending(methods, name, stake, *_PERIOD, *own)

@@ -1,0 +1,100 @@
+"""Stake: limits, sums, whose it is, and what it earned."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from platform_app import runtime
+from platform_app.api import addresses
+from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.wire import Json, amounts, encoded
+from platform_app.executor.delegation import greatest_weight
+from platform_app.selectors import chain, outputs, stakers
+from primitives.checksummed import Encoding
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.uint64 import MAX
+
+MOST_ADDRESSES: Final = 256
+
+
+def get_staking_asset_id(subnet_id: ID) -> Json:
+    """platform.getStakingAssetID: the asset that a subnet's validators stake."""
+    _check_staked(subnet_id)
+    return {"assetID": str(chain.network().asset_id)}
+
+
+def get_min_stake(subnet_id: ID) -> Json:
+    """platform.getMinStake: the least that validators and delegators stake."""
+    _check_staked(subnet_id)
+    config = runtime.config()
+    return {
+        "minValidatorStake": str(config.min_validator_stake),
+        "minDelegatorStake": str(config.min_delegator_stake),
+    }
+
+
+def get_total_stake(subnet_id: ID) -> Json:
+    """platform.getTotalStake: the weight of all validators of a subnet, delegators included."""
+    weight = str(stakers.current_validators(subnet_id).weight)
+    return {"stake": weight, "weight": weight}
+
+
+def get_current_supply(subnet_id: ID) -> Json:
+    """platform.getCurrentSupply: how much of a subnet's asset there is, future rewards included."""
+    supply = chain.supply(subnet_id)
+    if supply is None:
+        raise refused(f"fetching current supply failed: {NOT_FOUND}")
+    return {"supply": str(supply), "height": str(chain.tip().height)}
+
+
+def get_stake(given: Sequence[str], validators_only: bool, encoding: Encoding) -> Json:  # noqa: FBT001
+    """platform.getStake: what addresses have staked, on any subnet, now or from a start ahead.
+
+    Unspecified: as everywhere in the reference an output of several owners counts whole.
+    """
+    if len(given) > MOST_ADDRESSES:
+        raise refused(
+            f"{len(given)} addresses provided but this method can take at most {MOST_ADDRESSES}"
+        )
+    staked = outputs.stake_of(addresses.read_all(given), validators_only=validators_only)
+    sums: defaultdict[ID, int] = defaultdict(int)
+    for one in staked:
+        sums[one.asset_id] = min(MAX, sums[one.asset_id] + one.amount)
+    return {
+        "staked": str(sums.get(chain.network().asset_id, 0)),
+        "stakeds": amounts(sums),
+        "stakedOutputs": encoded((one.raw for one in staked), encoding),
+        "encoding": encoding.value,
+    }
+
+
+def get_max_stake_amount(subnet_id: ID, node_id: NodeID, start: int, end: int) -> Json:
+    """platform.getMaxStakeAmount: the most stake that a validator has at a time in a period.
+
+    Unspecified: of a node that does not validate, or not then, it is 0.
+    """
+    if start > end:
+        raise refused("start time must be before end time")
+    if start < chain.tip().timestamp:
+        raise refused("start time in the past")
+    state = chain.state()
+    validator = state.validator(subnet_id, node_id)
+    if validator is None or start > validator.end or end < validator.start:
+        return {"amount": "0"}
+    return {"amount": str(greatest_weight(state, validator, start=start, end=end))}
+
+
+def get_reward_utxos(tx_id: ID, encoding: Encoding) -> Json:
+    """platform.getRewardUTXOs: what the staker that a transaction added has earned."""
+    found = outputs.reward_utxos(tx_id)
+    return {
+        "numFetched": str(len(found)),
+        "utxos": encoded(found, encoding),
+        "encoding": encoding.value,
+    }
+
+
+def _check_staked(subnet_id: ID) -> None:
+    """Refuse subnets that stake nothing, which are all but the Primary Network."""
+    if subnet_id != PRIMARY_NETWORK_ID:
+        raise refused(f"failed fetching subnet transformation for {subnet_id}: {NOT_FOUND}")

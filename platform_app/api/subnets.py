@@ -1,0 +1,57 @@
+"""Subnets and who controls them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.wire import Json, address
+from platform_app.selectors import subnets
+from platform_app.selectors.subnets import Subnet
+from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
+
+_PRIMARY_NETWORK: Final[Json] = {
+    "id": str(PRIMARY_NETWORK_ID),
+    "controlKeys": [],
+    "threshold": "0",
+}
+
+
+def get_subnets(ids: Sequence[ID]) -> Json:
+    """platform.getSubnets: all subnets, or those of these IDs that exist.
+
+    Unspecified: all means in the order of their creation, the Primary Network last; no IDs at all
+    are the same as none given (gaps.md 3).
+    """
+    if not ids:
+        return {"subnets": [*map(_shown, subnets.subnets()), _PRIMARY_NETWORK]}
+    created = subnets.subnets([one for one in ids if one != PRIMARY_NETWORK_ID])
+    known = {one.subnet_id: _shown(one) for one in created}
+    known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
+    return {"subnets": [known[one] for one in dict.fromkeys(ids) if one in known]}
+
+
+def get_subnet(subnet_id: ID) -> Json:
+    """platform.getSubnet: one subnet. All of them are permissioned here."""
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise refused("the primary network isn't a subnet")
+    found = subnets.subnet(subnet_id)
+    if found is None:
+        raise refused(NOT_FOUND)
+    return {
+        "isPermissioned": True,
+        "controlKeys": [address(one) for one in found.owner.addresses],
+        "threshold": str(found.owner.threshold),
+        "locktime": str(found.owner.locktime),
+        "subnetTransformationTxID": str(EMPTY_ID),
+        "conversionID": str(EMPTY_ID),
+        "managerChainID": str(EMPTY_ID),
+        "managerAddress": None,
+    }
+
+
+def _shown(subnet: Subnet) -> Json:
+    return {
+        "id": str(subnet.subnet_id),
+        "controlKeys": [address(one) for one in subnet.owner.addresses],
+        "threshold": str(subnet.owner.threshold),
+    }

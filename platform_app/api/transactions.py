@@ -1,0 +1,83 @@
+"""Signed transactions on their way in, and what became of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from chaindb import clock
+from platform_app.api.errors import NOT_FOUND, behind, refused, saying
+from platform_app.api.wire import Json, address
+from platform_app.selectors import chain
+from platform_app.services import mempool
+from platform_app.txs import codec
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import GENESIS_CODEC
+from platform_app.txs.render import render_tx
+from primitives.checksummed import Encoding, MissingHexChecksum, WrongHexChecksum, decode, encode
+from primitives.codec_errors import CodecError
+from primitives.ids import ID
+
+
+def issue_txs(calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
+    """platform.issueTx: take in all transactions that came meanwhile; their IDs, or why not.
+
+    What is acknowledged is stored, all in one commit. A transaction that waits or was accepted
+    already is acknowledged again.
+    """
+    read = [_read_or_error(text, encoding) for text, encoding in calls]
+    outcomes = iter(mempool.issue([one for one in read if isinstance(one, Tx)], now=clock.now()))
+    return [_answer(next(outcomes)) if isinstance(one, Tx) else one for one in read]
+
+
+def get_tx(tx_id: ID, encoding: Encoding) -> Json:
+    """platform.getTx: an accepted transaction as bytes or JSON, in which numbers are plain."""
+    found = chain.tx(tx_id)
+    if found is None:
+        raise refused(f"couldn't get tx: {NOT_FOUND}")
+    if encoding is Encoding.JSON:
+        tx = codec.parse(found.raw, GENESIS_CODEC)
+        return {"tx": render_tx(tx, address), "encoding": encoding.value}
+    return {"tx": encode(found.raw, encoding), "encoding": encoding.value}
+
+
+def get_tx_status(tx_id: ID) -> Json:
+    """platform.getTxStatus: where a transaction is in its life, and why it was dropped if it was."""
+    found = chain.status(tx_id)
+    status = {"status": found.status.label}
+    return status | {"reason": found.reason} if found.reason else status
+
+
+def _read_or_error(text: str, encoding: Encoding | None) -> Tx | Exception:
+    try:
+        return _read(text, encoding)
+    except Exception as error:
+        return error
+
+
+def _read(text: str, encoding: Encoding | None) -> Tx:
+    """Return the transaction that a text holds.
+
+    Unspecified: the specification's hex has no checksum, the reference's has. Where no encoding is
+    named and the last bytes are no checksum, all bytes are the transaction, if they are one.
+    """
+    with saying("problem decoding transaction"):
+        try:
+            raw = decode(text, encoding or Encoding.HEX)
+        except (WrongHexChecksum, MissingHexChecksum):
+            if encoding is None and (tx := _without_checksum(text)) is not None:
+                return tx
+            raise
+    with saying("couldn't parse tx"):
+        return codec.parse(raw)
+
+
+def _without_checksum(text: str) -> Tx | None:
+    try:
+        return codec.parse(decode(text, Encoding.HEXNC))
+    except CodecError:
+        return None
+
+
+def _answer(outcome: mempool.Outcome) -> Json | Exception:
+    if isinstance(outcome, Exception):
+        return behind("couldn't issue tx", outcome)
+    return {"txID": str(outcome)}

@@ -1,0 +1,93 @@
+"""What addresses own: balances, and their outputs page by page."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from chaindb import clock
+from platform_app.api import addresses, chain_names
+from platform_app.api.errors import refused, saying
+from platform_app.api.params import StartIndex
+from platform_app.api.wire import Json, address, amounts, encoded, id_text
+from platform_app.selectors import chain, outputs
+from platform_app.selectors.outputs import Cursor, Funds
+from primitives.checksummed import Encoding
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
+
+MOST_ADDRESSES: Final = 1024
+
+
+def get_balance(one: str, several: Sequence[str]) -> Json:
+    """platform.getBalance: what one address, or several together, own.
+
+    Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
+    owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,
+    too, count whole.
+    """
+    given = [*([one] if one else []), *several]
+    if len(given) > MOST_ADDRESSES:
+        raise _too_many(given)
+    found = outputs.balance(addresses.read_all(given), now=clock.now())
+    coins = found.funds.get(chain.network().asset_id, Funds())
+    return {
+        "balance": str(coins.total),
+        "unlocked": str(coins.unlocked),
+        "lockedStakeable": str(coins.locked_stakeable),
+        "lockedNotStakeable": str(coins.locked_not_stakeable),
+        "balances": amounts({one: funds.total for one, funds in found.funds.items()}),
+        "unlockeds": amounts({one: funds.unlocked for one, funds in found.funds.items()}),
+        "lockedStakeables": amounts(
+            {one: funds.locked_stakeable for one, funds in found.funds.items()}
+        ),
+        "lockedNotStakeables": amounts(
+            {one: funds.locked_not_stakeable for one, funds in found.funds.items()}
+        ),
+        "utxoIDs": [{"txID": id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos],
+    }
+
+
+def get_utxos(
+    given: Sequence[str], source_chain: str, limit: int, start: StartIndex, encoding: Encoding
+) -> Json:
+    """platform.getUTXOs: a page of what addresses own here, or what a chain has sent them.
+
+    Unspecified: a page has 1024 outputs at most, and without a limit. The order is that of
+    addresses, then of UTXO IDs. Of several owners' outputs each is on a page once.
+    """
+    if not given:
+        raise refused("no addresses provided")
+    if len(given) > MOST_ADDRESSES:
+        raise _too_many(given)
+    page = outputs.utxos_of(
+        addresses.read_all(given),
+        after=_cursor(start) if start.is_given else None,
+        limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
+        source_chain=_source(source_chain),
+    )
+    return {
+        "numFetched": str(len(page.utxos)),
+        "utxos": encoded(page.utxos, encoding),
+        "endIndex": {"address": address(page.end.address), "utxo": str(page.end.utxo_id)},
+        "encoding": encoding.value,
+    }
+
+
+def _source(alias: str) -> ID | None:
+    """Return the chain that outputs came from; None for outputs of this one."""
+    if not alias:
+        return None
+    with saying(f"problem parsing source chainID {addresses.quoted(alias)}"):
+        chain_id = chain_names.chain_id_of(alias)
+    return None if chain_id == PRIMARY_NETWORK_ID else chain_id
+
+
+def _cursor(start: StartIndex) -> Cursor:
+    shown = addresses.quoted(start.address)
+    with saying(f"couldn't parse start index address {shown}"):
+        owner: ShortID = addresses.read(start.address)
+    with saying("couldn't parse start index utxo"):
+        utxo_id = ID.parse(start.utxo)
+    return Cursor(owner, utxo_id)
+
+
+def _too_many(given: Sequence[str]) -> Exception:
+    return refused(f"number of addresses given, {len(given)}, exceeds maximum, {MOST_ADDRESSES}")

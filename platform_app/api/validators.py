@@ -1,0 +1,71 @@
+"""Who validates now and who will. How a record looks is in `records`; sets of heights in `heights`."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Raw
+
+from platform_app.api import presence, records
+from platform_app.api.own_node import own_node_id
+from platform_app.api.presence import PresenceMemory
+from platform_app.api.records import Piece
+from platform_app.api.wire import Json
+from platform_app.selectors import stakers
+from platform_app.selectors.stakers import Validator
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+_memory: Final = PresenceMemory()
+
+
+def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
+    """platform.getCurrentValidators: who validates a subnet now, of these nodes or of all.
+
+    Unspecified: delegators are listed where one node alone is asked for; all come in staker order,
+    unknown nodes are left out. What is known of a node's uptime on the Primary Network is shown on
+    other subnets, too.
+    """
+    present = stakers.current_validators(subnet_id)
+    pieces = records.pieces_of(subnet_id, present)
+    if node_ids:
+        chosen = [pieces[one] for one in dict.fromkeys(node_ids) if one in pieces]
+    else:
+        chosen = list(pieces.values())
+    if not node_ids and subnet_id == PRIMARY_NETWORK_ID:
+        presences = _memory.of_all(present)
+    else:
+        presences = presence.of_nodes(map(_node, chosen))
+    delegators = b""
+    if len(node_ids) == 1 and chosen and chosen[0].validator.shares is not None:
+        node_id = node_ids[0]
+        delegating = stakers.current_delegators(subnet_id, node_id)
+        delegators = records.delegators_text(subnet_id, node_id, delegating)
+    shown = (records.record(one, presences.of(_node(one)), delegators) for one in chosen)
+    return Raw(b'{"validators":[%b]}' % b",".join(shown))
+
+
+def get_pending_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
+    """platform.getPendingValidators: who is going to validate a subnet, or to delegate there.
+
+    Unspecified: with nodes given, delegators are listed only of those that are pending validators
+    themselves, as in the reference.
+    """
+    pending = stakers.pending_stakers(subnet_id)
+    validators, delegators = pending.validators, pending.delegators
+    if node_ids:
+        wanted = set(node_ids)
+        validators = tuple(one for one in validators if one.node_id in wanted)
+        found = {one.node_id for one in validators}
+        delegators = tuple(one for one in delegators if one.node_id in found)
+    own = own_node_id()
+    return {
+        "validators": [_pending(one, own) for one in validators],
+        "delegators": [records.pending_delegator(one) for one in delegators],
+    }
+
+
+def _node(piece: Piece) -> NodeID:
+    return piece.validator.node_id
+
+
+def _pending(validator: Validator, own: NodeID | None) -> Json:
+    return records.pending_validator(validator, connected=validator.node_id == own)

@@ -1,0 +1,241 @@
+"""Transactions built, signed and issued with the keys of a keystore's user.
+
+The order in which arguments are judged is the reference's (pchain.md 8.3): what is missing or out of
+range, then addresses, then the password.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from chaindb import clock
+from jsonrpc.errors import JsonRpcError
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from platform_app.api import addresses, chain_names, params
+from platform_app.api.addresses import ChainAddress
+from platform_app.api.errors import refused, saying
+from platform_app.api.spenders import Period, Spender, add_spending, add_staking
+from platform_app.api.vm_names import fx_id_of, vm_id_of
+from platform_app.api.wire import Json, address
+from platform_app.services import wallet
+from platform_app.services.keystore_errors import TxNotCreated
+from platform_app.services.wallet import Issued
+from platform_app.wallet import terms
+from platform_app.wallet.errors import ZeroAmount
+from primitives.addresses import AddressError
+from primitives.checksummed import Encoding, decode
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
+
+_REWARD: Final = Param("rewardAddress", params.text, "")
+_TO: Final = Param("to", params.text, "")
+_TEXTS: Final = params.list_of(params.text, "")
+
+
+def add_validator(
+    spender: Spender,
+    period: Period,
+    reward_address: str,
+    rate: float,
+) -> Json:
+    """platform.addValidator: stake for a node of the Primary Network, this one by default."""
+    if not reward_address:
+        raise refused("argument 'rewardAddress' not provided")
+    now = clock.now()
+    start = period.start_after(now)
+    terms.shares_of(rate)
+    with saying("problem while parsing reward address"):
+        rewarded = addresses.read(reward_address)
+    return _issued(
+        wallet.add_validator(
+            spender.payer(),
+            stake=period.weight,
+            start=start,
+            end=period.end,
+            reward_address=rewarded,
+            delegation_fee_rate=rate,
+            now=now,
+            node_id=period.node_id,
+        )
+    )
+
+
+def add_delegator(
+    spender: Spender,
+    period: Period,
+    reward_address: str,
+) -> Json:
+    """platform.addDelegator: stake with a validator of the Primary Network."""
+    if not reward_address:
+        raise refused("argument 'rewardAddress' not provided")
+    now = clock.now()
+    start = period.start_after(now)
+    with saying("problem parsing 'rewardAddress'"):
+        rewarded = addresses.read(reward_address)
+    return _issued(
+        wallet.add_delegator(
+            spender.payer(),
+            stake=period.weight,
+            start=start,
+            end=period.end,
+            reward_address=rewarded,
+            now=now,
+            node_id=period.node_id,
+        )
+    )
+
+
+def add_subnet_validator(
+    spender: Spender,
+    period: Period,
+    subnet: str,
+) -> Json:
+    """platform.addSubnetValidator: let a validator of the Primary Network validate a subnet, too."""
+    if not subnet:
+        raise refused("argument 'subnetID' not provided")
+    now = clock.now()
+    start = period.start_after(now)
+    with saying(f"problem parsing subnetID {addresses.quoted(subnet)}"):
+        subnet_id = ID.parse(subnet)
+    return _issued(
+        wallet.add_subnet_validator(
+            spender.payer(),
+            subnet_id=subnet_id,
+            weight=period.weight,
+            start=start,
+            end=period.end,
+            now=now,
+            node_id=period.node_id,
+        )
+    )
+
+
+def create_subnet(spender: Spender, control_keys: Sequence[str], threshold: int) -> Json:
+    """platform.createSubnet: a new subnet; the transaction's ID is its ID."""
+    keys = dict.fromkeys(addresses.read_all(control_keys))
+    return _issued(
+        wallet.create_subnet(
+            spender.payer(), control_keys=keys, threshold=threshold, now=clock.now()
+        )
+    )
+
+
+def create_blockchain(  # noqa: PLR0917  # arguments come by position
+    spender: Spender,
+    subnet_id: ID,
+    vm: str,
+    fxs: Sequence[str],
+    name: str,
+    genesis_data: str,
+    encoding: Encoding,
+) -> Json:
+    """platform.createBlockchain: a new blockchain of a subnet; the transaction's ID is its ID."""
+    if not name:
+        raise refused("argument 'name' not given")
+    if not vm:
+        raise refused("argument 'vmID' not given")
+    with saying("problem parsing genesis data"):
+        genesis = decode(genesis_data, encoding)
+    vm_id = vm_id_of(vm)
+    fx_ids = [fx_id_of(one) for one in fxs]
+    return _issued(
+        wallet.create_blockchain(
+            spender.payer(),
+            subnet_id=subnet_id,
+            name=name,
+            vm_id=vm_id,
+            fx_ids=fx_ids,
+            genesis_data=genesis,
+            now=clock.now(),
+        )
+    )
+
+
+def export_avax(spender: Spender, amount: int, to: str, target_chain: str) -> Json:
+    """platform.exportAVAX: put funds where another chain can import them.
+
+    Which chain stands in front of the address, or in `targetChain` beside a bare one.
+    """
+    if amount == 0:
+        raise ZeroAmount
+    chain_id, short_id = _destination(to, target_chain)
+    return _issued(
+        wallet.export_avax(
+            spender.payer(),
+            amount=amount,
+            to=short_id,
+            destination_chain=chain_id,
+            now=clock.now(),
+        )
+    )
+
+
+def import_avax(spender: Spender, source_chain: str, to: str) -> Json:
+    """platform.importAVAX: take in what another chain has exported to a user."""
+    with saying(f"problem parsing chainID {addresses.quoted(source_chain)}"):
+        chain_id = chain_names.chain_id_of(source_chain)
+    with saying("couldn't parse argument 'to' to an address"):
+        short_id = addresses.read(to)
+    try:
+        issued = wallet.import_avax(
+            spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
+        )
+    except TxNotCreated as error:  # here the reference does not say what it was doing
+        raise refused(str(error.reason)) from error
+    return _issued(issued)
+
+
+def add_wallet_methods(methods: MethodRegistry) -> None:
+    """Add these methods to the P-Chain's."""
+    rate = Param("delegationFeeRate", params.decimal, 0.0)
+    add_staking(methods, "platform.addValidator", add_validator, _REWARD, rate)
+    add_staking(methods, "platform.addDelegator", add_delegator, _REWARD)
+    add_staking(
+        methods,
+        "platform.addSubnetValidator",
+        add_subnet_validator,
+        Param("subnetID", params.text, ""),
+    )
+    add_spending(
+        methods,
+        "platform.createSubnet",
+        create_subnet,
+        Param("controlKeys", _TEXTS, ()),
+        Param("threshold", params.uint32, 0),
+    )
+    add_spending(
+        methods,
+        "platform.createBlockchain",
+        create_blockchain,
+        Param("subnetID", params.identifier, PRIMARY_NETWORK_ID),
+        Param("vmID", params.text, ""),
+        Param("fxIDs", _TEXTS, ()),
+        Param("name", params.text, ""),
+        Param("genesisData", params.text, ""),
+        Param("encoding", params.encoding, Encoding.HEX),
+    )
+    add_spending(
+        methods,
+        "platform.exportAVAX",
+        export_avax,
+        Param("amount", params.uint64, 0),
+        _TO,
+        Param("targetChain", params.text, ""),
+    )
+    add_spending(
+        methods,
+        "platform.importAVAX",
+        import_avax,
+        Param("sourceChain", params.text, ""),
+        _TO,
+    )
+
+
+def _destination(to: str, target_chain: str) -> ChainAddress:
+    try:
+        return addresses.read_with_chain(to)
+    except (AddressError, JsonRpcError):
+        return ChainAddress(chain_names.chain_id_of(target_chain), ShortID.parse(to))
+
+
+def _issued(issued: Issued) -> Json:
+    return {"txID": str(issued.tx_id), "changeAddr": address(issued.change_address)}

@@ -1,0 +1,82 @@
+"""How values look on the wire: numbers as decimal texts, times, owners, encoded bytes.
+
+The specification's rule (1, wire conventions 4) and the reference's forms (pchain.md 8.1, 8.4). Where
+a method shows plain numbers instead, it says so itself. Validators are rendered in `records`.
+"""
+
+import struct
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from platform_app import runtime
+from platform_app.txs.components import OutputOwners
+from platform_app.txs.errors import MAX_SHARES
+from primitives.addresses import format_address
+from primitives.checksummed import Encoding, encode
+from primitives.ids import ID, ShortID
+
+Json = dict[str, Any]
+
+ALIAS: Final = "P"
+"""The name of this chain in addresses."""
+
+_IDS: Final = 2**16
+"""IDs whose texts are kept: making one takes longer than all else about a UTXO in a balance."""
+
+_FLOAT32: Final = struct.Struct("f")
+
+
+def address(short_id: ShortID) -> str:
+    """Return an address of this chain on this network."""
+    return format_address(ALIAS, runtime.config().hrp, short_id)
+
+
+@lru_cache(maxsize=_IDS)
+def id_text(identifier: ID) -> str:
+    """Return an ID as text."""
+    return str(identifier)
+
+
+def four_digits(value: float) -> str:
+    """Return a number with four digits of its fraction, rounded half to even on its binary value."""
+    return f"{value:.4f}"
+
+
+def fee_percent(shares: int) -> str:
+    """Return a delegation fee in percent: reckoned with 32 bits, as in the reference."""
+    return four_digits(_float32(_float32(100 * _float32(shares)) / MAX_SHARES))
+
+
+def moment(seconds: int) -> str:
+    """Return a time in Unix seconds as RFC 3339 has it."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def owner(owners: OutputOwners) -> Json:
+    """Return who owns a reward."""
+    return {
+        "locktime": str(owners.locktime),
+        "threshold": str(owners.threshold),
+        "addresses": [address(one) for one in owners.addresses],
+    }
+
+
+def encoded(values: Iterable[bytes], encoding: Encoding) -> list[str]:
+    """Return byte strings as texts.
+
+    Raises:
+        UnsupportedEncoding: The encoding is JSON.
+    """
+    return [encode(value, encoding) for value in values]
+
+
+def amounts(by_asset: dict[ID, int]) -> dict[str, str]:
+    """Return amounts by asset."""
+    return {id_text(asset_id): str(amount) for asset_id, amount in by_asset.items()}
+
+
+def _float32(number: float) -> float:
+    rounded: float = _FLOAT32.unpack(_FLOAT32.pack(number))[0]
+    return rounded

@@ -1,0 +1,44 @@
+"""A P-Chain with a past, and a browser that notes what each page asks of the database."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chaindb import clock
+from platform_app.selectors import stakers
+from tests.builders import platform_history
+from tests.builders.platform_history import NOW, Sizes
+from tests.integration.admin_pages import Browse, browser
+
+SIZES = Sizes()
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the process know nothing of stakers, and stop its clock."""
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    stakers.memory.cache_clear()
+    yield
+    stakers.memory.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def written_history(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Write the past once for all tests of a module: each rolls back what it changes."""
+    with django_db_blocker.unblock():
+        platform_history.write_history(SIZES)
+    yield
+    with django_db_blocker.unblock():
+        platform_history.erase_history()
+
+
+@pytest.fixture
+def history(written_history: None, db: None) -> None:
+    """The past, in a test that may change it."""
+
+
+@pytest.fixture
+def browse(admin_client: Client) -> Browse:
+    return browser(admin_client, "platform_app")

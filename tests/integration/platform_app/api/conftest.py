@@ -1,0 +1,28 @@
+"""Users of the keystore, whose passwords cost less time than an operator's."""
+
+import pytest
+
+from nodeproject import doors
+from platform_app.wallet import sealing
+from platform_app.wallet.sealing import Cost
+from primitives.devkeys import EWOQ_KEY
+from primitives.keys import format_private_key
+from tests.integration.platform_app.conftest import PChain, Rpc, asking
+
+USER = {"username": "alice", "password": "a long and varied passphrase 7"}
+EWOQ_TEXT = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
+
+
+@pytest.fixture
+def keystore(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
+    """Ask `keystore.*`."""
+    monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
+    return asking(doors.keystore().dispatcher)
+
+
+@pytest.fixture
+def alice(keystore: Rpc, rpc: Rpc) -> dict[str, str]:
+    """A user with ewoq's key: name and password, as methods take them."""
+    keystore("keystore.createUser", **USER)
+    rpc("platform.importKey", **USER, privateKey=format_private_key(EWOQ_KEY))
+    return USER

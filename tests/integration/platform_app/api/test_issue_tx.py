@@ -1,0 +1,153 @@
+"""platform.issueTx."""
+
+import json
+from typing import Any
+
+import pytest
+
+from jsonrpc.errors import JsonRpcError
+from nodeproject import doors
+from platform_app.config import UNIT
+from platform_app.services import mempool
+from platform_app.txs.base import BaseTx
+from platform_app.txs.codec import build
+from primitives.checksummed import Encoding, encode
+from tests.builders import platform
+from tests.integration.platform_app.conftest import PChain, Rpc, refusal
+
+
+def test_a_signed_transaction_is_committed_with_the_next_block(pchain: PChain, rpc: Rpc) -> None:
+    tx = pchain.make(BaseTx, pchain.output(UNIT, platform.ADDRESS))
+    tx_id = str(tx.tx_id)
+
+    assert rpc("platform.issueTx", tx=encode(tx.raw)) == {"txID": tx_id}
+    assert rpc("platform.getTxStatus", txID=tx_id) == {"status": "Processing"}
+    pchain.build()
+    assert rpc("platform.getTxStatus", txID=tx_id) == {"status": "Committed"}
+
+
+@pytest.mark.parametrize("encoding", ["hex", "hexc", "hexnc", "HEXNC"])
+def test_encodings(pchain: PChain, rpc: Rpc, encoding: str) -> None:
+    tx = pchain.make()
+    text = encode(tx.raw, Encoding.parse(encoding))
+    assert rpc("platform.issueTx", tx=text, encoding=encoding) == {"txID": str(tx.tx_id)}
+
+
+def test_without_an_encoding_the_checksum_may_be_missing(pchain: PChain, rpc: Rpc) -> None:
+    tx = pchain.make()
+    text = encode(tx.raw, Encoding.HEXNC)
+
+    for params in ({}, {"encoding": None}):
+        assert rpc("platform.issueTx", tx=text, **params) == {"txID": str(tx.tx_id)}
+    assert refusal(rpc, "platform.issueTx", tx=text, encoding="hex") == (
+        "problem decoding transaction: invalid input checksum"
+    )
+
+
+@pytest.mark.parametrize("when", ["waiting", "accepted"])
+def test_a_known_transaction_succeeds_again(pchain: PChain, rpc: Rpc, when: str) -> None:
+    tx = pchain.make()
+    if when == "waiting":
+        pchain.issue(tx)
+    else:
+        pchain.do(tx)
+
+    assert rpc("platform.issueTx", tx=encode(tx.raw)) == {"txID": str(tx.tx_id)}
+    assert len(pchain.build()) == (1 if when == "waiting" else 0)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"tx": "1234"}, "problem decoding transaction: missing 0x prefix to hex encoding"),
+        ({"tx": "0x123"}, "problem decoding transaction: encoding/hex: odd length hex string"),
+        ({"tx": "0x12gg"}, "problem decoding transaction: encoding/hex: invalid byte"),
+        ({"tx": "0x1234"}, "problem decoding transaction: input string is smaller than the checksum size"),
+        ({"tx": "0x" + "12" * 40}, "problem decoding transaction: invalid input checksum"),
+        ({"tx": "0x00", "encoding": "json"}, "problem decoding transaction: unsupported encoding in method"),
+        ({}, "couldn't parse tx: couldn't unpack codec version"),
+        ({"tx": ""}, "couldn't parse tx: couldn't unpack codec version"),
+        ({"tx": encode(b"\0\1")}, "couldn't parse tx: unknown codec version"),
+    ],
+)  # fmt: skip
+def test_what_is_no_transaction(rpc: Rpc, params: dict[str, Any], words: str) -> None:
+    assert refusal(rpc, "platform.issueTx", **params).startswith(words)
+
+
+def test_garbled_cut_and_lengthened_bytes(pchain: PChain, rpc: Rpc) -> None:
+    raw = pchain.make().raw
+    for bad in (raw[:-1], raw + b"\0", raw[:30], b"\0\0" + b"\xff" * 60):
+        words = refusal(rpc, "platform.issueTx", tx=encode(bad))
+        assert words.startswith("couldn't parse tx: ")
+    huge = encode(raw + bytes(300_000))
+    assert refusal(rpc, "platform.issueTx", tx=huge).startswith(
+        "couldn't parse tx: byte array exceeds maximum length"
+    )
+
+
+def test_a_refusal_has_the_rules_words_and_is_remembered(pchain: PChain, rpc: Rpc) -> None:
+    tx = pchain.make(network_id=5)
+
+    assert refusal(rpc, "platform.issueTx", tx=encode(tx.raw)) == (
+        "couldn't issue tx: tx has wrong network ID"
+    )
+    assert rpc("platform.getTxStatus", txID=str(tx.tx_id)) == {
+        "status": "Dropped",
+        "reason": "tx has wrong network ID",
+    }
+
+
+def test_two_that_spend_the_same(pchain: PChain, rpc: Rpc) -> None:
+    first, second = pchain.make(), pchain.make(memo=b"another")
+    same = build(
+        platform.unsigned(BaseTx, inputs=first.unsigned.inputs, outputs=second.unsigned.outputs),
+        first.credentials,
+    )  # fmt: skip
+
+    rpc("platform.issueTx", tx=encode(first.raw))
+    assert refusal(rpc, "platform.issueTx", tx=encode(same.raw)) == (
+        f"couldn't issue tx: tx conflicts with other tx: {first.tx_id}"
+    )
+    assert rpc("platform.getTxStatus", txID=str(same.tx_id)) == {"status": "Unknown"}
+
+
+def test_a_wrong_signature(pchain: PChain, rpc: Rpc) -> None:
+    unsigned = pchain.make().unsigned
+    stolen = platform.signed(unsigned)
+    assert refusal(rpc, "platform.issueTx", tx=encode(stolen.raw)).startswith("couldn't issue tx: ")
+
+
+def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
+    txs = [pchain.make(), pchain.make(network_id=5)]
+    commits = []
+    real = mempool.issue
+
+    def issue(issued: Any, **options: Any) -> Any:
+        commits.append(len(issued))
+        return real(issued, **options)
+
+    monkeypatch.setattr(mempool, "issue", issue)
+    texts = [*(encode(tx.raw) for tx in txs), "0x"]
+    bodies = [
+        json.dumps(
+            {"jsonrpc": "2.0", "id": place, "method": "platform.issueTx", "params": {"tx": text}}
+        ).encode()
+        for place, text in enumerate(texts)
+    ]
+    dispatcher = doors.platform().dispatcher
+    assert all(map(dispatcher.may_gather, bodies))
+    answers = [json.loads(answer or b"") for answer in dispatcher.answer_together(bodies)]
+
+    assert commits == [2]
+    assert [answer["id"] for answer in answers] == [0, 1, 2]
+    assert answers[0]["result"] == {"txID": str(txs[0].tx_id)}
+    assert answers[1]["error"]["message"] == "couldn't issue tx: tx has wrong network ID"
+    assert answers[2]["error"]["message"] == (
+        "problem decoding transaction: input string is smaller than the checksum size"
+    )
+
+
+@pytest.mark.parametrize("params", [{"tx": 5}, {"tx": "0x", "encoding": "cb58"}, {"tx": ["0x"]}])
+def test_arguments_of_another_form(rpc: Rpc, params: dict[str, Any]) -> None:
+    with pytest.raises(JsonRpcError, match="couldn't unmarshal an argument"):
+        rpc("platform.issueTx", **params)

@@ -1,0 +1,135 @@
+"""The paths of the interfaces whose params come by name, through Django and through the raw door."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.http import by_path
+from jsonrpc.workers import Workers
+from nodeproject import doors
+from tests.integration.platform_app.conftest import PChain, _forget
+from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+
+PLATFORM = [
+    "/ext/P", "/ext/bc/P", "/ext/platform", "/ext/bc/platform",
+    "/ext/bc/11111111111111111111111111111111LpoYY",
+]  # fmt: skip
+CALLS = {
+    **dict.fromkeys(PLATFORM, ("platform.getHeight", {"height": "0"})),
+    "/ext/keystore": ("keystore.listUsers", {"users": []}),
+    "/ext/bc/X": ("avm.getTxFee", {"txFee": "1000", "createAssetTxFee": "10000"}),
+}
+
+Knock = Callable[..., Any]
+
+
+@pytest.fixture(params=["raw", "django"])
+def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
+    """Send a request to one of the doors; return status, headers and body."""
+    doors.platform.cache_clear()
+
+    async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
+        workers = Workers(threads=1)
+        app = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
+        try:
+            return await ask(app, method, path, parts=(body,))
+        finally:
+            workers.close()
+
+    async def through_django(path: str, body: bytes, method: str = "POST") -> Answer:
+        client = Client(headers={"host": "localhost"})
+        response = client.generic(method, path, body, "application/json")
+        answer = Answer()
+        answer.status, answer.body = response.status_code, response.content
+        answer.headers = {name.lower(): value for name, value in response.headers.items()}
+        return answer
+
+    return raw if request.param == "raw" else through_django
+
+
+def call(method: str, params: object = None) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+# The raw door answers in threads, which do not see what a test's transaction has written; so these
+# calls are answered from memory, or by Django in the test's own thread.
+@pytest.mark.parametrize("path", CALLS)
+def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
+    method, result = CALLS[path]
+
+    response = Client(headers={"host": "localhost"}).post(
+        path, call(method), content_type="application/json"
+    )
+
+    assert response.status_code == 200
+    assert json.loads(response.content) == {"jsonrpc": "2.0", "result": result, "id": 1}
+    assert response.headers["node-id"] == str(pchain.node_id)
+    assert response.headers["content-type"] == "application/json; charset=utf-8"
+    assert path in by_path(doors.endpoints())
+
+
+@pytest.mark.parametrize("path", CALLS)
+async def test_both_doors_have_the_words_of_the_reference(knock: Knock, path: str) -> None:
+    service = CALLS[path][0].partition(".")[0]
+    unknown = await knock(path, call(f"{service}.nope"))
+    assert json.loads(unknown.body)["error"] == {
+        "code": -32000,
+        "message": f'rpc: can\'t find method "{service}.Nope"',
+        "data": None,
+    }
+    for method in ("GET", "PUT", "DELETE"):
+        refused = await knock(path, b"", method)
+        assert (refused.status, refused.body) == (
+            405,
+            f"rpc: POST method required, received {method}\n".encode(),
+        )
+        assert refused.headers["node-id"].startswith("NodeID-")
+
+
+@pytest.mark.parametrize("path", PLATFORM)
+async def test_what_is_in_memory_is_answered_by_both(knock: Knock, path: str) -> None:
+    answer = await knock(path, call("platform.getMinStake"))
+    assert json.loads(answer.body)["result"]["minDelegatorStake"] == "25000000"
+
+
+async def test_the_c_chain_has_the_header_too(knock: Knock) -> None:
+    answer = await knock("/ext/bc/C/rpc", b"5")
+    assert answer.headers["node-id"].startswith("NodeID-")
+    assert b"invalid request" in answer.body
+
+
+def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, staking_cert_file="/nowhere/staker.crt")
+    _forget()
+
+    response = Client(headers={"host": "localhost"}).post(
+        "/ext/P", call("platform.getMinStake"), content_type="application/json"
+    )
+
+    assert response.status_code == 200
+    assert "node-id" not in response.headers
+
+
+@pytest.mark.node_settings(rate_limit=1)
+def test_only_the_c_chain_is_limited(pchain: PChain) -> None:
+    limited = [endpoint for endpoint in doors.endpoints() if endpoint.throttle is not None]
+    assert limited == [doors.cchain()]
+
+
+def test_the_page_shows_calls_that_work(pchain: PChain) -> None:
+    client = Client(headers={"host": "localhost"})
+    document = json.loads(client.get("/ext/openapi.json").content)
+
+    assert list(document["paths"]) == [
+        "/ext/bc/C/rpc", "/ext/P", "/ext/bc/P", "/ext/keystore", "/ext/bc/X",
+    ]  # fmt: skip
+    for path in list(document["paths"])[1:]:
+        (operation,) = document["paths"][path].values()
+        example = operation["requestBody"]["content"]["application/json"]["example"]
+        answer = client.post(path, json.dumps(example), content_type="application/json")
+        assert "result" in json.loads(answer.content), path

@@ -1,0 +1,320 @@
+"""The table of pchain.md 8.1, row by row, through the raw door and the Django door."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.dialects import GORILLA
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import InvalidParam, JsonRpcError
+from jsonrpc.gate import GateConfig
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.ninja_door import respond
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from jsonrpc.workers import Workers
+from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+
+EMPTY = {"jsonrpc": "", "method": "", "params": None, "id": None}
+UNREADABLE = (
+    "couldn't unmarshal an argument. Ensure arguments are valid and properly formatted. "
+    "See documentation for example calls"
+)
+JSON = {"content-type": "application/json", "host": "localhost"}
+Ask = Callable[..., Answer]
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidParam("no text")
+    return value
+
+
+@pytest.fixture
+def ran() -> list[str]:
+    """Names that were greeted."""
+    return []
+
+
+@pytest.fixture
+def endpoint(ran: list[str]) -> Endpoint:
+    def greet(name: str) -> dict[str, str]:
+        ran.append(name)
+        return {"greeting": f"hello {name}"}
+
+    def fail() -> None:
+        raise JsonRpcError(-32000, "not found")
+
+    def crash() -> None:
+        raise ZeroDivisionError("an inside")
+
+    registry = MethodRegistry()
+    registry.add("platform.greet", greet, params=[Param("name", text, "nobody")])
+    registry.add("platform.hotGreet", greet, params=[Param("name", text, "nobody")], hot=True)
+    registry.add(
+        "platform.greetAll",
+        vectorized=lambda calls: [greet(name) for (name,) in calls],
+        params=[Param("name", text, "nobody")],
+    )
+    registry.add("platform.fail", fail)
+    registry.add("platform.crash", crash)
+    config = GateConfig(max_body=1000, node_id="NodeID-1")
+    return Endpoint(("/ext/P",), Dispatcher(registry, GORILLA), config)
+
+
+@pytest.fixture(params=["raw", "django"])
+def door(request: pytest.FixtureRequest, endpoint: Endpoint) -> Ask:
+    """Ask one of the doors with a body; a dict becomes JSON."""
+
+    def raw(body: bytes, method: str, headers: dict[str, str]) -> Answer:
+        async def once() -> Answer:
+            workers = Workers(threads=1)
+            try:
+                app = RawDoor(by_path([endpoint]), elsewhere, workers)
+                return await ask(app, method, "/ext/P", headers, parts=(body,))
+            finally:
+                workers.close()
+
+        return asyncio.run(once())
+
+    def through_django(body: bytes, method: str, headers: dict[str, str]) -> Answer:
+        meta = {f"HTTP_{key.upper().replace('-', '_')}": value for key, value in headers.items()}
+        content_type = meta.pop("HTTP_CONTENT_TYPE", "")
+        made = RequestFactory().generic(method, "/ext/P", body, content_type, **meta)
+        made.META["CONTENT_TYPE"] = content_type
+        response = respond(made, endpoint)
+        answer = Answer()
+        answer.status, answer.body = response.status_code, response.content
+        answer.headers = {key.lower(): value for key, value in response.headers.items()}
+        return answer
+
+    chosen = raw if request.param == "raw" else through_django
+
+    def knock(body: object, method: str = "POST", **headers: str) -> Answer:
+        encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return chosen(encoded, method, {**JSON, **named})
+
+    return knock
+
+
+def call(method: str = "platform.greet", **members: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, **members}
+
+
+def error_of(answer: Answer) -> dict[str, Any]:
+    """Return the error object, having looked at what is around it."""
+    assert answer.status == 200
+    shown = json.loads(answer.body)
+    assert list(shown) == ["jsonrpc", "error", "id"]
+    assert list(shown["error"]) == ["code", "message", "data"]
+    return {**shown["error"], "id": shown["id"]}
+
+
+def test_a_success(door: Ask) -> None:
+    answer = door(call(params={"NAME": "you"}))
+
+    assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":1}\n'
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["node-id"] == "NodeID-1"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_another_http_method(door: Ask, method: str) -> None:
+    answer = door(b"", method)
+
+    expected = f"rpc: POST method required, received {method}\n".encode()
+    assert (answer.status, answer.body) == (405, expected)
+    assert answer.headers["node-id"] == "NodeID-1"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "shown"), [("text/plain; charset=utf-8", "text/plain"), ("", "")]
+)
+def test_another_content_type(door: Ask, content_type: str, shown: str) -> None:
+    answer = door(call(), content_type=content_type)
+
+    assert answer.status == 415
+    assert answer.body == f"rpc: unrecognized Content-Type: {shown}\n".encode()
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json;charset=UTF-8", "APPLICATION/json; charset=utf-8"]
+)
+def test_parameters_and_case_of_the_content_type_do_not_matter(
+    door: Ask, content_type: str
+) -> None:
+    assert b'"result"' in door(call(), content_type=content_type).body
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "EOF"),
+        (b" \n", "EOF"),
+        (b'{"jsonrpc":"2.0"', "unexpected EOF"),
+        (b"{jsonrpc:1}", "JSON is malformed: object keys must be strings (byte 1)"),
+        (b"[]", "json: cannot unmarshal array into Go value of type json2.serverRequest"),
+        (
+            json.dumps([call(), call()]).encode(),
+            "json: cannot unmarshal array into Go value of type json2.serverRequest",
+        ),
+        (b"5", "json: cannot unmarshal number into Go value of type json2.serverRequest"),
+        (b'"x"', "json: cannot unmarshal string into Go value of type json2.serverRequest"),
+        (b"true", "json: cannot unmarshal bool into Go value of type json2.serverRequest"),
+        (
+            b'{"jsonrpc":"2.0","id":1,"method":5}',
+            "json: cannot unmarshal number into Go struct field serverRequest.method of type string",
+        ),
+        (
+            b'{"jsonrpc":2,"id":1,"method":"a.b"}',
+            "json: cannot unmarshal number into Go struct field serverRequest.jsonrpc of type string",
+        ),
+        (b"\xff", "parse error: text is not UTF-8"),
+        (b"[" * 65, "json: cannot unmarshal array into Go value of type json2.serverRequest"),
+        (b'{"a":' + b"[" * 65, "parse error: nested deeper than 64"),
+    ],
+)
+def test_a_body_that_is_no_request_object(door: Ask, body: bytes, message: str) -> None:
+    assert error_of(door(body)) == {"code": -32700, "message": message, "data": EMPTY, "id": None}
+
+
+@pytest.mark.parametrize("version", ["1.0", "", "2"])
+def test_another_version(door: Ask, ran: list[str], version: str) -> None:
+    answer = door({**call(params={"a": 1}), "jsonrpc": version})
+
+    shown = {"jsonrpc": version, "method": "platform.greet", "params": {"a": 1}, "id": 1}
+    expected = {"code": -32600, "message": "jsonrpc must be 2.0", "data": shown, "id": 1}
+    assert error_of(answer) == expected
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("foo", 'rpc: service/method request ill-formed: "foo"'),
+        ("", 'rpc: service/method request ill-formed: ""'),
+        ("platform.greet.all", 'rpc: service/method request ill-formed: "platform.Greet.all"'),
+        ("foo.bar", 'rpc: can\'t find service "foo.Bar"'),
+        ("platform.fooBar", 'rpc: can\'t find method "platform.FooBar"'),
+        ("platform.", 'rpc: can\'t find method "platform."'),
+        ("platform.Greet", "method must start with a non-uppercase letter"),
+        ("foo.Bar", "method must start with a non-uppercase letter"),
+        ('a."b', 'rpc: can\'t find service "a.\\"b"'),
+    ],
+)
+def test_a_method_that_there_is_not(door: Ask, method: str, message: str) -> None:
+    expected = {"code": -32000, "message": message, "data": None, "id": 1}
+    assert error_of(door(call(method))) == expected
+
+
+@pytest.mark.parametrize(
+    "params", [5, "x", True, {"name": 5}, [5], ["x", {}], [[{}]], {"name": {"a": 1}}]
+)
+@pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.greetAll"])
+def test_params_that_cannot_be_decoded(door: Ask, method: str, params: Any) -> None:
+    expected = {"code": -32000, "message": UNREADABLE, "data": None, "id": 1}
+    assert error_of(door(call(method, params=params))) == expected
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"1" * 500 + b"e9", b"1" * 5000])
+def test_a_number_that_no_machine_number_holds(endpoint: Endpoint, number: bytes) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"platform.greet","params":{"other":%b}}' % number
+
+    answer = json.loads(endpoint.dispatcher.answer(body) or b"")
+
+    assert answer["error"]["message"] == UNREADABLE
+
+
+@pytest.mark.parametrize("params", [None, {}, [], [None], [{}], [{"name": None}], {"other": 1}])
+def test_everything_has_a_default(door: Ask, params: Any) -> None:
+    assert json.loads(door(call(params=params)).body)["result"] == {"greeting": "hello nobody"}
+
+
+@pytest.mark.parametrize("params", [{"Name": "x"}, [{"NAME": "x"}], [{"name": "x"}, 7]])
+def test_params_are_an_object_or_an_array_that_begins_with_one(door: Ask, params: Any) -> None:
+    assert json.loads(door(call(params=params)).body)["result"] == {"greeting": "hello x"}
+
+
+def test_an_error_of_a_method(door: Ask) -> None:
+    expected = {"code": -32000, "message": "not found", "data": None, "id": 1}
+    assert error_of(door(call("platform.fail"))) == expected
+
+
+def test_a_crash_shows_nothing_of_its_insides(door: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    error = error_of(door(call("platform.crash")))
+
+    assert error == {"code": -32603, "message": "method handler crashed", "data": None, "id": 1}
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.greetAll"])
+@pytest.mark.parametrize("members", [{}, {"id": None}])
+def test_without_an_id_the_method_runs_and_nothing_is_answered(
+    door: Ask, ran: list[str], method: str, members: dict[str, Any]
+) -> None:
+    body = {"jsonrpc": "2.0", "method": method, "params": {"name": "quiet"}, **members}
+
+    answer = door(body)
+
+    assert (answer.status, answer.body, ran) == (200, b"", ["quiet"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"jsonrpc": "2.0", "method": "platform.fooBar"},
+        {"jsonrpc": "1.0", "method": "platform.greet"},
+        {"jsonrpc": "2.0", "method": "platform.greet", "params": 5},
+        {"jsonrpc": "2.0", "method": "platform.fail", "id": None},
+        None,
+    ],
+)
+def test_without_an_id_errors_are_not_answered_either(door: Ask, body: Any) -> None:
+    answer = door(body)
+
+    assert (answer.status, answer.body) == (200, b"")
+
+
+@pytest.mark.parametrize("identifier", [0, 7, 1.50, "x", "", True, {"a": [1]}, [2]])
+def test_any_id_is_echoed(door: Ask, identifier: Any) -> None:
+    for body in (call(id=identifier), call("nope", id=identifier), call(id=identifier, params=5)):
+        assert json.loads(door(body).body)["id"] == identifier
+
+
+def test_an_id_is_echoed_digit_for_digit(door: Ask) -> None:
+    answer = door(b'{"jsonrpc":"2.0","method":"platform.greet","id":1.50e0}')
+    assert answer.body.endswith(b'"id":1.50e0}\n')
+
+
+def test_only_the_first_value_of_a_body_is_read(door: Ask) -> None:
+    for rest in (b" x", b"{", b'{"jsonrpc":"1.0"}', b"]"):
+        answer = door(json.dumps(call()).encode() + rest)
+        assert json.loads(answer.body)["result"] == {"greeting": "hello nobody"}
+
+
+def test_signs_of_html_are_escaped(door: Ask) -> None:
+    answer = door(call(params={"name": "<b>&</b>"}, id="<"))
+
+    assert rb"hello \u003cb\u003e\u0026\u003c/b\u003e" in answer.body
+    assert json.loads(answer.body)["result"] == {"greeting": "hello <b>&</b>"}
+    assert json.loads(answer.body)["id"] == "<"
+
+
+def test_a_host_must_be_allowed(door: Ask) -> None:
+    answer = door(call(), host="evil.example")
+    assert (answer.status, answer.body) == (403, b"invalid host specified\n")
+
+
+def test_browsers_may_call_from_anywhere(door: Ask) -> None:
+    answer = door(call(), origin="https://wallet.example")
+
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["access-control-allow-credentials"] == "true"
