@@ -48,7 +48,7 @@ class Command(BaseCommand):
             "Pool": f"{pending} pending, {queued} queued",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
-            "Validators": f"{len(validators.validators)}, {validators.weight / platform.config().unit:,g} coins staked",
+            "Validators": f"{len(validators.validators)}, {validators.weight // platform.config().unit:,} coins staked",
             "Mempool": f"{mempool.waiting().txs} transactions",
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": "none: this node has no peer network yet",

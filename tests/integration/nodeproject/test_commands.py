@@ -15,7 +15,9 @@ from nodeproject.checks import (
     check_genesis,
     check_ports,
 )
+from platform_app.selectors import chain as tips
 from tests.integration.conftest import Chain
+from tests.integration.platform_app.conftest import PChain
 
 
 def said(command: str, *arguments: str) -> str:
@@ -35,8 +37,9 @@ def test_a_block_is_made_by_hand(chain: Chain) -> None:
 
 @pytest.mark.node_settings(http_port=1)
 def test_status_shows_head_pool_and_that_nothing_answers(
-    chain: Chain, capsys: pytest.CaptureFixture[str]
+    chain: Chain, pchain: PChain, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pchain.do(pchain.make())
     _, block = chain.do()
     chain.send(chain.make())
 
@@ -45,6 +48,8 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     shown = capsys.readouterr().out
     assert f"1  0x{block.hash.hex()}" in shown
     assert "1 pending, 0 queued" in shown
+    assert str(tips.tip().block_id) in shown
+    assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
 
 
