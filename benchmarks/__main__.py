@@ -55,6 +55,8 @@ def main() -> int:
     for group in GROUPS:
         wanted = [each for each in group.workloads if each.name in options.only]
         for server in servers if wanted else []:
+            if group.alone and server != NODE.name:
+                continue
             _measure(results, server, group, wanted, scale)
     print_table(results, machine)
     if options.markdown:
@@ -107,9 +109,8 @@ def _measure(
 ) -> None:
     """Start a server, prepare it and take its cells of some rows; failures become notes."""
     try:
-        with running(KINDS[server]) as started:
-            scene = Scene(started, scale)
-            group.prepare(scene)
+        with running(group.alone(scale) if group.alone else KINDS[server]) as started:
+            scene = group.set_up(started, scale)
             for workload in wanted:
                 _take(results, server, workload, scene)
     except FAILURES as error:

@@ -1,6 +1,8 @@
 """The table's rows in their order, and which of them share a server."""
 
 from benchmarks import workloads_aged as aged
+from benchmarks import workloads_platform_read as platform_reads
+from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
 from benchmarks import workloads_write as writes
 from benchmarks import workloads_ws as sockets
@@ -26,6 +28,30 @@ GROUPS = (
             aged.OLD_BALANCE,
             aged.OLD_CALL,
         ),
+    ),
+    Group(
+        "platform reads",
+        platform_reads.prepare,
+        (platform_reads.VALIDATORS, platform_reads.BALANCE, platform_reads.UTXOS),
+        alone=platform_reads.young,
+    ),
+    Group(
+        "aged platform",
+        platform_reads.prepare,
+        (platform_reads.OLD_VALIDATORS, platform_reads.CHANGED_VALIDATORS),
+        alone=platform_reads.aged,
+    ),
+    Group(
+        "platform transfers",
+        platform_writes.prepare_coins,
+        (platform_writes.TIME_TO_COMMIT, platform_writes.TRANSFERS),
+        alone=platform_writes.fresh,
+    ),
+    Group(
+        "time travel",
+        platform_writes.prepare_journey,
+        (platform_writes.JOURNEY_OVER_STAKERS,),
+        alone=platform_writes.staked,
     ),
 )
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from benchmarks.groups import GROUPS, WORKLOADS
 from benchmarks.node import NODE
 from benchmarks.scale import FULL, QUICK
-from benchmarks.scene import Scene
 from benchmarks.server import running
 
 
@@ -39,9 +38,10 @@ def main() -> int:
         return 1
     workload = WORKLOADS[options.workload]
     group = next(group for group in GROUPS if workload in group.workloads)
-    with running(NODE) as server, tempfile.TemporaryDirectory() as directory:
-        scene = Scene(server, QUICK if options.quick else FULL)
-        group.prepare(scene)
+    scale = QUICK if options.quick else FULL
+    kind = group.alone(scale) if group.alone else NODE
+    with running(kind) as server, tempfile.TemporaryDirectory() as directory:
+        scene = group.set_up(server, scale)
         stacks = Path(directory) / "stacks"
         command = [
             profiler,

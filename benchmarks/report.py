@@ -14,6 +14,9 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 WIDE = 240
 """Columns for a table that goes into a file."""
 
+NOTHING = "–"
+"""Where there is no number: no peer has a P-Chain, and not every row has a bar."""
+
 KINDS = {**PEERS, NODE.name: NODE}
 LEGEND = (
     "× is how many times as good as the peer this node is: 2.0 means twice the rate, or half the "
@@ -133,7 +136,7 @@ def _detail_rows(results: Results, text_of: Callable[[Measurement], str]) -> Ite
         cells = [results.cells.get((server, workload.name)) for server in results.servers]
         texts = [text_of(cell) if cell else "" for cell in cells]
         if any(texts):
-            yield [workload.title, *texts]
+            yield [workload.title, *(text or NOTHING for text in texts)]
 
 
 def _latency(cell: Measurement) -> str:
@@ -149,7 +152,7 @@ def _processor(cell: Measurement) -> str:
 def _cell(results: Results, server: str, workload: Workload) -> str:
     cell = results.cells.get((server, workload.name))
     if cell is None:
-        return "failed †" if (server, workload.name) in results.failures else ""
+        return "failed †" if (server, workload.name) in results.failures else NOTHING
     return number(cell.value) + (" †" if cell.note else "")
 
 
@@ -167,7 +170,7 @@ def _notes(results: Results) -> list[str]:
 
 def _ratio(better: Better, values: Mapping[str, float], peer: str) -> str:
     if peer not in values or NODE.name not in values:
-        return ""
+        return NOTHING
     ours, theirs = values[NODE.name], values[peer]
     good, bad = (ours, theirs) if better is Better.MORE else (theirs, ours)
     return f"{good / bad:.2f}" if bad else "∞"
@@ -175,7 +178,7 @@ def _ratio(better: Better, values: Mapping[str, float], peer: str) -> str:
 
 def _bar(workload: Workload, bar: Bar | None, values: Mapping[str, float]) -> str:
     if bar is None:
-        return ""
+        return NOTHING
     sign = "≥" if workload.better is Better.MORE else "≤"
     text = f"{sign} {_target(bar)}"
     if NODE.name not in values:

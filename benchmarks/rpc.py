@@ -34,6 +34,11 @@ def body(method: str, *params: object) -> bytes:
     return json.dumps(_call(method, params)).encode()
 
 
+def named(method: str, **params: object) -> bytes:
+    """Return one call whose params have names."""
+    return json.dumps({**_call(method, ()), "params": params}).encode()
+
+
 def batch(method: str, argument_lists: Sequence[Sequence[object]]) -> bytes:
     """Return a batch of calls of one method."""
     calls = [_call(method, params, number) for number, params in enumerate(argument_lists)]
@@ -75,10 +80,15 @@ class Client:
         Raises:
             RpcFailed: The answer is an error.
         """
-        answer = self.ask(body(method, *params))
-        if "error" in answer:
-            raise RpcFailed(f"{method}: {answer['error']}")
-        return answer["result"]
+        return self._result(method, body(method, *params))
+
+    def call_named(self, method: str, **params: object) -> Any:
+        """Return the result of a call whose params have names.
+
+        Raises:
+            RpcFailed: The answer is an error.
+        """
+        return self._result(method, named(method, **params))
 
     def call_many(self, method: str, argument_lists: Sequence[Sequence[object]]) -> list[Any]:
         """Return the results of a batch, in the order of the calls.
@@ -136,3 +146,9 @@ class Client:
     def height(self) -> int:
         """Return the number of the head."""
         return int(self.call("eth_blockNumber"), 16)
+
+    def _result(self, method: str, request: bytes) -> Any:
+        answer = self.ask(request)
+        if "error" in answer:
+            raise RpcFailed(f"{method}: {answer['error']}")
+        return answer["result"]

@@ -21,7 +21,13 @@ class Scale:
     rounds: int
     """Blocks that are announced to the subscribers."""
     subscribers: int
+    validators: int
+    """Of the P-Chain, each with ten delegators."""
+    past: int
+    """Delegators that are gone."""
+    travellers: int
+    """Validators and delegators that end within the year that is leapt over."""
 
 
-FULL = Scale(Pace(0.3, 1.0, 3), 4.0, 200, 5_000, 50_000, 60.0, 10, 1_000)
-QUICK = Scale(Pace(0.2, 0.5, 1), 1.0, 50, 500, 5_000, 10.0, 3, 1_000)
+FULL = Scale(Pace(0.3, 1.0, 3), 4.0, 200, 5_000, 50_000, 60.0, 10, 1_000, 2_000, 50_000, 2_000)
+QUICK = Scale(Pace(0.2, 0.5, 1), 1.0, 50, 500, 5_000, 10.0, 3, 1_000, 200, 5_000, 200)

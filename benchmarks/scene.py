@@ -29,7 +29,7 @@ PAID_AT_ONCE = 300
 
 @dataclass(slots=True)
 class Scene:
-    """A server with the contracts on it; workloads of a group share it."""
+    """A server and what is on it; workloads of a group share it."""
 
     server: Server
     scale: Scale
@@ -44,6 +44,9 @@ class Scene:
         self.http = Http(self.server.endpoint)
         self.ws = WebSocket(self.server.endpoint)
         self.client = Client(self.http)
+
+    def deploy(self) -> None:
+        """Put the contracts on the chain."""
         for name in CONTRACTS:
             self.from_funder(None, data=contracts.creation_code(name))
 

@@ -40,6 +40,10 @@ class Kind:
     environment: Callable[[int, Path], Mapping[str, str]] = lambda _port, _scratch: {}
     """Variables for a port and a directory that is removed afterwards."""
     directory: Path = field(default_factory=Path.cwd)
+    probe: str = "eth_chainId"
+    """What it is asked until it answers."""
+    fill: Callable[[Mapping[str, str]], None] = lambda _environment: None
+    """What is done with its environment before it is started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class Server:
     kind: Kind
     endpoint: Endpoint
     process: subprocess.Popen[bytes]
+    environment: Mapping[str, str]
+    """With which it was started."""
 
     def processor_seconds(self) -> float:
         """Return the processor time that the server's processes have used so far."""
@@ -71,18 +77,20 @@ def running(kind: Kind) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix=f"bench-{kind.name}-") as name:
         scratch = Path(name)
         output = scratch / "output.log"
+        environment = {**os.environ, **kind.environment(port, scratch)}
+        kind.fill(environment)
         with output.open("wb") as log:
             process = subprocess.Popen(
                 kind.command(port),
                 cwd=kind.directory,
-                env={**os.environ, **kind.environment(port, scratch)},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         try:
-            server = Server(kind, endpoint, process)
+            server = Server(kind, endpoint, process, environment)
             _wait_for(server, output)
             yield server
         finally:
@@ -101,7 +109,7 @@ def _wait_for(server: Server, output: Path) -> None:
     while time.perf_counter() < deadline and server.process.poll() is None:
         with suppress(OSError):
             client = Client(Http(server.endpoint))
-            client.call("eth_chainId")
+            client.call(server.kind.probe)
             client.close()
             return
         time.sleep(0.05)

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from benchmarks.scale import Scale
 from benchmarks.scene import Scene
+from benchmarks.server import Kind, Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +76,13 @@ class Group:
     name: str
     prepare: Callable[[Scene], None]
     workloads: tuple[Workload, ...]
+    alone: Callable[[Scale], Kind] | None = None
+    """How this node is started where no peer can take part: what it does is not Ethereum's."""
+
+    def set_up(self, server: Server, scale: Scale) -> Scene:
+        """Return what the workloads find on a server that has just started."""
+        scene = Scene(server, scale)
+        if self.alone is None:
+            scene.deploy()
+        self.prepare(scene)
+        return scene

@@ -1,0 +1,81 @@
+"""This node for the P-Chain's rows: alone, and on a data directory that was filled before its start.
+
+What fills it is `seeding`, a process of its own: the settings of a process name one data directory.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from benchmarks.node import NODE, ROOT
+from benchmarks.server import Kind, StartFailed
+
+EMPTY = replace(NODE, http_path="/ext/P", probe="platform.getHeight")
+"""A local network that has just begun."""
+
+DATA_DIR = "NODE_DATA_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a P-Chain holds when the node is started on it."""
+
+    validators: int
+    """Besides the node itself, from the genesis on."""
+    delegators: int
+    """Spread evenly over the validators."""
+    apart: int
+    """Seconds between the ends of validators."""
+    coins: int = 0
+    """Outputs of one address, each of another transaction."""
+    past: int = 0
+    """Delegators that were rewarded and are gone, one after the other."""
+
+
+def started_on(shape: Shape) -> Kind:
+    """Return the node on a copy of what `seeding` made."""
+
+    def fill(environment: Mapping[str, str]) -> None:
+        shutil.copytree(_seed(shape), environment[DATA_DIR], dirs_exist_ok=True)
+
+    return replace(EMPTY, fill=fill)
+
+
+@cache
+def _seed(shape: Shape) -> Path:
+    """Return a data directory of this shape, made once in a run; history comes on top of the rest.
+
+    Raises:
+        StartFailed: It could not be made.
+    """
+    directory = Path(_directory().name) / "-".join(map(str, asdict(shape).values()))
+    more = {DATA_DIR: str(directory)}
+    if shape.past:
+        shutil.copytree(_seed(replace(shape, past=0)), directory)
+    else:
+        directory.mkdir()
+        more["NODE_PLATFORM_GENESIS"] = str(directory / "genesis.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.seeding", json.dumps(asdict(shape))],
+        cwd=ROOT,
+        env={**os.environ, "NODE_PROFILE": "embedded", **more},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        tail = done.stderr.splitlines()[-15:]
+        raise StartFailed("\n".join(["the P-Chain could not be prepared", *tail]))
+    return directory
+
+
+@cache
+def _directory() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="bench-platform-")

@@ -1,0 +1,69 @@
+"""What workloads ask and tell the P-Chain besides what they measure: coins, transactions, their fate."""
+
+import time
+from collections.abc import Sequence
+
+from benchmarks.coins import RICH, Owner, coins_of, largest, split
+from benchmarks.rpc import NotMined, WrongAnswer, named
+from benchmarks.scene import Scene
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import UTXO
+from primitives.checksummed import decode, encode
+
+PATIENCE = 20.0
+"""Seconds after which a transaction that was taken is given up."""
+PAUSE = 0.0003
+"""Seconds between two questions for one transaction."""
+
+
+def issuing(tx: Tx) -> bytes:
+    """Return the call that issues a transaction, as SDKs make it."""
+    return named("platform.issueTx", tx=encode(tx.raw), encoding="hex")
+
+
+def issue(scene: Scene, tx: Tx) -> None:
+    """Issue a transaction and wait until it is in a block.
+
+    Raises:
+        RpcFailed: It was not taken.
+        WrongAnswer: It was dropped.
+        NotMined: It was neither accepted nor dropped in time.
+    """
+    scene.client.call_named("platform.issueTx", tx=encode(tx.raw), encoding="hex")
+    await_committed(scene, tx)
+
+
+def await_committed(scene: Scene, tx: Tx) -> None:
+    """Ask for the status of a transaction until it is Committed. Raises as `issue`."""
+    question = named("platform.getTxStatus", txID=str(tx.tx_id))
+    deadline = time.perf_counter() + PATIENCE
+    while time.perf_counter() < deadline:
+        answer = scene.client.ask(question)["result"]
+        if answer["status"] == "Committed":
+            return
+        if answer["status"] != "Processing":
+            raise WrongAnswer(str(answer))
+        time.sleep(PAUSE)
+    raise NotMined(f"{tx.tx_id} is not in a block after {PATIENCE:.0f} s")
+
+
+def take(scene: Scene, taker: Owner, amount: int, count: int) -> list[UTXO]:
+    """Give somebody so many outputs of an amount, from the network's rich owner. Raises as `issue`."""
+    found = scene.client.call_named("platform.getUTXOs", addresses=[RICH.text])
+    coins = (CODEC.unmarshal(UTXO, decode(text)) for text in found["utxos"])
+    txs = split(largest(coins), RICH, [(taker.short_id, amount)] * count)
+    for tx in txs:
+        issue(scene, tx)
+    return [coin for tx in txs for coin in coins_of(tx, taker)]
+
+
+def height(scene: Scene) -> int:
+    """Return the height of the last accepted block."""
+    return int(scene.client.call_named("platform.getHeight")["height"])
+
+
+def balance(scene: Scene, owners: Sequence[Owner]) -> int:
+    """Return what owners have together."""
+    addresses = [owner.text for owner in owners]
+    return int(scene.client.call_named("platform.getBalance", addresses=addresses)["balance"])

@@ -1,0 +1,241 @@
+"""A P-Chain in the database, made fast and by its rules, so that a node can go on from there.
+
+Genesis file, signed transactions, blocks: all is verified as a node does it. What a node does not do is
+to take transactions past the mempool, and to write the rows of many blocks at once.
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from django.db import transaction as database
+
+from benchmarks.coins import (
+    COIN,
+    FEE,
+    RICH,
+    Owner,
+    coins_of,
+    delegation,
+    largest,
+    node_id,
+    owner,
+    split,
+    transfer,
+)
+from benchmarks.node import ROOT
+from benchmarks.platform_node import Shape
+from chaindb import bulk, clock
+from nodeproject import identity
+from nodeproject.initialise import initialise
+from platform_app import models, runtime
+from platform_app.blocks.block import Block, build_options, build_proposal
+from platform_app.blocks.builder import build as build_block
+from platform_app.config import DAY
+from platform_app.executor.clock import advance_time_to
+from platform_app.executor.proposal import execute_reward
+from platform_app.selectors import chain as tips
+from platform_app.selectors import coins
+from platform_app.services.chain import accept
+from platform_app.services.environment import env
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Staker
+from platform_app.store.state import DatabaseState
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import build
+from platform_app.txs.components import UTXO, ProofOfPossession
+from platform_app.txs.staking import RewardValidatorTx
+from primitives import bls
+from primitives.addresses import format_address
+from primitives.ids import ID, NodeID
+
+AGE = 4 * DAY
+"""Seconds that the chain is old when a node starts on it: stakers of the past need some days."""
+STAY = 365 * DAY
+"""Seconds that the validator stays which stays longest."""
+VALIDATED, DELEGATED = 4_000 * COIN, 25 * COIN
+OFFERED = 500
+"""Transactions that are read together; about three hundred fit into a block."""
+REWARDED = 100
+"""Stakers that leave in one commit."""
+
+_LOCAL = ROOT / "platform_app" / "genesis_files" / "local.json"
+
+
+def make(shape: Shape) -> None:
+    """Make what is missing: the network first, then its past stakers."""
+    call_command("migrate", interactive=False, verbosity=0)
+    if not models.Chain.objects.exists():
+        _begin(shape)
+        _fund_holder(shape.coins)
+        _delegate(shape)
+    _add_past(shape)
+    connections.close_all()
+
+
+def _begin(shape: Shape) -> None:
+    """Write the genesis: the local network's own, with validators that stake equal parts."""
+    now = clock.now()
+    identity.make_identity(now)
+    staked = _address(owner("staked"))
+    nodes = {runtime.node_id(): identity.signer()}
+    nodes |= {node_id(number): _proof(number) for number in range(shape.validators)}
+    document = json.loads(_LOCAL.read_text())
+    document["allocations"].append(
+        {
+            "ethAddr": "0x" + "00" * 20,
+            "avaxAddr": staked,
+            "initialAmount": 0,
+            "unlockSchedule": [{"amount": VALIDATED * len(nodes)}],
+        }
+    )
+    document |= {
+        "startTime": now - AGE,
+        "initialStakeDuration": STAY,
+        "initialStakeDurationOffset": shape.apart,
+        "initialStakedFunds": [staked],
+        "initialStakers": [_validator(node, proof) for node, proof in nodes.items()],
+    }
+    Path(settings.NODE.platform_genesis).write_text(json.dumps(document))
+    initialise()
+
+
+def _fund_holder(count: int) -> None:
+    """Give one address so many outputs, each of another transaction."""
+    payer, holder = owner("payer"), owner("holder")
+    payment = [(holder.short_id, COIN)]
+    _accept([transfer(coin, payer, payment) for coin in _take(payer, COIN + FEE, count)])
+
+
+def _delegate(shape: Shape) -> None:
+    """Give every validator its delegators, whose ends are spread over its time."""
+    delegator, now = owner("delegator"), tips.tip().timestamp
+    of_each = shape.delegators // shape.validators
+    txs = []
+    for place, coin in enumerate(_take(delegator, DELEGATED, of_each * shape.validators)):
+        number, turn = divmod(place, of_each)
+        # The first validator of the genesis is the node itself.
+        left = STAY - (number + 1) * shape.apart
+        end = now + left * (turn + 1) // (of_each + 1)
+        txs.append(delegation(coin, delegator, node_id(number), now, end))
+    _accept(txs)
+
+
+def _add_past(shape: Shape) -> None:
+    """Let delegators stake for a day, and leave with their rewards, one a second."""
+    delegator, now = owner("past delegator"), tips.tip().timestamp
+    first = now + DAY + 1
+    coins_taken = _take(delegator, DELEGATED, shape.past)
+    _accept(
+        [
+            delegation(
+                coin,
+                delegator,
+                node_id(place * shape.validators // shape.past),
+                now,
+                first + place,
+            )
+            for place, coin in enumerate(coins_taken)
+        ]
+    )
+    while _reward_some(until=first + shape.past):
+        pass
+
+
+def _take(taker: Owner, amount: int, count: int) -> list[UTXO]:
+    """Take outputs of an amount from the network's rich owner."""
+    if not count:
+        return []
+    txs = split(largest(coins.coins_of([RICH.short_id])), RICH, [(taker.short_id, amount)] * count)
+    _accept(txs)
+    return [coin for tx in txs for coin in coins_of(tx, taker)]
+
+
+def _accept(txs: Sequence[Tx]) -> None:
+    """Put transactions into blocks, in their order."""
+    place = 0
+    with database.atomic():
+        while place < len(txs):
+            state = DatabaseState()
+            offered = txs[place : place + OFFERED]
+            state.prefetch(offered)
+            now = env(state.network, state.timestamp())
+            built = build_block(state.tip, state, offered, now)
+            assert not built.dropped, built.dropped[0][1]
+            assert built.block is not None
+            assert isinstance(built.outcome, Diff)
+            accept([built.block], built.outcome)
+            place += len(built.block.txs)
+
+
+@database.atomic
+def _reward_some(until: int) -> bool:
+    """Reward the next stakers whose time is over, and say whether there were any."""
+    state = DatabaseState()
+    over = takewhile(lambda staker: staker.end <= until, state.current_stakers())
+    leaving = list(islice(over, REWARDED))
+    if not leaving:
+        return False
+    state.prefetch_txs(staker.tx_id for staker in leaving)
+    diff, blocks = Diff(state), []
+    parent, height = state.tip.block_id, state.tip.height
+    for staker in leaving:
+        proposal, option = _reward(staker, parent, height + 1, diff, state)
+        blocks += [proposal, option]
+        parent, height = option.block_id, option.height
+    accept(blocks, diff)
+    _date(leaving, blocks[1::2], diff)
+    return True
+
+
+def _reward(
+    staker: Staker, parent: ID, height: int, diff: Diff, state: DatabaseState
+) -> tuple[Block, Block]:
+    """Carry out the proposal to reward a staker; return its block and the one that commits it."""
+    config = runtime.config()
+    advance_time_to(diff, staker.end, config)
+    tx = build(RewardValidatorTx(staker.tx_id), ())
+    # Nobody looks at the other outcome, so it may stand on this one.
+    execute_reward(tx, diff, Diff(diff), env(state.network, staker.end))
+    proposal = build_proposal(parent_id=parent, height=height, time=staker.end, proposal=tx, txs=())
+    return proposal, build_options(proposal)[0]
+
+
+def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> None:
+    """Write which block each staker left with, and paid it: a commit has one height for all."""
+    height_of = {one.tx_id: block.height for one, block in zip(leaving, options, strict=True)}
+    changes = diff.changes()
+    left = ((height_of[one.tx_id], one.end, one.tx_id) for one in leaving)
+    bulk.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
+    made = ((height_of[one.tx_id], one.utxo_id) for one in changes.produced)
+    bulk.update(models.UTXO, ("utxo_id",), ("height",), made)
+    paid = ((height_of[tx_id], one.utxo_id) for tx_id, one in changes.reward_utxos)
+    bulk.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
+
+
+def _validator(node: NodeID, proof: ProofOfPossession) -> dict[str, Any]:
+    """Return a validator of the genesis file."""
+    return {
+        "nodeID": str(node),
+        "rewardAddress": _address(owner("rewarded")),
+        "delegationFee": 20_000,
+        "signer": {
+            "publicKey": f"0x{proof.public_key.hex()}",
+            "proofOfPossession": f"0x{proof.proof_of_possession.hex()}",
+        },
+    }
+
+
+def _proof(number: int) -> ProofOfPossession:
+    secret = (number + 1).to_bytes(bls.SECRET_KEY_SIZE, "big")
+    return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))
+
+
+def _address(who: Owner) -> str:
+    """Return an address as the genesis file has it."""
+    return format_address("X", runtime.config().hrp, who.short_id)

@@ -1,0 +1,152 @@
+"""Reads of the P-Chain: validators beside a short and a long history, balances, pages of outputs."""
+
+import statistics
+import time
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.coins import COIN, delegation, node_id, owner
+from benchmarks.platform_node import Shape, started_on
+from benchmarks.platform_rpc import height, issue, take
+from benchmarks.rpc import WrongAnswer, named
+from benchmarks.scale import FULL, Scale
+from benchmarks.scene import Scene
+from benchmarks.server import Kind
+from benchmarks.workload import Bar, Better, Measurement, Workload
+from benchmarks.workloads_read import Check, repeat
+from platform_app.config import DAY
+
+COINS = 10_000
+"""Outputs of the address whose balance is asked for."""
+PAGE = 1024
+OF_EACH = 10
+"""Delegators of each validator."""
+APART = 5_400
+"""Seconds between the ends of validators, as in the reference's own genesis."""
+JOINING = 10
+"""Delegators that join while validators are asked for."""
+STAKE = 25 * COIN
+
+_VALIDATORS = named("platform.getCurrentValidators")
+
+
+def young(scale: Scale) -> Kind:
+    """Return a node whose chain has validators, delegators and outputs, and no past."""
+    return started_on(_young(scale))
+
+
+def aged(scale: Scale) -> Kind:
+    """Return a node whose chain has a past besides."""
+    return started_on(replace(_young(scale), past=scale.past))
+
+
+def _young(scale: Scale) -> Shape:
+    return Shape(scale.validators, scale.validators * OF_EACH, APART, COINS)
+
+
+def prepare(scene: Scene) -> None:
+    """See how high the chain is that the node was started on."""
+    scene.facts["height"] = height(scene)
+
+
+def _validators(scene: Scene) -> Measurement:
+    """Ask for everybody, and see before that everybody is there with all delegators."""
+    speed = _time(scene, _VALIDATORS, lambda result: _is_everybody(scene, result))
+    return replace(speed, note=_note(scene))
+
+
+def _old_validators(scene: Scene) -> Measurement:
+    past, wanted = scene.facts["height"] // 2, scene.scale.past
+    if past < wanted:
+        raise WrongAnswer(f"{past:,} of {wanted:,} stakers are past")
+    return _validators(scene)
+
+
+def _changed_validators(scene: Scene) -> Measurement:
+    """Time the first answer after a block that changed a staker: what was remembered is stale."""
+    delegator, now = owner("newcomer"), int(time.time())
+    times = []
+    for number, coin in enumerate(take(scene, delegator, STAKE, JOINING)):
+        issue(scene, delegation(coin, delegator, node_id(number), now, now + 30 * DAY))
+        started = time.perf_counter()
+        answer = scene.client.ask(_VALIDATORS)
+        times.append(time.perf_counter() - started)
+        if not _is_everybody(scene, answer["result"], joined=number + 1):
+            raise WrongAnswer("a delegator that joined is not counted")
+    p50 = statistics.median(times)
+    return Measurement(p50 * 1e3, p50, max(times), note=_note(scene))
+
+
+def _balance(scene: Scene) -> Measurement:
+    question = named("platform.getBalance", address=owner("holder").text)
+    return _time(
+        scene,
+        question,
+        lambda result: result["balance"] == str(COINS * COIN) and len(result["utxoIDs"]) == COINS,
+    )
+
+
+def _utxos(scene: Scene) -> Measurement:
+    question = named("platform.getUTXOs", addresses=[owner("holder").text], limit=PAGE)
+    return _time(scene, question, lambda result: len(result["utxos"]) == PAGE)
+
+
+def _time(scene: Scene, question: bytes, check: Check) -> Measurement:
+    """Repeat a question over one connection; the value is milliseconds for an answer."""
+    speed = repeat(scene, [question], check, connections=1)
+    return replace(speed, value=1e3 / speed.value)
+
+
+def _is_everybody(scene: Scene, result: Any, joined: int = 0) -> bool:
+    validators = result["validators"]
+    delegators = sum(int(one["delegatorCount"]) for one in validators)
+    wanted = scene.scale.validators
+    # The node itself is a validator, too.
+    return len(validators) == wanted + 1 and delegators == wanted * OF_EACH + joined
+
+
+def _note(scene: Scene) -> str:
+    """Return what to say beside a figure of a smaller chain than the title says."""
+    validators, wanted = scene.scale.validators, FULL.validators
+    return "" if validators == wanted else f"a tenth: {validators:,} of {wanted:,} validators"
+
+
+VALIDATORS = Workload(
+    "validators",
+    "getCurrentValidators, 2,000 with 20,000 delegators, 1",
+    "ms",
+    _validators,
+    None,
+    Bar(30),
+    Better.LESS,
+)
+OLD_VALIDATORS = Workload(
+    "validators-aged",
+    "getCurrentValidators, and 50,000 past stakers, 1",
+    "ms",
+    _old_validators,
+    None,
+    Bar(30),
+    Better.LESS,
+)
+CHANGED_VALIDATORS = Workload(
+    "validators-changed",
+    "getCurrentValidators just after a staker joined, p50",
+    "ms",
+    _changed_validators,
+    None,
+    None,
+    Better.LESS,
+)
+BALANCE = Workload(
+    "platform-balance",
+    "platform.getBalance, 10,000 UTXOs, 1",
+    "ms",
+    _balance,
+    None,
+    None,
+    Better.LESS,
+)
+UTXOS = Workload(
+    "utxos", "platform.getUTXOs, page of 1,024, 1", "ms", _utxos, None, Bar(20), Better.LESS
+)
