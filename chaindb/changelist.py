@@ -83,9 +83,12 @@ class KeysetChangeList(ChangeList):
     ) -> QuerySet[Any]:
         """Return all rows as a list shows them; the search comes in `get_results`."""
         self.cursor = self._take_cursor()
-        self.choice = self._take_choice()
+        chosen = self.filter_params.pop(SHOW, None)
+        self.choice = self._find_choice()
         # Refuses every lookup: what may be asked goes through the search.
         self.filter_specs, self.has_filters, *_, self.has_active_filters = self.get_filters(request)
+        if chosen is not None:
+            self.filter_params[SHOW] = chosen  # from which links are made
         self.clear_all_filters_qs = self.get_query_string()
         rows: QuerySet[Any] = self.apply_select_related(self.root_queryset)
         return rows.defer(*self.model_admin.list_defer)
@@ -135,11 +138,9 @@ class KeysetChangeList(ChangeList):
             return Cursor(taken[NEXT])
         return Cursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
 
-    def _take_choice(self) -> Choice | None:
+    def _find_choice(self) -> Choice | None:
         """Return the chosen part of the list: the first when none is, all of it in a search."""
         choices: tuple[Choice, ...] = self.model_admin.choices
-        # Links go on to name it; the filters of Django must not see it.
-        self.filter_params.pop(SHOW, None)
         if not choices:
             return None
         default = self.model_admin.choice_of_search if self.query else choices[0].name

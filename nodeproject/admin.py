@@ -1,6 +1,6 @@
 """The admin's site: its titles, and the theme on the admins of Django and of Celery's beat.
 
-What its first page shows is in `cchain_app.admin.dashboard`, how in templates/admin/index.html.
+What its first page shows is in the chains' `admin.dashboard`, how in templates/admin/index.html.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from cchain_app.admin.dashboard import MAINNET, network_name
+from primitives.networks import MAINNET, name_of
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -33,7 +33,7 @@ admin.site.index_title = "Overview"
 def network_label(_request: HttpRequest) -> list[str]:
     """Return the label on top of every page: the network's name, and how loud it is."""
     network = settings.NODE.network_id
-    return [network_name(network), "danger" if network == MAINNET else "info"]
+    return [name_of(network), "danger" if network == MAINNET else "info"]
 
 
 class ThemedUserAdmin(UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs

@@ -4,8 +4,10 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
 
 from nodeproject.api import api
+from nodeproject.jump import jump
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
     path("admin/", admin.site.urls),
     path("", api.urls),
 ]

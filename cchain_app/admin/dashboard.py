@@ -1,7 +1,5 @@
 """What the admin's first page says of the C-Chain, in few cheap questions."""
 
-import time
-from dataclasses import dataclass
 from functools import lru_cache
 
 from django.conf import settings
@@ -9,33 +7,16 @@ from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
 from cchain_app import runtime
-from cchain_app.admin import display, formats, links
+from cchain_app.admin import display, links
 from cchain_app.models import Block, PoolTransaction, Transaction
 from cchain_app.selectors import pool
+from chaindb import clock, formats
 from chaindb.fields import HexBytes
+from chaindb.overview import Card, Overview, Panel
+from primitives.networks import name_of
 
 BLOCKS = 10
 TRANSACTIONS = 8
-MAINNET = 1
-_NETWORKS = {MAINNET: "mainnet", 5: "testnet", 12345: "local"}
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """One figure: what it is, its value, and a line beneath."""
-
-    title: str
-    value: object
-    note: object = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The dashboard: figures, and tables of the latest blocks and transactions."""
-
-    cards: tuple[Card, ...]
-    blocks: SafeString
-    transactions: SafeString
 
 
 def overview() -> Overview | None:
@@ -44,20 +25,18 @@ def overview() -> Overview | None:
     if not recent:
         return None
     return Overview(
+        name="C-Chain",
         cards=(*_head_cards(recent[0]), _pool_card(recent[0]), _rate_card(recent), *_node_cards()),
-        blocks=_block_table(recent),
-        transactions=_transaction_table(),
+        panels=(
+            Panel("Latest blocks", _block_table(recent)),
+            Panel("Latest transactions", _transaction_table()),
+        ),
     )
-
-
-def network_name(network_id: int) -> str:
-    """Return a network's name (design.md 9)."""
-    return _NETWORKS.get(network_id, f"network-{network_id}")
 
 
 def _head_cards(head: Block) -> tuple[Card, ...]:
     page = links.block_page(head.number)
-    age = formats.format_age(int(time.time()) - head.timestamp)
+    age = formats.format_age(clock.now() - head.timestamp)
     return (
         Card("Head", display.link(f"{head.number:,}", page), display.short_link(head.hash, page)),
         Card("Chain time", f"{age} ago", display.moment(head.timestamp)),
@@ -95,7 +74,7 @@ def _rate_card(recent: list[Block]) -> Card:
 def _node_cards() -> tuple[Card, ...]:
     network = settings.NODE.network_id
     return (
-        Card("Chain ID", runtime.config().chain_id, f"{network_name(network)}, network {network}"),
+        Card("Chain ID", runtime.config().chain_id, f"{name_of(network)}, network {network}"),
         Card("Engine", runtime.engine().name, f"mining {settings.NODE.mining}"),
     )
 

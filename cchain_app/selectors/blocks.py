@@ -110,7 +110,7 @@ def find_transaction(transaction_hash: Hash) -> Place | None:
     )
     if key is None:
         return None
-    block = _at(models.block_of(key))
+    block = _at(models.height_of(key))
     return None if block is None else (block, key - models.row_id(block.number))
 
 

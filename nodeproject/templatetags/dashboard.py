@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 from django import template
 
 if TYPE_CHECKING:
-    from cchain_app.admin.dashboard import Overview
+    from chaindb.overview import Overview
 
 register = template.Library()
 
 
 @register.simple_tag
-def chain_overview() -> "Overview | None":
-    """Return the state of the C-Chain, or None before its genesis."""
+def overviews() -> "list[Overview]":
+    """Return the state of each chain that has a genesis."""
     # Django imports tags while the theme is being imported, before any admin can be.
-    from cchain_app.admin import dashboard
+    from cchain_app.admin import dashboard as cchain
+    from platform_app.admin import dashboard as platform
 
-    return dashboard.overview()
+    return [found for found in (platform.overview(), cchain.overview()) if found is not None]

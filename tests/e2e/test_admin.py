@@ -1,5 +1,7 @@
 """The admin in a real browser, on the running node."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -32,3 +34,23 @@ def test_a_transaction_is_found_by_its_hash(
     assert "0.123456789 Gwei" in found["transaction"]
     assert STRANGER in found["transaction"]
     assert "C-Chain" in found["dashboard"]
+
+
+def test_the_nodes_own_validator_is_found_and_in_the_file(
+    node: CheckedNode, tmp_path: Path
+) -> None:
+    with node.database() as ask:
+        [(own,)] = ask("SELECT node FROM platform_app_staker WHERE phase = 2 AND NOT is_delegator")
+    given = {
+        "base": f"http://127.0.0.1:{node.port}",
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "node": own,
+        "screenshot": str(tmp_path / "validator.png"),
+    }
+    found = node_script("run.mjs", "admin", "findValidator", json.dumps(given))
+    assert found["faults"] == []
+    assert "validates" in found["dashboard"]
+    assert own in found["validator"]
+    assert "Primary Network" in found["validator"]
+    [row] = csv.DictReader(io.StringIO(found["file"]))
+    assert (found["name"], row["node_id"], row["phase"]) == ("validators.csv", own, "current")

@@ -7,9 +7,9 @@ from django.urls import reverse
 from cchain_app import models
 from tests.builders import rows
 from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
-from tests.integration.cchain_app.admin.paths import ADMIN, CCHAIN, hexed
+from tests.integration.cchain_app.admin.paths import ADMIN, hexed
 
-JUMP = f"{CCHAIN}block/jump/"
+JUMP = f"{ADMIN}jump/"
 
 
 @pytest.mark.usefixtures("chain")
@@ -69,5 +69,5 @@ def test_the_box_says_when_there_is_nothing(admin_client: Client, text: str) -> 
     answer = admin_client.get(JUMP, {"q": text}, follow=True)
     assert answer.redirect_chain == [(ADMIN, 302)]
     shown = answer.content.decode()
-    assert "No block, transaction or account" in shown
+    assert "Nothing is exactly" in shown
     assert "<script>:" not in shown

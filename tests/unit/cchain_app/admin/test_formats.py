@@ -1,4 +1,4 @@
-"""How the admin writes amounts, times and hex."""
+"""How the admin writes wei and transaction types."""
 
 from decimal import Decimal
 
@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.admin.formats import (
-    format_age,
-    format_time,
-    format_type,
-    format_wei,
-    percent,
-    round_wei,
-    shorten,
-)
+from cchain_app.admin.formats import format_type, format_wei, round_wei
 
 COIN = 10**18
 
@@ -59,37 +51,6 @@ def test_an_amount_in_full_is_exact(wei: int) -> None:
 )
 def test_a_list_cuts_amounts_after_six_decimals(wei: int, text: str) -> None:
     assert round_wei(wei) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "1970-01-01 00:00:00 UTC"),
-        (1_790_000_000, "2026-09-21 14:13:20 UTC"),
-        (253_402_300_799, "9999-12-31 23:59:59 UTC"),
-        (253_402_300_800, "253402300800 s"),
-        (2**63 - 1, "9223372036854775807 s"),
-    ],
-)
-def test_any_timestamp_can_be_written(seconds: int, text: str) -> None:
-    assert format_time(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-5, "0 s"), (0, "0 s"), (59, "59 s"), (60, "1 min"), (7_200, "2 h"), (200_000, "2 d")],
-)
-def test_an_age_is_written_in_its_largest_unit(seconds: int, text: str) -> None:
-    assert format_age(seconds) == text
-
-
-def test_a_share_of_nothing_is_nothing() -> None:
-    assert (percent(1, 3), percent(3, 3), percent(0, 0)) == (33, 100, 0)
-
-
-def test_short_hex_stays_and_long_hex_loses_its_middle() -> None:
-    assert shorten("0x12345678901234") == "0x12345678901234"
-    assert shorten("0x" + "ab" * 20) == "0xababab…abab"
 
 
 def test_transaction_types_have_names() -> None:

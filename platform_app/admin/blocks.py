@@ -1,0 +1,160 @@
+"""Blocks of the P-Chain in the admin, decoded, with what is in them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from chaindb.rowid import row_id
+from platform_app.admin import decoded, display, flows, formats, links
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.blocks.block import Block as Decoded
+from platform_app.blocks.block import parse_block
+from platform_app.blocks.render import render_block
+from platform_app.models import Block, BlockKind, Tx
+from primitives.codec_errors import CodecError
+
+MOST_TXS = 50
+"""So many transactions stand on a block's page; a link leads to all."""
+
+_KINDS = {
+    BlockKind.BANFF_PROPOSAL: "wait",
+    BlockKind.BANFF_COMMIT: "good",
+    BlockKind.BANFF_ABORT: "bad",
+    BlockKind.BANFF_STANDARD: "note",
+}
+
+
+@admin.register(Block)
+class BlockAdmin(PlatformAdmin):
+    """Accepted blocks, the tip first."""
+
+    list_display = ("height", "short_id", "type", "moment", "txs", "size")
+    list_defer = ("raw",)
+    ordering = ("-height",)
+    search_fields = ("height", "block_id")
+    search_help_text = "Height, or ID of a block or of a transaction in it"
+    unique_hash = "block_id"
+    fieldsets = (
+        (None, {"fields": ("place", "full_id", "parent", "type", "moment", "size")}),
+        ("Transactions", {"fields": ("listed",)}),
+        ("Decoded", {"fields": ("json",)}),
+        ("Bytes", {"fields": ("raw_bytes",)}),
+    )
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        blocks: QuerySet[Any] = super().get_queryset(request).annotate(length=Length("raw"))
+        return blocks
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return [Q(pk=term.number)]
+        if term.id is None:
+            return []
+        heights = Tx.objects.filter(tx_id=term.id).order_by("tx_id")
+        height = heights.values_list("height", flat=True).first()
+        return [Q(block_id=term.id) if height is None else Q(pk=height)]
+
+    @admin.display(description="ID")
+    def short_id(self, block: Block) -> SafeString:
+        """Return the ID for the list."""
+        return display.short_link(block.block_id, links.block_page(block.height))
+
+    @admin.display(description="Height")
+    @asked_once
+    def place(self, block: Block) -> SafeString:
+        """Return the height between links to the neighbours."""
+        older = block.height and display.link("‹ previous", links.block_page(block.height - 1))
+        newer = Block.objects.filter(pk=block.height + 1).exists()
+        return display.line(
+            f"{block.height:,}",
+            older or "",
+            display.link("next ›", links.block_page(block.height + 1)) if newer else "",
+        )
+
+    @admin.display(description="ID")
+    def full_id(self, block: Block) -> SafeString:
+        """Return the ID in full."""
+        return display.full(block.block_id)
+
+    @admin.display(description="Parent")
+    def parent(self, block: Block) -> SafeString:
+        """Return the parent; that of the first block is the hash of the genesis."""
+        if block.height == 0:
+            return display.line(display.full(block.parent_id), display.faint("the genesis bytes"))
+        return display.full_link(block.parent_id, links.block_page(block.height - 1))
+
+    @admin.display(description="Type")
+    def type(self, block: Block) -> SafeString:
+        """Return what kind of block it is."""
+        return display.badge(block.get_kind_display(), _KINDS.get(BlockKind(block.kind), "plain"))
+
+    @admin.display(description="Time")
+    def moment(self, block: Block) -> SafeString:
+        """Return the chain's time after it."""
+        return display.moment(block.time)
+
+    @admin.display(description="Transactions")
+    def txs(self, block: Block) -> SafeString:
+        """Return how many transactions there are, as the way to them."""
+        return display.counted_link(block.tx_count, links.search_page("tx", block.height))
+
+    @admin.display(description="Size")
+    def size(self, block: Any) -> str:
+        """Return how long it is."""
+        return f"{block.length:,} bytes"
+
+    @admin.display(description="Transactions")
+    @asked_once
+    def listed(self, block: Block) -> SafeString:
+        """Return the first transactions, and a link when there are more."""
+        in_block = Tx.objects.filter(pk__gte=row_id(block.height), pk__lt=row_id(block.height + 1))
+        found = in_block.defer("raw").order_by("pk")[: MOST_TXS + 1]
+        cells = [
+            (
+                tx.index,
+                display.short_link(tx.tx_id, links.tx_page(tx.tx_id)),
+                tx.get_kind_display(),
+                display.tx_status(tx),
+                display.amount(tx.burned or None),
+            )
+            for tx in found
+        ]
+        if not cells:
+            return display.NOTHING
+        table = display.table(("", "Transaction", "Type", "Status", "Burned"), cells[:MOST_TXS])
+        if len(cells) <= MOST_TXS:
+            return table
+        return display.line(table, display.link("All ›", links.search_page("tx", block.height)))
+
+    @admin.display(description="JSON")
+    @asked_once
+    def json(self, block: Block) -> SafeString:
+        """Return it as the API shows it."""
+        found = _read(block.raw)
+        if found is None:
+            return display.faint("These bytes are no block that this node knows.")
+        txs = found.txs if found.proposal is None else (*found.txs, found.proposal)
+        known = {tx.tx_id for tx in txs} | flows.known_txs(txs)
+        return decoded.show_json(render_block(found, formats.format_owner), known)
+
+    @admin.display(description="Bytes")
+    @asked_once
+    def raw_bytes(self, block: Block) -> SafeString:
+        """Return it as it travelled."""
+        return display.box(block.raw)
+
+
+def _read(raw: bytes) -> Decoded | None:
+    try:
+        return parse_block(bytes(raw))
+    except CodecError:
+        return None

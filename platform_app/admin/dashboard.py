@@ -1,0 +1,125 @@
+"""What the admin's first page says of the P-Chain, in few cheap questions."""
+
+from django.db.models import Count, Sum
+from django.utils.safestring import SafeString
+
+from chaindb import clock, formats
+from chaindb.overview import Card, Overview, Panel
+from platform_app import runtime
+from platform_app.admin import display, links
+from platform_app.admin.formats import round_coins
+from platform_app.models import Block, MempoolTx, Tx
+from platform_app.selectors import chain, stakers
+from platform_app.selectors.chain import NoGenesis
+from platform_app.selectors.stakers import CurrentSet
+from platform_app.store.chain import Tip
+from primitives.ids import PRIMARY_NETWORK_ID
+
+BLOCKS = 5
+TXS = 8
+
+
+def overview() -> Overview | None:
+    """Return the state of the chain, or None when it has no genesis yet."""
+    try:
+        tip = chain.tip()
+    except NoGenesis:
+        return None
+    now, current = clock.now(), stakers.current_validators()
+    return Overview(
+        name="P-Chain",
+        cards=(
+            *_tip_cards(tip, now), *_staking_cards(current, now), _mempool_card(),
+            _node_card(current),
+        ),
+        panels=(Panel("Latest blocks", _block_table()), Panel("Latest transactions", _tx_table())),
+    )  # fmt: skip
+
+
+def _tip_cards(tip: Tip, now: int) -> tuple[Card, ...]:
+    page = links.block_page(tip.height)
+    age = formats.format_age(now - tip.timestamp)
+    return (
+        Card(
+            "Height", display.link(f"{tip.height:,}", page), display.short_link(tip.block_id, page)
+        ),
+        Card("Chain time", f"{age} ago", display.moment(tip.timestamp)),
+    )
+
+
+def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
+    count = len(current.validators)
+    delegators = sum(one.delegator_count for one in current.validators)
+    delegated = sum(one.delegator_weight for one in current.validators)
+    supply = chain.supply(PRIMARY_NETWORK_ID)
+    # The set is in the order in which stakes end.
+    ends = current.validators[0].end if current.validators else None
+    return (
+        Card(
+            "Validators",
+            display.link(f"{count:,}", links.list_page("validator")),
+            display.link(f"{delegators:,} delegators", links.list_page("delegator")),
+        ),
+        Card("Stake", round_coins(current.weight), f"of that delegated {round_coins(delegated)}"),
+        Card(
+            "Supply",
+            display.amount(supply),
+            f"{formats.percent(current.weight, supply)} % of it staked" if supply else "",
+        ),
+        Card(
+            "Next validator to end",
+            display.NOTHING if ends is None else f"in {formats.format_age(ends - now)}",
+            "" if ends is None else display.moment(ends),
+        ),
+    )
+
+
+def _mempool_card() -> Card:
+    waiting = MempoolTx.objects.aggregate(count=Count("size"), size=Sum("size"))
+    page = links.list_page("mempooltx")
+    return Card(
+        "Mempool",
+        display.link(f"{waiting['count']:,} waiting", page),
+        f"{waiting['size'] or 0:,} bytes",
+    )
+
+
+def _node_card(current: CurrentSet) -> Card:
+    try:
+        node_id = runtime.node_id()
+    except OSError:  # before the first start has made its certificate
+        return Card("This node", display.NOTHING)
+    validates = node_id in current.by_node
+    return Card(
+        "This node",
+        display.node_link(node_id),
+        display.badge("validates", "good") if validates else display.badge("does not validate"),
+    )
+
+
+def _block_table() -> SafeString:
+    rows = (
+        (
+            display.block_link(block.height),
+            display.short_link(block.block_id, links.block_page(block.height)),
+            display.moment(block.time),
+            block.get_kind_display(),
+            display.counted_link(block.tx_count, links.search_page("tx", block.height)),
+        )
+        for block in Block.objects.defer("raw").order_by("-height")[:BLOCKS]
+    )
+    return display.table(("Block", "ID", "Time", "Type", "Transactions"), rows)
+
+
+def _tx_table() -> SafeString:
+    rows = (
+        (
+            display.short_link(tx.tx_id, links.tx_page(tx.tx_id)),
+            tx.get_kind_display(),
+            display.tx_status(tx),
+            display.block_link(tx.height),
+            display.amount(tx.burned or None),
+        )
+        for tx in Tx.objects.defer("raw").order_by("-id")[:TXS]
+    )
+    return display.table(("Transaction", "Type", "Status", "Block", "Burned"), rows)

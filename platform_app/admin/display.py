@@ -1,0 +1,229 @@
+"""How the admin shows values of the P-Chain as HTML; what both chains have is in `chaindb.display`."""
+
+from collections.abc import Sequence
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chaindb.display import (
+    NOTHING,
+    badge,
+    bar,
+    box,
+    counted_link,
+    faint,
+    full,
+    full_link,
+    line,
+    link,
+    moment,
+    short,
+    short_link,
+    stack,
+    table,
+)
+from chaindb.formats import format_age, format_date, format_time, percent
+from platform_app.admin import formats, links
+from platform_app.models import Outcome, Phase, Tx
+from platform_app.store import rows
+from platform_app.txs.components import LockOut, Output, OutputOwners, inner_output
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+
+__all__ = [
+    "NOTHING", "amount", "asset_amount", "badge", "block_link", "box", "counted_link", "faint",
+    "full", "full_address", "full_amount", "full_link", "full_signers", "full_subnet", "key",
+    "line", "link", "locks_of", "moment", "node_link", "owners_of_output", "period",
+    "phase", "share_bar", "short", "short_address", "short_link", "short_locks", "short_node", "signers", "stack",
+    "subnet", "table", "tx_status", "vm", "weight",
+]  # fmt: skip
+
+NODE = 13
+"""So many characters of a node's ID are shown where it is shortened: `NodeID-` and six."""
+ADDRESS = 14
+MOST_OWNERS = 4
+"""So many owners are named in a line, if it is not told otherwise."""
+
+_OUTCOMES = {
+    Outcome.REWARDED: "good",
+    Outcome.UNREWARDED: "bad",
+    Outcome.ENDED: "plain",
+    Outcome.REMOVED: "bad",
+}
+_PHASES = {Phase.PENDING: "wait", Phase.CURRENT: "good", Phase.PAST: "plain"}
+
+
+def block_link(height: int | None) -> SafeString:
+    """Return a block's height that leads to its page."""
+    return NOTHING if height is None else link(f"{height:,}", links.block_page(height))
+
+
+def short_node(node_id: NodeID) -> SafeString:
+    """Return a node's ID, shortened, for a list's first column."""
+    return short(node_id, keep=NODE)
+
+
+def node_link(node_id: NodeID) -> SafeString:
+    """Return a node's ID, shortened, that leads to its validator."""
+    return short_link(node_id, links.node_page(node_id), keep=NODE)
+
+
+def short_address(address: ShortID) -> SafeString:
+    """Return an address, shortened, that leads to what it owns."""
+    text = formats.format_owner(address)
+    return short_link(text, links.address_page(text), keep=ADDRESS)
+
+
+def full_address(address: ShortID) -> SafeString:
+    """Return an address that leads to what it owns."""
+    text = formats.format_owner(address)
+    return full_link(text, links.address_page(text))
+
+
+def subnet(subnet_id: ID) -> SafeString:
+    """Return a subnet, shortened; the Primary Network by its name."""
+    if subnet_id == PRIMARY_NETWORK_ID:
+        return link("Primary Network", links.subnet_page(subnet_id))
+    return short_link(subnet_id, links.subnet_page(subnet_id))
+
+
+def full_subnet(subnet_id: ID) -> SafeString:
+    """Return a subnet with its whole ID."""
+    if subnet_id == PRIMARY_NETWORK_ID:
+        return subnet(subnet_id)
+    return full_link(subnet_id, links.subnet_page(subnet_id))
+
+
+def vm(vm_id: ID) -> SafeString:
+    """Return a VM's name with its ID as title; the ID, shortened, where it is no name."""
+    name = formats.format_vm(vm_id)
+    if name == str(vm_id):
+        return short(vm_id)
+    return format_html('<span title="{}">{}</span>', str(vm_id), name)
+
+
+def amount(units: int | None) -> SafeString:
+    """Return an amount of the staking asset as lists show it, with the smallest units as title."""
+    return NOTHING if units is None else _amount(units, formats.round_coins(units))
+
+
+def full_amount(units: int | None) -> SafeString:
+    """Return an amount of the staking asset in full."""
+    return NOTHING if units is None else _amount(units, formats.format_coins(units))
+
+
+def weight(units: int, subnet_id: ID) -> SafeString | str:
+    """Return what is staked: coins on the Primary Network, elsewhere a bare number."""
+    if subnet_id == PRIMARY_NETWORK_ID:
+        return amount(units)
+    return format_html("{} {}", f"{units:,}", faint("weight"))
+
+
+def asset_amount(units: int, asset_id: ID, staking_asset: ID) -> SafeString:
+    """Return an amount of any asset; of other ones than the staking asset the smallest units."""
+    if asset_id == staking_asset:
+        return full_amount(units)
+    return line(f"{units:,}", badge("other asset", "note"), short(asset_id))
+
+
+def _amount(units: int, text: str) -> SafeString:
+    return format_html('<span class="nd-amount" title="{} units">{}</span>', f"{units:,}", text)
+
+
+def period(start: int, end: int, now: int, *, left: int | None = None) -> SafeString:
+    """Return a staking period as a bar that is full so far as it has passed, or had when left."""
+    seen = now if left is None else left
+    share = percent(min(max(seen - start, 0), end - start), end - start)
+    return format_html(
+        '<span class="nd-period" title="{} to {}"><span class="nd-ends"><span>{}</span>'
+        "<span>{}</span></span>{}{}</span>",
+        format_time(start), format_time(end), format_date(start), format_date(end),
+        bar(share, "plain" if left is None else "over"), faint(_where(start, end, now, left)),
+    )  # fmt: skip
+
+
+def _where(start: int, end: int, now: int, left: int | None) -> str:
+    whole = format_age(end - start)
+    if left is not None:
+        return f"{whole}, over" if left >= end else f"left after {format_age(left - start)}"
+    if now < start:
+        return f"{whole}, starts in {format_age(start - now)}"
+    return f"{format_age(end - now)} left of {whole}" if now < end else f"{whole}, due"
+
+
+def share_bar(text: str, share: int, *, enough: bool) -> SafeString:
+    """Return a share with a bar that says whether it is enough."""
+    return format_html(
+        '<span class="nd-gas">{}{}</span>', text, bar(share, "good" if enough else "bad")
+    )
+
+
+def phase(of_phase: int, outcome: int | None) -> SafeString:
+    """Return where a staker is in its life, of a past one how it left."""
+    if outcome is not None:
+        kind = Outcome(outcome)
+        return badge(kind.label, _OUTCOMES[kind])
+    return badge(Phase(of_phase).label, _PHASES[Phase(of_phase)])
+
+
+def tx_status(tx: Tx) -> SafeString:
+    """Return what became of an accepted transaction."""
+    return badge(tx.get_status_display(), "good" if tx.status == Tx.COMMITTED else "bad")
+
+
+def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MOST_OWNERS) -> SafeString:
+    """Return how many of which addresses must sign, in a line that names some of them."""
+    named = [short_address(address) for address in addresses[:most]]
+    more = len(addresses) - len(named)
+    if len(addresses) == 1 and threshold == 1:
+        return named[0]
+    return line(
+        faint(f"{threshold} of {len(addresses)}:"), *named, f"and {more} more" if more else ""
+    )
+
+
+def full_signers(owners: OutputOwners | None) -> SafeString:
+    """Return who must sign, and from when on, one address under the other."""
+    if owners is None or not owners.addresses:
+        return NOTHING
+    count = len(owners.addresses)
+    needed = [] if count == 1 else [faint(f"{owners.threshold} of {count} must sign")]
+    return stack(*needed, *map(full_address, owners.addresses), *_locks(owners.locktime, 0))
+
+
+def owners_of_output(data: bytes, *, most: int = MOST_OWNERS) -> SafeString:
+    """Return who owns an output that stands in a column."""
+    owners = inner_output(rows.output_of(data)).owners
+    return signers(owners.threshold, owners.addresses, most=most)
+
+
+def locks_of(output: Output) -> SafeString:
+    """Return until when an output is locked."""
+    stakeable = output.locktime if isinstance(output, LockOut) else 0
+    found = _locks(inner_output(output).owners.locktime, stakeable)
+    return stack(*found) if found else NOTHING
+
+
+def short_locks(locktime: int, stakeable: int) -> SafeString:
+    """Return the days until which an output is locked, for a list."""
+    found = [
+        format_html('<span title="{}">{}</span>', format_time(seconds), badge(text, "wait"))
+        for text, seconds in (
+            (f"locked until {format_date(locktime)}", locktime),
+            (f"to stake until {format_date(stakeable)}", stakeable),
+        )
+        if seconds
+    ]
+    return stack(*found) if found else NOTHING
+
+
+def _locks(locktime: int, stakeable: int) -> list[SafeString]:
+    return [
+        line(badge(text, "wait"), moment(seconds))
+        for text, seconds in (("locked until", locktime), ("only to stake until", stakeable))
+        if seconds
+    ]
+
+
+def key(data: bytes | None) -> SafeString:
+    """Return a BLS key or proof in full."""
+    return NOTHING if data is None else full(data)

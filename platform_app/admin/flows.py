@@ -1,0 +1,144 @@
+"""What a transaction spends and makes, as tables, and what became of its outputs."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.safestring import SafeString
+
+from platform_app.admin import display, links
+from platform_app.models import UTXO, SharedUTXO, StakeOutput, Tx
+from platform_app.store import rows
+from platform_app.txs.base import Tx as SignedTx
+from platform_app.txs.components import TransferableOutput, inner_input, inner_output
+from primitives.ids import ID, utxo_id
+
+MOST = 50
+"""So many inputs and outputs are listed; the JSON has more."""
+
+
+class Made(NamedTuple):
+    """An output of a transaction: its index, what it is for, and its ID as a UTXO."""
+
+    place: int
+    purpose: str
+    output: TransferableOutput
+    utxo_id: ID
+
+
+def outputs_of(tx: SignedTx) -> Iterator[Made]:
+    """Walk what a transaction makes, in the order of the indices that UTXOs have."""
+    unsigned: Any = tx.unsigned
+    made = [("", one) for one in getattr(unsigned, "outputs", ())]
+    made += [("stake", one) for one in rows.stake_of(tx)]
+    made += [("export", one) for one in getattr(unsigned, "exported_outputs", ())]
+    for index, (purpose, output) in enumerate(made):
+        yield Made(index, purpose, output, utxo_id(tx.tx_id, index))
+
+
+def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
+    """Return those transactions among all that these spend or reward which were accepted here."""
+    named = {one.tx_id for tx in txs for one in rows.inputs_of(tx)}
+    named |= {tx.unsigned.tx_id for tx in txs if hasattr(tx.unsigned, "tx_id")}
+    if not named:
+        return set()
+    found = Tx.objects.filter(tx_id__in=sorted(named)).order_by("tx_id")
+    return {ID(bytes(tx_id)) for tx_id in found.values_list("tx_id", flat=True)}
+
+
+def unspent(utxo_ids: Iterable[ID]) -> set[ID]:
+    """Return those of these outputs of the P-Chain that nobody has spent."""
+    keys = list(utxo_ids)
+    return _keys(UTXO, keys) if keys else set()
+
+
+def show_inputs(tx: SignedTx, known: set[ID], staking_asset: ID) -> SafeString:
+    """Return what a transaction spends, each with the transaction that made it."""
+    imported = len(getattr(tx.unsigned, "imported_inputs", ()))
+    spent = rows.inputs_of(tx)
+    if not spent:
+        return display.NOTHING
+    own = len(spent) - imported
+    cells = []
+    for place, one in enumerate(spent[:MOST]):
+        amount = inner_input(one.input).amount
+        made_by = (
+            display.short_link(one.tx_id, links.tx_page(one.tx_id))
+            if one.tx_id in known
+            else display.short(one.tx_id)
+        )
+        cells.append(
+            (
+                display.line(made_by, display.faint(f"output {one.output_index}")),
+                display.asset_amount(amount, one.asset_id, staking_asset),
+                display.badge("import", "note") if place >= own else "",
+            )
+        )
+    return _limited(display.table(("Made by", "Amount", ""), cells), len(spent))
+
+
+def show_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
+    """Return what a transaction makes, each with its owners and what became of it."""
+    made = list(outputs_of(tx))
+    fates = _fates(tx.tx_id, made[:MOST]) if made else {}
+    return _outputs(made, fates, staking_asset)
+
+
+def show_future_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
+    """Return what a transaction is going to make."""
+    made = list(outputs_of(tx))
+    purposes = {one.utxo_id: display.badge(one.purpose or "transfer") for one in made}
+    return _outputs(made, purposes, staking_asset)
+
+
+def _outputs(made: Sequence[Made], notes: Mapping[ID, SafeString], staking_asset: ID) -> SafeString:
+    if not made:
+        return display.NOTHING
+    cells = (
+        (
+            one.place,
+            display.asset_amount(
+                inner_output(one.output.output).amount, one.output.asset_id, staking_asset
+            ),
+            _owners(one.output),
+            display.locks_of(one.output.output),
+            notes[one.utxo_id],
+        )
+        for one in made[:MOST]
+    )
+    return _limited(display.table(("", "Amount", "Owners", "Locks", ""), cells), len(made))
+
+
+def _fates(tx_id: ID, made: Sequence[Made]) -> dict[ID, SafeString]:
+    """Return what became of outputs: unspent, on their way to another chain, staked, or spent."""
+    keys = [one.utxo_id for one in made]
+    kept = unspent(keys)
+    exports = [one.utxo_id for one in made if one.purpose == "export"]
+    waiting = _keys(SharedUTXO, exports) if exports else set()
+    stakes = any(one.purpose == "stake" for one in made)
+    staked = stakes and StakeOutput.objects.filter(staker_id=tx_id).exists()
+    fates = {}
+    for one in made:
+        if one.utxo_id in kept:
+            fates[one.utxo_id] = display.link("unspent ›", links.page("utxo", one.utxo_id))
+        elif one.utxo_id in waiting:
+            fates[one.utxo_id] = display.link("exported ›", links.page("sharedutxo", one.utxo_id))
+        elif one.purpose == "stake" and staked:
+            fates[one.utxo_id] = display.badge("staked", "good")
+        else:
+            fates[one.utxo_id] = display.badge("imported" if one.purpose == "export" else "spent")
+    return fates
+
+
+def _keys(model: Any, keys: Sequence[ID]) -> set[ID]:
+    return set(model.objects.filter(pk__in=keys).order_by("pk").values_list("pk", flat=True))
+
+
+def _owners(output: TransferableOutput) -> SafeString:
+    owners = inner_output(output.output).owners
+    return display.signers(owners.threshold, owners.addresses)
+
+
+def _limited(table: SafeString, count: int) -> SafeString:
+    if count <= MOST:
+        return table
+    return display.line(table, display.faint(f"The first {MOST} of {count:,}."))

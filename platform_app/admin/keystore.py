@@ -1,0 +1,81 @@
+"""Users of the keystore in the admin: names and addresses. What is secret is not even read."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from platform_app.admin import display
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.models import KeystoreKey, KeystoreUser
+from primitives.ids import ShortID
+
+MOST_ADDRESSES = 100
+"""So many addresses stand on a user's page."""
+
+
+@admin.register(KeystoreUser)
+class KeystoreUserAdmin(PlatformAdmin):
+    """Users by name. Salt, verifier and sealed keys stay in the database."""
+
+    list_display = ("shown_name", "created", "keys")
+    ordering = ("name",)
+    search_fields = ("name",)
+    search_help_text = "Name"
+    fieldsets = (
+        (None, {"fields": ("shown_name", "created", "keys")}),
+        ("Addresses", {"fields": ("addresses",)}),
+    )
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        users: QuerySet[Any] = super().get_queryset(request)
+        return users.only("name", "created_at")
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        return [Q(name=term.text)]
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        counts: defaultdict[int, int] = defaultdict(int)
+        keys = KeystoreKey.objects.filter(user__in=[user.pk for user in found])
+        counts.update(keys.order_by("user").values_list("user").annotate(Count("address")))
+        for user in found:
+            user.key_count = counts[user.pk]
+
+    @admin.display(description="Name")
+    def shown_name(self, user: KeystoreUser) -> str:
+        """Return the name."""
+        return user.name
+
+    @admin.display(description="Created")
+    def created(self, user: KeystoreUser) -> SafeString:
+        """Return when the user was made."""
+        return display.moment(user.created_at)
+
+    @admin.display(description="Keys")
+    def keys(self, user: Any) -> str:
+        """Return how many keys there are."""
+        return f"{user.key_count:,}"
+
+    @admin.display(description="Addresses")
+    @asked_once
+    def addresses(self, user: KeystoreUser) -> SafeString:
+        """Return the addresses of the keys, in the order in which they came."""
+        keys = KeystoreKey.objects.filter(user=user.pk).order_by("id")
+        found = list(keys.values_list("address", flat=True)[: MOST_ADDRESSES + 1])
+        if not found:
+            return display.NOTHING
+        more = len(found) > MOST_ADDRESSES
+        return display.stack(
+            *(display.full_address(ShortID(bytes(one))) for one in found[:MOST_ADDRESSES]),
+            *([display.faint(f"The first {MOST_ADDRESSES}.")] if more else []),
+        )

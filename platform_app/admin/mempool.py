@@ -1,0 +1,90 @@
+"""The mempool of the P-Chain in the admin: what waits for a block, and what was refused lately."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from platform_app.admin import display, flows
+from platform_app.admin.opened import OpenedTxAdmin
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.models import DroppedTx, MempoolTx
+
+
+@admin.register(MempoolTx)
+class MempoolTxAdmin(OpenedTxAdmin):
+    """Waiting transactions, the latest arrival first."""
+
+    list_display = ("short_id", "type", "received", "bytes")
+    ordering = ("-id",)
+    search_fields = ("tx_id", "inputs__utxo_id")
+    search_help_text = "Transaction, or UTXO that it spends"
+    fieldsets = (
+        (None, {"fields": ("full_id", "type", "received", "bytes")}),
+        ("What it would do", {"fields": ("inputs", "makes")}),
+        ("Decoded", {"fields": ("json",)}),
+        ("Signed bytes", {"fields": ("raw_bytes",)}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.id is None:
+            return []
+        return [Q(tx_id=term.id), Q(inputs__utxo_id=term.id)]
+
+    @admin.display(description="Received")
+    def received(self, waiting: MempoolTx) -> SafeString:
+        """Return when it came."""
+        return display.moment(waiting.received_at)
+
+    @admin.display(description="Size")
+    def bytes(self, waiting: MempoolTx) -> str:
+        """Return how long it is."""
+        return f"{waiting.size:,} bytes"
+
+    @admin.display(description="Would make")
+    @asked_once
+    def makes(self, waiting: MempoolTx) -> SafeString:
+        """Return what it would make."""
+        opened = self.opened(waiting)
+        if opened is None:
+            return display.NOTHING
+        return flows.show_future_outputs(opened.tx, opened.staking_asset)
+
+
+@admin.register(DroppedTx)
+class DroppedTxAdmin(PlatformAdmin):
+    """Transactions that were refused lately, the latest first."""
+
+    list_display = ("short_id", "dropped", "why")
+    ordering = ("-id",)
+    search_fields = ("tx_id",)
+    search_help_text = "Transaction"
+    unique_hash = "tx_id"
+    fieldsets = ((None, {"fields": ("full_id", "dropped", "why")}),)
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        return [] if term.id is None else [Q(tx_id=term.id)]
+
+    @admin.display(description="ID")
+    def short_id(self, dropped: DroppedTx) -> SafeString:
+        """Return the ID for the list."""
+        return display.short(dropped.tx_id)
+
+    @admin.display(description="ID")
+    def full_id(self, dropped: DroppedTx) -> SafeString:
+        """Return the ID in full."""
+        return display.full(dropped.tx_id)
+
+    @admin.display(description="Dropped")
+    def dropped(self, dropped: DroppedTx) -> SafeString:
+        """Return when it was refused."""
+        return display.moment(dropped.dropped_at)
+
+    @admin.display(description="Reason")
+    def why(self, dropped: DroppedTx) -> str:
+        """Return why it was refused."""
+        return dropped.reason

@@ -1,0 +1,229 @@
+"""What the pages of validators and of delegators have in common: lists by phase, search, export."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from chaindb.changelist import Choice
+from chaindb.exports import Cells
+from chaindb.formats import format_iso
+from platform_app.admin import display, flows, formats, links, staker_facts
+from platform_app.admin.staker_facts import Facts
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
+from platform_app.store import rows
+from platform_app.txs.components import OutputOwners
+
+MOST_STAKES = 500
+"""Of an address that has staked more often than this, so many stakes are found."""
+
+
+def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
+    """Return the parts of a list of one role; an index with role, phase and order answers each."""
+
+    def lane(phase: Phase) -> Q:
+        # `IN` with one value: SQLite takes a bare boolean for no condition that an index answers.
+        return Q(is_delegator__in=[is_delegator], phase=phase.value)
+
+    return (
+        Choice("current", "Current", (lane(Phase.CURRENT),)),
+        Choice("pending", "Pending", (lane(Phase.PENDING),)),
+        Choice("past", "Past", (lane(Phase.PAST),)),
+        Choice("all", "All", tuple(map(lane, Phase))),
+    )
+
+
+class StakerAdmin(PlatformAdmin):
+    """Stakers of one role, the latest first."""
+
+    is_delegator: bool
+    list_defer = ("public_key", "proof_of_possession")
+    ordering = ("-position",)
+    search_fields = ("node_id", "tx_id", "subnet_id")
+
+    export_headings: tuple[str, ...] = (
+        "node_id", "subnet_id", "tx_id", "phase", "outcome", "weight", "coins", "start_time",
+        "end_time", "left_time", "potential_reward", "paid_reward", "rewards_owner",
+        "rewards_threshold",
+    )  # fmt: skip
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        stakers: QuerySet[Any] = super().get_queryset(request)
+        return stakers.filter(is_delegator=self.is_delegator)
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.id is not None:
+            return [Q(pk=term.id), Q(subnet_id=term.id)]
+        node = [] if term.node_id is None else [Q(node_id=term.node_id)]
+        return node if term.address is None else [*node, *self._stakes_of(term)]
+
+    def _stakes_of(self, term: Term) -> list[Q]:
+        """Return the stakers that an address owns the stake of, as long as it is locked."""
+        outputs = StakeOutput.objects.filter(address=term.address)
+        found = outputs.order_by("address", "staker_id", "output_index")
+        positions = list(found.values_list("staker__position", flat=True)[:MOST_STAKES])
+        return [Q(position__in=sorted(set(positions)))] if positions else []
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        for staker, facts in zip(found, staker_facts.read(found), strict=True):
+            staker.facts = facts
+
+    @admin.display(description="Node")
+    def short_node(self, staker: Staker) -> SafeString:
+        """Return the node for the list."""
+        return display.short_node(staker.node_id)
+
+    @admin.display(description="Node")
+    def full_node(self, staker: Staker) -> SafeString:
+        """Return the node in full, which leads to all its stays."""
+        return display.full_link(staker.node_id, links.node_page(staker.node_id))
+
+    @admin.display(description="Transaction")
+    def full_tx(self, staker: Staker) -> SafeString:
+        """Return the transaction that added it."""
+        return display.full_link(staker.tx_id, links.tx_page(staker.tx_id))
+
+    @admin.display(description="Network")
+    def network(self, staker: Staker) -> SafeString:
+        """Return the subnet for the list."""
+        return display.subnet(staker.subnet_id)
+
+    @admin.display(description="Network")
+    def full_network(self, staker: Staker) -> SafeString:
+        """Return the subnet."""
+        return display.full_subnet(staker.subnet_id)
+
+    @admin.display(description="Stake")
+    def stake(self, staker: Staker) -> SafeString | str:
+        """Return what it has staked."""
+        return display.weight(staker.weight, staker.subnet_id)
+
+    @admin.display(description="Period")
+    def period(self, staker: Any) -> SafeString:
+        """Return the staking period as a bar."""
+        facts: Facts = staker.facts
+        return display.period(staker.start_time, staker.end_time, facts.now, left=staker.left_time)
+
+    @admin.display(description="Begins and ends")
+    def times(self, staker: Staker) -> SafeString:
+        """Return both ends of the period to the second."""
+        return display.line(display.moment(staker.start_time), "–", display.moment(staker.end_time))
+
+    @admin.display(description="State")
+    def state(self, staker: Staker) -> SafeString:
+        """Return where it is in its life, of a past one how it left."""
+        return display.phase(staker.phase, staker.outcome)
+
+    @admin.display(description="Reward")
+    def reward(self, staker: Any) -> SafeString:
+        """Return what it was paid, or can expect."""
+        facts: Facts = staker.facts
+        if facts.paid is not None:
+            return display.amount(facts.paid or None)
+        return display.amount(staker.potential_reward or None)
+
+    @admin.display(description="Potential reward")
+    def potential(self, staker: Staker) -> SafeString:
+        """Return what it can expect, or could have."""
+        return display.full_amount(staker.potential_reward or None)
+
+    @admin.display(description="Rewards go to")
+    @asked_once
+    def rewards_owner_text(self, staker: Staker) -> SafeString:
+        """Return who is paid."""
+        return display.full_signers(owners_in(staker.rewards_owner))
+
+    @admin.display(description="Added in block")
+    def added(self, staker: Staker) -> SafeString:
+        """Return the block with its transaction."""
+        return display.block_link(staker.added_height)
+
+    @admin.display(description="Current since block")
+    def joined(self, staker: Staker) -> SafeString:
+        """Return the block with which it became current."""
+        return display.block_link(staker.joined_height)
+
+    @admin.display(description="Left with block")
+    def left(self, staker: Staker) -> SafeString:
+        """Return the block with which it left, and when."""
+        if staker.left_height is None or staker.left_time is None:
+            return display.NOTHING
+        return display.line(
+            display.block_link(staker.left_height), display.moment(staker.left_time)
+        )
+
+    @admin.display(description="Locked stake")
+    @asked_once
+    def locked(self, staker: Staker) -> SafeString:
+        """Return the outputs that are locked, with their owners."""
+        outputs = StakeOutput.objects.filter(staker_id=staker.pk).order_by("output_index")
+        found = {one.output_index: one for one in outputs}
+        if not found:
+            return display.NOTHING
+        return display.table(
+            ("Output", "Amount", "Owners", "Locks"),
+            (
+                (
+                    index,
+                    display.full_amount(one.amount),
+                    display.owners_of_output(one.output),
+                    display.locks_of(rows.output_of(one.output)),
+                )
+                for index, one in found.items()
+            ),
+        )
+
+    @admin.display(description="Paid rewards")
+    @asked_once
+    def paid(self, staker: Staker) -> SafeString:
+        """Return the outputs that rewarded it."""
+        found = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
+        unspent = flows.unspent(one.utxo_id for one in found)
+        paid = [
+            (
+                display.full_link(one.utxo_id, links.page("utxo", one.utxo_id))
+                if one.utxo_id in unspent
+                else display.line(display.full(one.utxo_id), display.badge("spent")),
+                display.full_amount(one.amount),
+                display.owners_of_output(one.output),
+                display.block_link(one.height),
+            )
+            for one in found
+        ]
+        return (
+            display.table(("UTXO", "Amount", "Owners", "Block"), paid) if paid else display.NOTHING
+        )
+
+    @override
+    def export_cells(self, row: Any) -> Cells:
+        facts: Facts = row.facts
+        owner = owners_in(row.rewards_owner)
+        return (
+            row.node, formats.format_subnet(row.subnet_id), row.tx_id, Phase(row.phase).label,
+            None if row.outcome is None else Outcome(row.outcome).label, row.weight,
+            formats.plain_coins(row.weight) if _earns(row) else None, format_iso(row.start_time),
+            format_iso(row.end_time), None if row.left_time is None else format_iso(row.left_time),
+            row.potential_reward, facts.paid,
+            " ".join(map(formats.format_owner, owner.addresses)) if owner else None,
+            owner.threshold if owner else None,
+        )  # fmt: skip
+
+
+def owners_in(data: bytes | None) -> OutputOwners | None:
+    """Return the owners that stand in a column."""
+    return None if data is None else rows.owners_of(data)
+
+
+def _earns(staker: Staker) -> bool:
+    """Say whether it stakes coins for a reward; permissioned validators of subnets do not."""
+    return staker.rewards_owner is not None

@@ -1,0 +1,171 @@
+"""Subnets in the admin: who controls them, who validates them, and their blockchains."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, Window
+from django.db.models.functions import RowNumber
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb import clock
+from chaindb.admin import asked_once
+from chaindb.rowid import height_of
+from platform_app.admin import display, links
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.models import Blockchain, Phase, Staker, Subnet, SubnetOwner
+from platform_app.store import rows
+from primitives.ids import ID
+
+MOST = 50
+"""So many validators and blockchains stand on a subnet's page; a link leads to all."""
+MOST_SUBNETS = 500
+"""Of an address that controls more subnets, so many are found."""
+
+_NAMED = 3
+"""So many blockchains are named in the list."""
+
+
+@admin.register(Subnet)
+class SubnetAdmin(PlatformAdmin):
+    """All subnets, the latest first."""
+
+    list_display = ("short_id", "control", "locked", "blockchain_names", "created")
+    ordering = ("-position",)
+    search_fields = ("subnet_id",)
+    search_help_text = "Subnet, or address of a control key"
+    fieldsets = (
+        (None, {"fields": ("full_id", "created", "keys", "locked")}),
+        ("Validators", {"fields": ("validators",)}),
+        ("Blockchains", {"fields": ("blockchains",)}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.id is not None:
+            return [Q(pk=term.id)]
+        if term.address is None:
+            return []
+        controlled = SubnetOwner.objects.filter(address=term.address).order_by("subnet_id")
+        positions = list(controlled.values_list("subnet__position", flat=True)[:MOST_SUBNETS])
+        return [Q(position__in=sorted(positions))] if positions else []
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        names = _blockchain_names([subnet.pk for subnet in found])
+        for subnet in found:
+            subnet.blockchain_list = names[subnet.pk]
+
+    @admin.display(description="ID")
+    def short_id(self, subnet: Subnet) -> SafeString:
+        """Return the ID for the list."""
+        return display.short(subnet.subnet_id)
+
+    @admin.display(description="ID")
+    def full_id(self, subnet: Subnet) -> SafeString:
+        """Return the ID, which is that of the transaction that created it."""
+        return display.full_link(subnet.subnet_id, links.tx_page(subnet.subnet_id))
+
+    @admin.display(description="Control keys")
+    @asked_once
+    def control(self, subnet: Subnet) -> SafeString:
+        """Return how many of which keys must sign."""
+        owner = rows.owners_of(subnet.owner)
+        return display.signers(owner.threshold, owner.addresses)
+
+    @admin.display(description="Control keys")
+    @asked_once
+    def keys(self, subnet: Subnet) -> SafeString:
+        """Return the control keys, one under the other."""
+        owner = rows.owners_of(subnet.owner)
+        return display.stack(
+            display.badge(f"{owner.threshold} of {len(owner.addresses)} must sign", "note"),
+            *map(display.full_address, owner.addresses),
+        )
+
+    @admin.display(description="Locked until")
+    def locked(self, subnet: Subnet) -> SafeString:
+        """Return from when on its owners can sign."""
+        return display.moment(subnet.locktime) if subnet.locktime else display.NOTHING
+
+    @admin.display(description="Blockchains")
+    def blockchain_names(self, subnet: Any) -> SafeString:
+        """Return the first blockchains by their names."""
+        found: list[tuple[ID, str]] = subnet.blockchain_list
+        named = (
+            display.link(name or "–", links.page("blockchain", key)) for key, name in found[:_NAMED]
+        )
+        more = len(found) > _NAMED
+        return display.line(*named, display.faint("and more") if more else "")
+
+    @admin.display(description="Created in block")
+    def created(self, subnet: Subnet) -> SafeString:
+        """Return the block with its transaction."""
+        return display.block_link(height_of(subnet.position))
+
+    @admin.display(description="Now")
+    @asked_once
+    def validators(self, subnet: Subnet) -> SafeString:
+        """Return who validates it now, the latest first."""
+        now = clock.now()
+        current = Staker.objects.filter(
+            is_delegator__in=[False], subnet_id=subnet.pk, phase=Phase.CURRENT.value
+        )
+        found = list(current.order_by("-position")[: MOST + 1])
+        page = links.search_page("validator", subnet.pk)
+        if not found:
+            return display.link("None now: all that were and will be ›", page)
+        table = display.table(
+            ("Node", "Weight", "Period"),
+            (
+                (
+                    display.full_link(
+                        one.node_id, links.staker_page(one.tx_id, is_delegator=False)
+                    ),
+                    f"{one.weight:,}",
+                    display.period(one.start_time, one.end_time, now),
+                )
+                for one in found[:MOST]
+            ),
+        )
+        return display.line(table, display.link("All, past and pending ones too ›", page))
+
+    @admin.display(description="Blockchains")
+    @asked_once
+    def blockchains(self, subnet: Subnet) -> SafeString:
+        """Return the blockchains that its validators run."""
+        found = list(
+            Blockchain.objects.filter(subnet_id=subnet.pk).order_by("position")[: MOST + 1]
+        )
+        if not found:
+            return display.NOTHING
+        table = display.table(
+            ("Name", "ID", "VM"),
+            (
+                (
+                    one.name,
+                    display.short_link(one.pk, links.page("blockchain", one.pk)),
+                    display.vm(one.vm_id),
+                )
+                for one in found[:MOST]
+            ),
+        )
+        if len(found) <= MOST:
+            return table
+        return display.line(
+            table, display.link("All ›", links.search_page("blockchain", subnet.pk))
+        )
+
+
+def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]]:
+    """Return IDs and names of blockchains by subnet, one more than the list names."""
+    found: defaultdict[ID, list[tuple[ID, str]]] = defaultdict(list)
+    place = Window(RowNumber(), partition_by="subnet_id", order_by="position")
+    chains = Blockchain.objects.filter(subnet_id__in=subnet_ids).annotate(place=place)
+    first = chains.filter(place__lte=_NAMED + 1).order_by("subnet_id", "position")
+    for subnet_id, key, name in first.values_list("subnet_id", "pk", "name"):
+        found[ID(bytes(subnet_id))].append((ID(bytes(key)), name))
+    return found

@@ -1,0 +1,193 @@
+"""Accepted transactions in the admin, decoded."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Length
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from chaindb.changelist import Choice
+from chaindb.rowid import row_id
+from platform_app.admin import display, flows, links
+from platform_app.admin.opened import OpenedTxAdmin
+from platform_app.admin.terms import Term
+from platform_app.models import Block, Staker, Tx, TxKind
+from platform_app.txs.base import Tx as SignedTx
+from primitives.ids import ID
+
+_HEIGHTS = 1 << 39
+"""More blocks than keys can hold (`chaindb.rowid`)."""
+
+
+def _of(name: str, title: str, *kinds: TxKind) -> Choice:
+    return Choice(name, title, tuple(Q(kind=kind.value) for kind in kinds))
+
+
+CHOICES = (
+    Choice("all", "All"),
+    _of("transfers", "Transfers", TxKind.BASE),
+    _of("between", "Between chains", TxKind.EXPORT, TxKind.IMPORT),
+    _of(
+        "validators", "Validators",
+        TxKind.ADD_VALIDATOR, TxKind.ADD_PERMISSIONLESS_VALIDATOR, TxKind.ADD_SUBNET_VALIDATOR,
+        TxKind.REMOVE_SUBNET_VALIDATOR,
+    ),
+    _of("delegators", "Delegators", TxKind.ADD_DELEGATOR, TxKind.ADD_PERMISSIONLESS_DELEGATOR),
+    _of(
+        "subnets", "Subnets",
+        TxKind.CREATE_SUBNET, TxKind.TRANSFER_SUBNET_OWNERSHIP, TxKind.CREATE_CHAIN,
+    ),
+    _of("rewards", "Rewards", TxKind.REWARD_VALIDATOR),
+)  # fmt: skip
+
+
+@admin.register(Tx)
+class TxAdmin(OpenedTxAdmin):
+    """Transactions of accepted blocks, the latest first."""
+
+    choices = CHOICES
+    list_display = ("short_id", "type", "status_badge", "block", "time", "fee", "size")
+    ordering = ("-id",)
+    search_fields = ("tx_id", "height")
+    search_help_text = "ID of a transaction or block, or height"
+    fieldsets = (
+        (None, {"fields": ("full_id", "type", "status_badge", "place", "time", "fee", "size")}),
+        ("What it did", {"fields": ("effect", "inputs", "outputs")}),
+        ("Decoded", {"fields": ("json",)}),
+        ("Signed bytes", {"fields": ("raw_bytes",)}),
+    )
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        txs: QuerySet[Any] = super().get_queryset(request).annotate(length=Length("raw"))
+        return txs
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return _in_block(term.number)
+        if term.id is None:
+            return []
+        heights = Block.objects.filter(block_id=term.id).values_list("height", flat=True)
+        height = heights.order_by("block_id").first()
+        return [Q(tx_id=term.id), *([] if height is None else _in_block(height))]
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        heights = sorted({tx.height for tx in found})
+        times = dict(
+            Block.objects.filter(pk__in=heights).order_by("pk").values_list("height", "time")
+        )
+        for tx in found:
+            tx.block_time = times[tx.height]
+
+    @admin.display(description="Status")
+    def status_badge(self, tx: Tx) -> SafeString:
+        """Return what became of it."""
+        return display.tx_status(tx)
+
+    @admin.display(description="Block")
+    def block(self, tx: Tx) -> SafeString:
+        """Return the block for the list."""
+        return display.block_link(tx.height)
+
+    @admin.display(description="Block")
+    def place(self, tx: Tx) -> SafeString:
+        """Return the block and the place in it."""
+        return display.line(
+            display.block_link(tx.height), display.faint(f"place {tx.index:,} in the block")
+        )
+
+    @admin.display(description="Time")
+    def time(self, tx: Any) -> SafeString:
+        """Return the chain's time after its block."""
+        return display.moment(tx.block_time)
+
+    @admin.display(description="Burned")
+    def fee(self, tx: Tx) -> SafeString:
+        """Return what it paid for good."""
+        return display.amount(tx.burned or None)
+
+    @admin.display(description="Size")
+    def size(self, tx: Any) -> str:
+        """Return how long it is."""
+        return f"{tx.length:,} bytes"
+
+    @admin.display(description="Effect")
+    @asked_once
+    def effect(self, tx: Tx) -> SafeString:
+        """Return what it made besides outputs, or decided."""
+        show = _EFFECTS.get(TxKind(tx.kind))
+        opened = self.opened(tx)
+        return display.NOTHING if show is None or opened is None else show(opened.tx)
+
+    @admin.display(description="Makes")
+    @asked_once
+    def outputs(self, tx: Tx) -> SafeString:
+        """Return what it makes, and what became of it."""
+        opened = self.opened(tx)
+        if opened is None:
+            return display.NOTHING
+        return flows.show_outputs(opened.tx, opened.staking_asset)
+
+
+def _in_block(height: int) -> list[Q]:
+    """Return the condition for the transactions of a block: a range of keys."""
+    if height >= _HEIGHTS:
+        return []
+    return [Q(pk__gte=row_id(height), pk__lt=row_id(height + 1))]
+
+
+def _staker(tx: SignedTx) -> SafeString:
+    return _staker_of(tx.tx_id)
+
+
+def _rewarded(tx: SignedTx) -> SafeString:
+    unsigned: Any = tx.unsigned
+    return display.line(display.faint("decides the reward of"), _staker_of(unsigned.tx_id))
+
+
+def _staker_of(tx_id: ID) -> SafeString:
+    staker = (
+        Staker.objects.filter(pk=tx_id).only("is_delegator", "node", "phase", "outcome").first()
+    )
+    if staker is None:
+        return display.short(tx_id)
+    page = links.staker_page(tx_id, is_delegator=staker.is_delegator)
+    return display.line(
+        "Delegation to" if staker.is_delegator else "Validator",
+        display.full_link(staker.node, page),
+        display.phase(staker.phase, staker.outcome),
+    )
+
+
+def _new_subnet(tx: SignedTx) -> SafeString:
+    return display.link("The new subnet ›", links.subnet_page(tx.tx_id))
+
+
+def _changed_subnet(tx: SignedTx) -> SafeString:
+    unsigned: Any = tx.unsigned
+    return display.line(display.faint("changes"), display.full_subnet(unsigned.subnet_id))
+
+
+def _new_blockchain(tx: SignedTx) -> SafeString:
+    return display.link("The new blockchain ›", links.page("blockchain", tx.tx_id))
+
+
+_EFFECTS = {
+    TxKind.ADD_VALIDATOR: _staker,
+    TxKind.ADD_DELEGATOR: _staker,
+    TxKind.ADD_SUBNET_VALIDATOR: _staker,
+    TxKind.ADD_PERMISSIONLESS_VALIDATOR: _staker,
+    TxKind.ADD_PERMISSIONLESS_DELEGATOR: _staker,
+    TxKind.REWARD_VALIDATOR: _rewarded,
+    TxKind.CREATE_SUBNET: _new_subnet,
+    TxKind.TRANSFER_SUBNET_OWNERSHIP: _changed_subnet,
+    TxKind.REMOVE_SUBNET_VALIDATOR: _changed_subnet,
+    TxKind.CREATE_CHAIN: _new_blockchain,
+}

@@ -1,0 +1,211 @@
+"""Outputs in the admin: unspent ones of this chain, and those on their way between chains."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from chaindb.changelist import Elsewhere, Lane
+from chaindb.display import box
+from platform_app.admin import display, flows, links
+from platform_app.admin.opened import read
+from platform_app.admin.terms import Term
+from platform_app.admin.window import PlatformAdmin
+from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
+from platform_app.selectors import chain
+from platform_app.store import rows
+from platform_app.txs.components import inner_output
+from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
+
+REWARDS = 2
+"""So many outputs of a staking transaction are made when its staker leaves (pchain.md 7)."""
+
+
+class _OutputAdmin(PlatformAdmin):
+    """Outputs by their IDs; those of an address in the order that getUTXOs has."""
+
+    ordering = ("utxo_id",)
+    search_fields = ("utxo_id", "owners__address", "tx_id")
+    search_help_text = "Address of an owner, UTXO, or transaction"
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        staking_asset = chain.network().asset_id if found else None
+        for utxo in found:
+            utxo.staking_asset = staking_asset
+
+    @admin.display(description="UTXO")
+    def short_id(self, utxo: UTXO) -> SafeString:
+        """Return the ID for the list."""
+        return display.short(utxo.utxo_id)
+
+    @admin.display(description="UTXO")
+    def full_id(self, utxo: UTXO) -> SafeString:
+        """Return the ID in full."""
+        return display.full(utxo.utxo_id)
+
+    @admin.display(description="Amount")
+    def value(self, utxo: Any) -> SafeString:
+        """Return the amount of its asset."""
+        return display.asset_amount(utxo.amount, utxo.asset_id, utxo.staking_asset)
+
+    @admin.display(description="Owners")
+    @asked_once
+    def owner(self, utxo: UTXO) -> SafeString:
+        """Return who may sign, for the list."""
+        return display.owners_of_output(utxo.output, most=1)
+
+    @admin.display(description="Owners")
+    @asked_once
+    def full_owners(self, utxo: UTXO) -> SafeString:
+        """Return who may sign, one under the other."""
+        return display.full_signers(inner_output(rows.output_of(utxo.output)).owners)
+
+    @admin.display(description="Locks")
+    @asked_once
+    def locks(self, utxo: UTXO) -> SafeString:
+        """Return until when it is locked."""
+        return display.locks_of(rows.output_of(utxo.output))
+
+    @admin.display(description="Made by")
+    def origin(self, utxo: UTXO) -> SafeString:
+        """Return the transaction and the place among its outputs, for the list."""
+        return display.line(display.short(utxo.tx_id), display.faint(f"output {utxo.output_index}"))
+
+    @admin.display(description="Made by")
+    @asked_once
+    def full_origin(self, utxo: UTXO) -> SafeString:
+        """Return the transaction; outputs of the genesis and of other chains have none here."""
+        known = Tx.objects.filter(tx_id=utxo.tx_id).exists()
+        return display.line(
+            display.full_link(utxo.tx_id, links.tx_page(utxo.tx_id))
+            if known
+            else display.full(utxo.tx_id),
+            display.faint(f"output {utxo.output_index}"),
+        )
+
+    @admin.display(description="Asset")
+    def asset(self, utxo: Any) -> SafeString:
+        """Return the asset."""
+        staked = utxo.asset_id == utxo.staking_asset
+        return display.line(
+            display.full(utxo.asset_id), display.badge("staking asset", "good") if staked else ""
+        )
+
+    @admin.display(description="Output")
+    def output_bytes(self, utxo: UTXO) -> SafeString:
+        """Return the output as transactions have it."""
+        return box(utxo.output)
+
+
+@admin.register(UTXO)
+class UTXOAdmin(_OutputAdmin):
+    """Unspent outputs of the P-Chain."""
+
+    list_display = ("short_id", "value", "owner", "short_locks", "origin", "block")
+    fieldsets = (
+        (None, {"fields": ("full_id", "value", "asset", "full_owners", "locks")}),
+        ("Origin", {"fields": ("full_origin", "block")}),
+        ("Bytes", {"fields": ("output_bytes",)}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Lane]:
+        if term.id is not None:
+            made = _outputs_of(term.id)
+            return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
+        if term.address is None:
+            return []
+        return [Elsewhere(UTXOOwner.objects.filter(address=term.address), "utxo_id")]
+
+    @admin.display(description="Locks")
+    def short_locks(self, utxo: UTXO) -> SafeString:
+        """Return until when it is locked, for the list."""
+        return display.short_locks(utxo.locktime, utxo.stakeable_locktime)
+
+    @admin.display(description="Block")
+    def block(self, utxo: UTXO) -> SafeString:
+        """Return the block that made it."""
+        return display.block_link(utxo.height)
+
+
+@admin.register(SharedUTXO)
+class SharedUTXOAdmin(_OutputAdmin):
+    """Outputs that one chain has exported and the other has not imported yet."""
+
+    list_display = ("short_id", "way", "value", "owner", "origin")
+    fieldsets = (
+        (None, {"fields": ("full_id", "way", "value", "asset", "full_owners", "locks")}),
+        ("Origin", {"fields": ("full_origin", "exported_at")}),
+        ("Bytes", {"fields": ("output_bytes",)}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Lane]:
+        if term.id is not None:
+            made = _outputs_of(term.id)
+            return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
+        if term.address is None:
+            return []
+        # The index of owners begins with the two chains.
+        owners = SharedUTXOOwner.objects.filter(address=term.address)
+        return [
+            Elsewhere(owners.filter(destination_chain=destination, source_chain=source), "utxo_id")
+            for source, destination in _ways()
+        ]
+
+    @override
+    def prepare(self, found: Sequence[Any]) -> None:
+        names = _chain_names() if found else {}
+        super().prepare(found)
+        for utxo in found:
+            utxo.names = names
+
+    @admin.display(description="Way")
+    def way(self, utxo: Any) -> SafeString:
+        """Return from where to where it goes."""
+        source, destination = (
+            display.badge(utxo.names[one], "note") if one in utxo.names else display.short(one)
+            for one in (utxo.source_chain, utxo.destination_chain)
+        )
+        return display.line(source, "→", destination)
+
+    @admin.display(description="Exported in block")
+    def exported_at(self, utxo: SharedUTXO) -> SafeString | str:
+        """Return the block of the chain that exported it."""
+        if utxo.source_chain == PRIMARY_NETWORK_ID:
+            return display.block_link(utxo.height)
+        return f"{utxo.height:,}"
+
+
+def _outputs_of(tx_id: ID) -> list[ID]:
+    """Return the IDs of all outputs that a transaction made or that rewarded its staker."""
+    raw = Tx.objects.filter(tx_id=tx_id).order_by("tx_id").values_list("raw", flat=True).first()
+    signed = None if raw is None else read(bytes(raw))
+    if signed is None:
+        return []
+    count = sum(1 for _ in flows.outputs_of(signed))
+    return sorted(utxo_id(tx_id, index) for index in range(count + REWARDS))
+
+
+def _chain_names() -> dict[ID, str]:
+    network = chain.network()
+    return {
+        PRIMARY_NETWORK_ID: "P-Chain",
+        network.x_chain_id: "X-Chain",
+        network.c_chain_id: "C-Chain",
+    }
+
+
+def _ways() -> list[tuple[ID, ID]]:
+    """Return from where to where outputs can go."""
+    network = chain.network()
+    others = (network.x_chain_id, network.c_chain_id)
+    return [
+        *((PRIMARY_NETWORK_ID, other) for other in others),
+        *((other, PRIMARY_NETWORK_ID) for other in others),
+    ]

@@ -1,0 +1,111 @@
+"""Validators in the admin: who stakes, how long, how well, and for what reward."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.admin import asked_once
+from chaindb.exports import Cells
+from platform_app import runtime
+from platform_app.admin import display, formats, links
+from platform_app.admin.staker_facts import Facts
+from platform_app.admin.stakers import StakerAdmin, owners_in, phases
+from platform_app.config import MILLION
+from platform_app.models import Phase, Validator
+
+
+@admin.register(Validator)
+class ValidatorAdmin(StakerAdmin):
+    """Stays of nodes among the validators of subnets."""
+
+    choices = phases(is_delegator=False)
+    is_delegator = False
+    list_display = (
+        "short_node", "state", "network", "stake", "delegated", "period", "online", "reward", "fee",
+    )  # fmt: skip
+    search_help_text = "Node, transaction, subnet or address"
+    fieldsets = (
+        (None, {"fields": ("full_node", "full_network", "state", "period", "times", "full_tx")}),
+        ("Stake", {"fields": ("stake", "delegated", "fee", "locked")}),
+        ("Reward", {"fields": (
+            "online", "potential", "from_delegators", "paid", "rewards_owner_text",
+            "delegation_owner_text",
+        )}),
+        ("Blocks", {"fields": ("added", "joined", "left")}),
+        ("BLS key", {"fields": ("bls_key", "possession")}),
+    )  # fmt: skip
+    export_headings = (
+        *StakerAdmin.export_headings, "delegation_fee_percent", "delegator_count",
+        "delegated_coins", "uptime_percent", "delegatee_reward",
+    )  # fmt: skip
+
+    @admin.display(description="Delegated")
+    def delegated(self, validator: Any) -> SafeString:
+        """Return what is delegated to it now, as the way to who did."""
+        facts: Facts = validator.facts
+        if facts.delegated is None:
+            return display.NOTHING
+        if not facts.delegated.count:
+            return display.faint("none")
+        page = links.search_page("delegator", validator.node_id, show="current")
+        count = facts.delegated.count
+        return display.stack(
+            display.amount(facts.delegated.weight),
+            display.link(f"{count:,} delegator{'' if count == 1 else 's'}", page),
+        )
+
+    @admin.display(description="Uptime")
+    def online(self, validator: Any) -> SafeString:
+        """Return how much of its time it was online, and whether that earns the reward."""
+        fraction = validator.facts.uptime
+        if fraction is None:
+            return display.NOTHING
+        enough = fraction * MILLION >= runtime.config().uptime_requirement
+        return display.share_bar(
+            formats.format_fraction(fraction), int(fraction * 100), enough=enough
+        )
+
+    @admin.display(description="Fee")
+    def fee(self, validator: Validator) -> SafeString | str:
+        """Return which part of its delegators' rewards it keeps."""
+        return (
+            display.NOTHING if validator.shares is None else formats.format_share(validator.shares)
+        )
+
+    @admin.display(description="From delegators so far")
+    def from_delegators(self, validator: Validator) -> SafeString:
+        """Return what its delegators have earned it, paid with its own reward."""
+        if validator.shares is None:
+            return display.NOTHING
+        return display.full_amount(validator.delegatee_reward)
+
+    @admin.display(description="Delegation rewards go to")
+    @asked_once
+    def delegation_owner_text(self, validator: Validator) -> SafeString:
+        """Return who is paid what delegators earn it."""
+        return display.full_signers(owners_in(validator.delegation_rewards_owner))
+
+    @admin.display(description="Public key")
+    def bls_key(self, validator: Validator) -> SafeString:
+        """Return its BLS key."""
+        return display.key(validator.public_key)
+
+    @admin.display(description="Proof of possession")
+    def possession(self, validator: Validator) -> SafeString:
+        """Return the proof that it has the key's secret."""
+        return display.key(validator.proof_of_possession)
+
+    @override
+    def export_cells(self, row: Any) -> Cells:
+        facts: Facts = row.facts
+        delegated = facts.delegated
+        return (
+            *super().export_cells(row),
+            None if row.shares is None else formats.format_share(row.shares).removesuffix(" %"),
+            delegated and delegated.count,
+            delegated and formats.plain_coins(delegated.weight),
+            None if facts.uptime is None else formats.format_fraction(facts.uptime)[:-2],
+            None if row.phase == Phase.PENDING else row.delegatee_reward,
+        )

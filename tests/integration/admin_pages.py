@@ -1,0 +1,91 @@
+"""Pages of the admin as a test sees them: what they say, and what they ask of the database."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+
+
+@dataclass
+class Page:
+    """An answer of the admin, and the statements that it took."""
+
+    response: HttpResponse
+    app: str
+    """The app whose tables the test looks at."""
+    statements: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def status(self) -> int:
+        return self.response.status_code
+
+    @property
+    def text(self) -> str:
+        return self.response.content.decode()
+
+    @property
+    def rows(self) -> list[Any]:
+        return list(self.response.context["cl"].result_list)
+
+    @property
+    def chain_statements(self) -> list[tuple[str, Any]]:
+        """The statements on the chain's tables, without session and user."""
+        big = re.compile(rf"\b{self.app}_\w+")
+        return [statement for statement in self.statements if big.search(statement[0])]
+
+    def slow_plans(self) -> list[str]:
+        """Return plans that would read or sort more than a page: none of them may be there."""
+        return [
+            f"{step}: {sql}"
+            for sql, params in self.chain_statements
+            for step in _plan(sql, params)
+            if _grows(step, sql)
+        ]
+
+
+def _plan(sql: str, params: Any) -> list[str]:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # A few hundred rows are scanned whatever indexes there are: ask what it could do.
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+            cursor.execute("SET LOCAL enable_sort = off; SET LOCAL jit = off")
+            cursor.execute(f"EXPLAIN {sql}", params)
+            return [row[0].strip() for row in cursor.fetchall()]
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+        return [row[3] for row in cursor.fetchall()]
+
+
+def _grows(step: str, sql: str) -> bool:
+    if connection.vendor == "postgresql":
+        return "Seq Scan" in step or "Sort" in step
+    if "TEMP B-TREE" in step:
+        return True
+    if not step.startswith("SCAN") or "CONSTANT ROW" in step:
+        return False
+    # Walking a table in the order of its key ends with the page, if every row is on it.
+    walks_a_page = "LIMIT" in sql and "WHERE" not in sql
+    return not walks_a_page and "USING INDEX cchain_contract" not in step
+
+
+Browse = Callable[..., Page]
+
+
+def browser(client: Client, app: str) -> Browse:
+    """Return what opens a page: its path, and parameters by name."""
+
+    def open_page(path: str, **parameters: Any) -> Page:
+        statements: list[tuple[str, Any]] = []
+
+        def note(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+            statements.append((sql, params))
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(note):
+            response = client.get(path, parameters)
+        return Page(response, app, statements)
+
+    return open_page

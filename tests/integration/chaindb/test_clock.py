@@ -1,0 +1,113 @@
+"""The node's clock: wall time and an offset that every process sees, and that only grows."""
+
+import time
+
+import pytest
+from django.db import IntegrityError, connections, transaction
+
+from chaindb import clock
+from chaindb.clock import ClockMovesForward
+from chaindb.models import Clock
+
+WALL = 1_700_000_000.9
+
+
+@pytest.fixture(autouse=True)
+def wall(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: WALL)
+
+
+def test_until_it_is_moved_it_is_wall_time() -> None:
+    assert clock.now() == 1_700_000_000
+    assert clock.offset() == 0
+    assert not Clock.objects.exists()
+
+
+def test_moved_forward_it_is_ahead_and_stays_so() -> None:
+    assert clock.move(30) == 30
+    assert clock.move(70) == 100
+
+    assert clock.offset() == 100
+    assert clock.now() == 1_700_000_100
+    assert Clock.objects.count() == 1
+
+
+def test_moved_by_nothing_it_is_where_it_was() -> None:
+    clock.move(5)
+
+    assert clock.move(0) == 5
+
+
+def test_it_is_not_moved_back() -> None:
+    clock.move(100)
+
+    with pytest.raises(ClockMovesForward, match=r"^the clock can only be moved forward$"):
+        clock.move(-1)
+
+    assert clock.offset() == 100
+
+
+def test_a_move_that_is_rolled_back_did_not_happen() -> None:
+    clock.move(10)
+    with transaction.atomic():
+        clock.move(90)
+        assert clock.offset() == 100
+        transaction.set_rollback(True)
+
+    assert clock.offset() == 10
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        ({"id": 2, "offset": 1}, "chaindb_one_clock"),
+        ({"id": 1, "offset": -1}, "chaindb_clock_never_behind"),
+    ],
+)
+def test_the_database_itself_keeps_one_clock_that_is_never_behind(
+    row: dict[str, int], rule: str
+) -> None:
+    with pytest.raises(IntegrityError, match=rule), transaction.atomic():
+        Clock.objects.create(**row)
+
+
+def test_it_says_how_far_ahead_it_is() -> None:
+    clock.move(90)
+
+    assert str(Clock.objects.get()) == "90 s ahead of wall time"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_thread_sees_the_move_at_once() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def elsewhere() -> int:
+        try:
+            return clock.now()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(elsewhere).result() == 1_700_000_000
+        with transaction.atomic():
+            clock.move(1_000)
+        assert pool.submit(elsewhere).result() == 1_700_001_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_moves_at_once_add_up() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def move(seconds: int) -> None:
+        try:
+            with transaction.atomic():
+                clock.move(seconds)
+        finally:
+            connections.close_all()
+
+    with transaction.atomic():
+        clock.move(0)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(move, range(1, 21)))
+
+    assert clock.offset() == 210

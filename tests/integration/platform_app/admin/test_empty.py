@@ -1,0 +1,31 @@
+"""The P-Chain's admin before there is a chain."""
+
+import pytest
+from django.test import Client
+
+from tests.integration.platform_app.admin.paths import ADMIN, MODELS, export, listing
+
+
+def test_the_first_page_says_that_there_is_no_chain_yet(admin_client: Client) -> None:
+    assert "There is no chain yet" in admin_client.get(ADMIN).content.decode()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_list_is_empty(admin_client: Client, model: str) -> None:
+    answer = admin_client.get(listing(model))
+    assert answer.status_code == 200
+    assert answer.context["cl"].result_list == []
+    assert "Nothing here yet." in answer.content.decode()
+
+
+@pytest.mark.parametrize("model", ["utxo", "sharedutxo", "subnet", "validator"])
+def test_a_search_finds_nothing(admin_client: Client, model: str) -> None:
+    answer = admin_client.get(
+        listing(model), {"q": "P-local1q2gxhgdalzlt57yvutvjpva8ly0zm9rt2w9zuh"}
+    )
+    assert answer.status_code == 200
+    assert answer.context["cl"].result_list == []
+
+
+def test_there_is_a_file_without_rows(admin_client: Client) -> None:
+    assert admin_client.get(export("validator")).status_code == 200
