@@ -1,4 +1,7 @@
-"""A node whose clients are overheard: all it answers and all blocks that it makes are checked."""
+"""A node whose clients are overheard: all it answers and all blocks that it makes are checked.
+
+What the P-Chain answers is not overheard: its clients are given the node's own port.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,7 @@ from typing_extensions import override
 
 from tests.conformance.transcript import Dialogue, Transcript
 from tests.e2e.chain_rows import check_rows
+from tests.e2e.platform_rows import check_platform_rows
 from tests.e2e.replay import Replay
 from tests.servers.node import RunningNode
 from tests.servers.overheard import Overheard
@@ -45,13 +49,14 @@ class CheckedNode(RunningNode):
         self.check_chain()
 
     def check_chain(self) -> None:
-        """Check the rows, and that the reference engine makes every block the same.
+        """Check both chains' rows, and that the reference engine makes every C-Chain block the same.
 
         Raises:
             AssertionError: A row is missing, too many, or not what the transactions make.
         """
         with self.database() as ask:
             check_rows(ask)
+            check_platform_rows(ask)
             self._replay.follow(ask)
 
     @override

@@ -1,0 +1,91 @@
+"""A JSON-RPC client of the barest kind for interfaces whose params have names: /ext/bc/P and others."""
+
+import http.client
+import itertools
+import json
+import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tests.servers.client import RpcFault, RpcUnreachable
+
+PLATFORM = "/ext/bc/P"
+KEYSTORE = "/ext/keystore"
+
+UNDECIDED = {"Processing", "Unknown"}
+
+
+class PlatformClient(AbstractContextManager["PlatformClient"]):
+    """One connection to a node; not for several threads."""
+
+    def __init__(self, port: int, *, timeout: float = 30.0) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+        self._ids = itertools.count(1)
+
+    def __exit__(self, *_exception: object) -> None:
+        self._connection.close()
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Call a method of the interface that its name begins with, and return its result.
+
+        Raises:
+            RpcFault: The answer is an error.
+            RpcUnreachable: There was no answer.
+        """
+        path = KEYSTORE if method.startswith("keystore.") else PLATFORM
+        body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+        _, answer = self._post(path, json.dumps(body).encode())
+        reply = json.loads(answer)
+        if "error" in reply:
+            raise RpcFault(reply["error"])
+        return reply["result"]
+
+    def issue(self, raw: str) -> str:
+        """Issue a signed transaction, as 0x text with its checksum, and return its ID.
+
+        Raises as `call`.
+        """
+        issued: str = self.call("platform.issueTx", tx=raw)["txID"]
+        return issued
+
+    def status(self, tx_id: str) -> str:
+        """Return the status of a transaction."""
+        found: str = self.call("platform.getTxStatus", txID=tx_id)["status"]
+        return found
+
+    def wait(self, tx_ids: Iterable[str], seconds: float = 30.0) -> list[str]:
+        """Return what became of transactions as soon as all are decided."""
+        waiting = list(tx_ids)
+        deadline = time.monotonic() + seconds
+        found = [self.status(one) for one in waiting]
+        while any(status in UNDECIDED for status in found):
+            assert time.monotonic() < deadline, f"{dict(zip(waiting, found, strict=True))}"
+            time.sleep(0.02)
+            found = [self.status(one) for one in waiting]
+        return found
+
+    def commit(self, raw: str) -> str:
+        """Issue a transaction, wait until it is committed, and return its ID."""
+        tx_id = self.issue(raw)
+        assert self.wait([tx_id]) == ["Committed"]
+        return tx_id
+
+    def balance(self, address: str) -> int:
+        """Return all that an address owns, in the smallest unit."""
+        return int(self.call("platform.getBalance", address=address)["balance"])
+
+    def node_id(self) -> str:
+        """Return the ID of the node itself, which it puts into the headers of all its answers."""
+        node_id, _ = self._post(PLATFORM, b"{}")
+        return node_id
+
+    def _post(self, path: str, body: bytes) -> tuple[str, bytes]:
+        """Send a body; return the node's ID and the answer's body."""
+        try:
+            self._connection.request("POST", path, body, {"Content-Type": "application/json"})
+            response = self._connection.getresponse()
+            return response.headers["node-id"], response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise RpcUnreachable(repr(error)) from error

@@ -1,0 +1,135 @@
+"""What the rows of the P-Chain must say on a local network, asked in SQL, by the views for people.
+
+Every block and transaction hangs on its bytes, every output is spent at most once, and no coin comes
+from nowhere or is lost.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from platform_app.txs.codec import parse
+from platform_app.txs.components import TransferableInput, inner_input, inner_output
+from platform_app.txs.staking import RewardValidatorTx
+from primitives.hashing import sha256
+from primitives.ids import ID, utxo_id
+from tests.servers.node import Ask
+
+UNIT = 10**6
+GENESIS_FUNDS = 42_000_000 * UNIT
+"""What is on the P-Chain in the beginning, staked or not."""
+GENESIS_SUPPLY = 10**12 * UNIT
+"""What there is in the beginning, here and on the X-Chain."""
+
+PRIMARY = "0x" + 32 * "00"
+
+
+def known_txs(ask: Ask) -> set[str]:
+    """Return the IDs of all transactions that are in blocks, wait, or were dropped, as 0x text."""
+    return {tx_id for view in ("p_txs", "p_mempool", "p_dropped") for tx_id in _column(ask, view)}
+
+
+def check_platform_rows(ask: Ask) -> None:
+    """Check blocks, transactions, outputs and the sums of all coins.
+
+    Raises:
+        AssertionError: A row is missing, too many, or says what cannot be.
+    """
+    heights = _check_blocks(ask)
+    spent = _check_txs(ask, heights)
+    _check_outputs(ask, spent)
+    _check_coins(ask)
+
+
+def _check_blocks(ask: Ask) -> Counter[int]:
+    """Check that blocks are a chain that ends in the tip; return how many transactions each has."""
+    ((parent, height, tip),) = ask("SELECT genesis_hash, height, tip FROM platform_app_chain")
+    blocks = ask(
+        "SELECT height, block_id, parent_id, raw, tx_count FROM platform_app_block ORDER BY height"
+    )
+    assert [number for number, *_ in blocks] == list(range(height + 1))
+    for number, block_id, parent_id, raw, _ in blocks:
+        assert bytes(parent_id) == bytes(parent), f"block {number} does not follow its parent"
+        assert sha256(bytes(raw)) == bytes(block_id), f"block {number}"
+        parent = block_id
+    assert bytes(parent) == bytes(tip)
+    return Counter({number: count for number, *_, count in blocks if count})
+
+
+class _Flow(NamedTuple):
+    """The keys of outputs, as 0x text."""
+
+    made: set[str]
+    spent: set[str]
+
+
+def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
+    """Check all transactions; return what they made and what they spent."""
+    rows = ask("SELECT height, tx_id, raw, burned FROM platform_app_tx ORDER BY id")
+    assert Counter(height for height, *_ in rows if height) == heights
+    made: list[str] = []
+    spent: list[str] = []
+    for height, tx_id, raw, burnt in rows:
+        assert sha256(bytes(raw)) == bytes(tx_id)
+        if not height:
+            continue  # the genesis says what there is, and spends nothing
+        tx = parse(bytes(raw))
+        if isinstance(tx.unsigned, RewardValidatorTx):
+            continue
+        unsigned: Any = tx.unsigned
+        inputs = [*unsigned.inputs, *getattr(unsigned, "imported_inputs", ())]
+        assert _burned(unsigned, inputs) == int(burnt), f"what {tx.tx_id} burns"
+        spent += [_text(one.utxo_id) for one in inputs]
+        made += [_text(utxo_id(tx.tx_id, place)) for place in range(len(unsigned.outputs))]
+    twice = [key for key, count in Counter(spent).items() if count > 1]
+    assert not twice, "spent twice"
+    return _Flow(set(made), set(spent))
+
+
+def _burned(unsigned: Any, inputs: list[TransferableInput]) -> int:
+    made = [
+        *unsigned.outputs,
+        *getattr(unsigned, "stake", ()),
+        *getattr(unsigned, "exported_outputs", ()),
+    ]
+    kept = sum(inner_output(one.output).amount for one in made)
+    return sum(inner_input(one.input).amount for one in inputs) - kept
+
+
+def _check_outputs(ask: Ask, flow: _Flow) -> None:
+    """Check that what is unspent is what was made and not spent, but for genesis and stakers' own."""
+    unspent = set(_column(ask, "p_utxos", "utxo_id"))
+    assert not unspent & flow.spent, "spent and still there"
+    assert flow.made - flow.spent <= unspent, "neither spent nor there"
+    returned = ask(
+        "SELECT utxo_id FROM p_utxos WHERE height = 0"
+        " OR tx_id IN (SELECT tx_id FROM p_validators WHERE phase = 'past')"
+        " OR tx_id IN (SELECT tx_id FROM p_delegations WHERE phase = 'past')"
+    )
+    assert unspent <= flow.made | {key for (key,) in returned}, "made by nobody"
+
+
+def _check_coins(ask: Ask) -> None:
+    """Check that all coins are where they can be, and that the supply counts them."""
+    staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
+    stakers = [
+        row
+        for view in ("p_validators", "p_delegations")
+        for row in ask(f"SELECT weight, potential_reward FROM {view} WHERE {staked}")
+    ]
+    rewards = sum(map(int, _column(ask, "p_rewards", "amount")))
+    owned = (*_column(ask, "p_utxos", "amount"), *_column(ask, "p_shared_utxos", "amount"))
+    burnt = _column(ask, "p_txs", "burned")
+    everything = sum(map(int, (*owned, *burnt, *(weight for weight, _ in stakers))))
+    assert everything == GENESIS_FUNDS + rewards, "coins came from nowhere, or were lost"
+    accrued = ask(f"SELECT delegatee_reward FROM p_validators WHERE {staked}")
+    promised = sum(int(reward) for _, reward in stakers) + sum(int(one) for (one,) in accrued)
+    ((supply,),) = ask(f"SELECT amount FROM p_supply WHERE subnet_id = '{PRIMARY}'")
+    assert int(supply) == GENESIS_SUPPLY + rewards + promised, "the supply"
+
+
+def _column(ask: Ask, view: str, column: str = "tx_id") -> list[Any]:
+    return [value for (value,) in ask(f"SELECT {column} FROM {view}")]
+
+
+def _text(key: ID) -> str:
+    return "0x" + key.hex()

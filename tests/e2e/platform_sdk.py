@@ -1,0 +1,89 @@
+"""Runs scenarios of `tests/clients/platform.mjs` with a node and a key; makes validators for them."""
+
+import json
+import secrets
+import ssl
+import time
+from typing import Any
+
+from primitives import bls
+from primitives.identity import make_certificate, node_id_of
+from primitives.ids import NodeID
+from tests.e2e.conftest import node_script
+from tests.e2e.platform_wallet import UNIT
+from tests.servers.node import RunningNode
+
+JS5 = "avalanchejs5"
+JS4 = "avalanchejs4"
+OLD = "avalanche3"
+"""The package avalanche 3.16: it has no transfers, and its stakers begin when it says."""
+ALL = (JS5, JS4, OLD)
+
+DAY = 24 * 60 * 60
+STAKE = 2_000 * UNIT
+DELEGATED = 25 * UNIT
+SHARES = 20_000
+"""A delegation fee of 2 %, in millionths."""
+
+FEES = {
+    "baseTxFee": 1_000,
+    "createAssetTxFee": 10_000,
+    "createSubnetTxFee": 100_000,
+    "transformSubnetTxFee": 10_000_000,
+    "createBlockchainTxFee": 100_000,
+    "addPrimaryNetworkValidatorFee": 0,
+    "addPrimaryNetworkDelegatorFee": 0,
+    "addSubnetValidatorFee": 1_000,
+    "addSubnetDelegatorFee": 1_000,
+}
+"""The static fees of the local network, as version 4 names them."""
+OLD_FEE = 1_000_000
+"""What the old package burns for most transactions: its fees are built in."""
+
+
+class Sdk:
+    """One SDK with a node and the key that pays."""
+
+    def __init__(self, library: str, node: RunningNode, key: bytes) -> None:
+        self.library = library
+        self._given = {
+            "url": f"http://127.0.0.1:{node.port}",
+            "networkID": 12345,
+            "fees": FEES,
+            "keys": [hexed(key)],
+        }
+
+    def run(self, scenario: str, **given: Any) -> Any:
+        """Run a scenario and return what it found."""
+        return node_script("run.mjs", self.library, scenario, json.dumps(self._given | given))
+
+
+def hexed(key: bytes) -> str:
+    """Return a private key as the scripts take it."""
+    return "0x" + key.hex()
+
+
+def soon() -> int:
+    """Return a time that is still ahead when a slow machine has built and issued what begins then."""
+    return int(time.time()) + 60
+
+
+def new_node_id() -> NodeID:
+    """Return the ID of a node that nobody knows."""
+    certificate = make_certificate(int(time.time())).certificate_pem.decode()
+    return node_id_of(ssl.PEM_cert_to_DER_cert(certificate))
+
+
+def new_validator(start: int, rewards: str) -> dict[str, Any]:
+    """Return what is said of a node nobody knew to make it a validator for 15 days."""
+    secret = b"\0" + secrets.token_bytes(31)
+    return {
+        "nodeID": str(new_node_id()),
+        "publicKey": "0x" + bls.public_key(secret).hex(),
+        "proof": "0x" + bls.prove_possession(secret).hex(),
+        "start": start,
+        "end": start + 15 * DAY,
+        "weight": STAKE,
+        "shares": SHARES,
+        "rewards": [rewards],
+    }

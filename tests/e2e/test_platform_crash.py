@@ -1,0 +1,136 @@
+"""The node is killed under load of P-Chain transactions, and nothing that it answered is lost."""
+
+import random
+import threading
+import time
+
+import pytest
+
+from platform_app.txs.base import Tx
+from primitives.ids import ID, NodeID
+from tests.e2e.checked import CheckedNode
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.platform_rows import check_platform_rows, known_txs
+from tests.e2e.platform_sdk import DAY
+from tests.e2e.platform_wallet import UNIT, Wallet, fund, new_keys, raw, worth
+from tests.servers.client import RpcFault, RpcUnreachable
+
+SENDERS = 3
+COINS = 150
+"""Of each sender: what it spends comes back and can be spent when a block has it."""
+RICH = 30 * UNIT
+"""A coin of more can be delegated, and something is left."""
+LONGEST = 1.5
+"""Seconds of load before the kill, at most."""
+ASKED = 300
+"""So many transactions the node itself is asked for after a kill; the rows are asked for all."""
+NOT_THERE = ("failed to read consumed UTXO", "tx conflicts with other tx")
+"""Refusals of what spends an output that is not there, or that something else will spend."""
+
+
+class Load:
+    """Threads that issue as fast as they are answered, and remember every ID that they got."""
+
+    def __init__(self, node: CheckedNode) -> None:
+        self._node = node
+        self._wallets = [Wallet(key) for key in new_keys(SENDERS)]
+        self._end = int(time.time()) + 15 * DAY
+        with PlatformClient(node.port) as client:
+            self._validator = NodeID.parse(client.node_id())
+        self.answered: list[str] = []
+        self.unexpected: list[Exception] = []
+
+    def fund(self) -> None:
+        """Give every sender coins."""
+        for wallet in self._wallets:
+            fund(self._node, [(wallet.key, RICH + UNIT + number) for number in range(COINS)])
+
+    def start(self) -> list[threading.Thread]:
+        """Begin to issue; each thread ends when the node goes away."""
+        threads = [threading.Thread(target=self._issue, args=[one]) for one in self._wallets]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _issue(self, wallet: Wallet) -> None:
+        try:
+            with PlatformClient(self._node.port) as client:
+                wallet.look(client)
+                while True:
+                    self._issue_one(client, wallet)
+        except RpcUnreachable:
+            return  # what this load is for
+        except Exception as error:
+            self.unexpected.append(error)
+
+    def _issue_one(self, client: PlatformClient, wallet: Wallet) -> None:
+        """Spend the coin that came first; now and then try to spend it twice."""
+        coin, *others = wallet.coins
+        payment, subnet = wallet.pay([], coin), wallet.create_subnet(coin)
+        tx, rival = (subnet, payment) if random.random() < 0.1 else (payment, subnet)
+        if worth(coin) > RICH and random.random() < 0.2:
+            tx = wallet.delegate(self._validator, self._end, coin)
+        if not self._offer(client, tx):
+            wallet.coins = [*others, coin]
+            return
+        wallet.coins = [*others, *wallet.back(tx)]
+        if random.random() < 0.1:
+            assert not self._offer(client, rival), "a coin was taken twice"
+
+    def _offer(self, client: PlatformClient, tx: Tx) -> bool:
+        """Issue a transaction; say whether it was taken, or refused for what it spends."""
+        try:
+            self.answered.append(client.issue(raw(tx)))
+        except RpcFault as fault:
+            if any(words in fault.message for words in NOT_THERE):
+                return False
+            raise
+        return True
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("fresh", "rounds"), [("embedded", 6), ("production", 2)], indirect=["fresh"]
+)
+def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> None:
+    load = Load(fresh)
+    load.fund()
+    for _ in range(rounds):
+        before = len(load.answered)
+        threads = load.start()
+        time.sleep(random.uniform(0.2, LONGEST))
+        fresh.kill()
+        for thread in threads:
+            thread.join()
+        assert load.unexpected == []
+        if random.random() < 0.3:  # killed once more while it starts
+            fresh.start(wait=False)
+            time.sleep(random.uniform(0, LONGEST))
+            fresh.kill()
+        fresh.start()
+        check(fresh, load.answered, since=before)
+    assert len(load.answered) > 5 * rounds, "the node was not under load"
+    with PlatformClient(fresh.port) as client:
+        outcomes = client.wait(load.answered[-ASKED:])
+    assert set(outcomes) <= {"Committed", "Dropped"}
+    check(fresh, load.answered, since=0)
+    with fresh.database() as ask:
+        assert ask("SELECT tx_id FROM p_mempool") == []
+        assert ask("SELECT tx_id FROM p_delegations WHERE phase = 'current'") != []
+    fresh.manage("time_travel", "16d")
+    with fresh.database() as ask:
+        assert ask("SELECT tx_id FROM p_delegations WHERE phase <> 'past'") == []
+        check_platform_rows(ask)
+
+
+def check(node: CheckedNode, answered: list[str], since: int) -> None:
+    """Check the rows, and that the node itself knows what it answered last."""
+    with node.database() as ask:
+        missing = {"0x" + ID.parse(one).hex() for one in answered} - known_txs(ask)
+        assert not missing
+        check_platform_rows(ask)
+    with PlatformClient(node.port) as client:
+        for tx_id in answered[since:][-ASKED:]:
+            found = client.call("platform.getTxStatus", txID=tx_id)
+            assert found["status"] in {"Committed", "Processing", "Dropped"}
+            assert (found["status"] == "Dropped") == bool(found.get("reason"))

@@ -1,0 +1,184 @@
+"""SDKs as they come from npm, on the P-Chain of the running node: they build, sign, issue, read back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from primitives.ids import ID
+from tests.e2e.checked import CheckedNode
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.platform_sdk import ALL, DAY, FEES, JS4, JS5, OLD, OLD_FEE, Sdk, hexed, soon
+from tests.e2e.platform_wallet import UNIT, address, fund, new_keys
+
+AMOUNT = 123_456
+EVM = "mgj786NP7uDwBCcq6YwThhaN8FLyybkCa4zBWTQbNgmK6k9A6"
+
+MakeSdk = Callable[[str], Sdk]
+"""Makes an SDK by name, with a new key that owns 5,000 coins."""
+
+transferring = pytest.mark.parametrize("library", [JS5, JS4])
+"""Those that have transactions since Banff."""
+everyone = pytest.mark.parametrize("library", ALL)
+
+
+@pytest.fixture
+def sdk(node: CheckedNode) -> MakeSdk:
+    """Makes SDKs with keys of their own."""
+
+    def make(library: str) -> Sdk:
+        (key,) = new_keys(1)
+        fund(node, [(key, 5_000 * UNIT)])
+        return Sdk(library, node, key)
+
+    return make
+
+
+def assert_done(*found: dict[str, Any]) -> None:
+    """Check that transactions were committed, and that the node gives their bytes back."""
+    for one in found:
+        assert (one["status"], one["readBack"]) == ("Committed", True), one
+
+
+def burned(found: dict[str, Any], amount: int) -> int:
+    """Return what a payment cost besides its amount."""
+    return int(found["before"]) - int(found["after"]) - amount
+
+
+@pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+def test_a_transfer_arrives_on_every_profile(node: CheckedNode, sdk: MakeSdk) -> None:
+    (receiver,) = new_keys(1)
+    found = sdk(JS5).run("transfer", to=[address(receiver)], amount=AMOUNT)
+    assert_done(found)
+    assert found["outputs"] == [{"txID": found["txID"], "amount": str(AMOUNT)}]
+    with PlatformClient(node.port) as client:
+        assert client.balance(address(receiver)) == AMOUNT
+
+
+def test_a_static_fee_is_all_that_version_4_pays(sdk: MakeSdk) -> None:
+    (receiver,) = new_keys(1)
+    found = sdk(JS4).run("transfer", to=[address(receiver)], amount=AMOUNT)
+    assert_done(found)
+    assert found["outputs"] == [{"txID": found["txID"], "amount": str(AMOUNT)}]
+    assert burned(found, AMOUNT) == FEES["baseTxFee"]
+
+
+@transferring
+def test_two_who_sign_together_are_paid_and_pay(sdk: MakeSdk, library: str) -> None:
+    partners, (receiver,) = new_keys(2), new_keys(1)
+    found = sdk(library).run(
+        "together",
+        partners=[hexed(key) for key in partners],
+        addresses=[address(key) for key in partners],
+        to=[address(receiver)],
+        amount=AMOUNT,
+    )
+    assert_done(found["funding"], found["spending"])
+    assert int(found["spending"]["before"]) == 2 * AMOUNT
+    assert 0 < burned(found["spending"], AMOUNT) < AMOUNT
+
+
+@everyone
+def test_an_export_leaves_the_chain(node: CheckedNode, sdk: MakeSdk, library: str) -> None:
+    (receiver,) = new_keys(1)
+    found = sdk(library).run("exported", to=[address(receiver, "C")], amount=AMOUNT)
+    assert_done(found)
+    fee = burned(found, AMOUNT)
+    assert fee == {JS4: FEES["baseTxFee"], OLD: OLD_FEE}.get(library, fee) > 0
+    with node.database() as ask:
+        tx_id = "0x" + ID.parse(found["txID"]).hex()
+        ((amount,),) = ask(f"SELECT amount FROM p_shared_utxos WHERE tx_id = '{tx_id}'")
+    assert int(amount) == AMOUNT
+
+
+@everyone
+def test_a_subnet_gets_a_validator_and_a_blockchain(
+    node: CheckedNode, sdk: MakeSdk, library: str
+) -> None:
+    owners, start = new_keys(2), soon()
+    validator = {"nodeID": own_node(node), "start": start, "end": start + 2 * DAY, "weight": 20}
+    found = sdk(library).run(
+        "subnet",
+        owners=[hexed(key) for key in owners],
+        validator=validator,
+        chain={"name": "chain", "vmID": EVM, "genesis": {"config": {"chainId": 99}}},
+    )
+    made, chained = found["made"], found["chained"]
+    assert_done(made, found["validating"], chained)
+    assert found["subnets"] == [
+        {
+            "id": made["txID"],
+            "controlKeys": [address(key) for key in owners],
+            "threshold": "2",
+        }
+    ]
+    assert found["current"] == []
+    (pending,) = found["pending"]["validators"]
+    assert pending["txID"] == found["validating"]["txID"]
+    assert (pending["nodeID"], pending["weight"]) == (validator["nodeID"], "20")
+    assert (pending["startTime"], pending["endTime"]) == (str(start), str(start + 2 * DAY))
+    assert found["chains"] == [
+        {"id": chained["txID"], "name": "chain", "subnetID": made["txID"], "vmID": EVM}
+    ]
+    assert found["chainStatus"] == "Created"
+    assert found["validatedBy"] == made["txID"]
+    assert found["validates"] == [chained["txID"]]
+
+
+@transferring
+def test_the_new_owner_of_a_subnet_takes_its_validator_out(
+    node: CheckedNode, sdk: MakeSdk, library: str
+) -> None:
+    owners, heirs, start = new_keys(2), new_keys(1), soon()
+    subnet = sdk(library)
+    control = {"nodeID": own_node(node), "owners": [hexed(key) for key in owners]}
+    made = subnet.run(
+        "subnet",
+        owners=control["owners"],
+        validator={
+            "nodeID": control["nodeID"],
+            "start": start,
+            "end": start + 2 * DAY,
+            "weight": 1,
+        },
+        chain={"name": "other", "vmID": EVM, "genesis": {}},
+    )
+    found = subnet.run(
+        "handedOver",
+        **control,
+        subnetID=made["made"]["txID"],
+        heirs=[hexed(key) for key in heirs],
+    )
+    assert_done(found["handed"], found["removed"])
+    (after,) = found["subnets"]
+    assert (after["controlKeys"], after["threshold"]) == ([address(heirs[0])], "1")
+    assert found["pending"] == {"validators": [], "delegators": []}
+
+
+@everyone
+def test_more_outputs_than_a_page_holds_are_read(
+    node: CheckedNode, sdk: MakeSdk, library: str
+) -> None:
+    (owner,) = new_keys(1)
+    for count in (550, 500):  # a transaction holds no more than 64 KiB
+        fund(node, [(owner, 1)] * count)
+    found = sdk(library).run("paged", address=address(owner))
+    assert found == {"pages": [1024, 26], "different": 1050}
+
+
+@everyone
+def test_what_is_spent_cannot_be_spent_again(sdk: MakeSdk, library: str) -> None:
+    (receiver,) = new_keys(1)
+    kind = "exported" if library == OLD else "transfer"
+    terms = {"to": [address(receiver, "C")], "threshold": 1, "amount": AMOUNT}
+    found = sdk(library).run("spentTwice", kind=kind, terms=terms)
+    assert found["status"] == "Committed"
+    assert found["refusal"].startswith("couldn't issue tx: ")
+    assert "failed to read consumed UTXO" in found["refusal"]
+    assert found["refusal"].endswith("due to: not found")
+
+
+def own_node(node: CheckedNode) -> str:
+    """Return the ID of the node, which is a validator from the beginning."""
+    with PlatformClient(node.port) as client:
+        return client.node_id()
