@@ -22,6 +22,8 @@ class Lock(IntEnum):
     """Writing blocks and state of the P-Chain."""
     PCHAIN_MEMPOOL = 0x6E6F6465_05
     """Admission to the P-Chain's mempool."""
+    KEYSTORE = 0x6E6F6465_06
+    """Making users of the keystore."""
 
 
 class NotInTransaction(Exception):

@@ -1,9 +1,10 @@
 """System checks: what must hold before the node starts, in words and with a hint."""
 
+import os
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
 
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
@@ -87,3 +88,20 @@ def check_ports(**_kwargs: Any) -> list[CheckMessage]:
             )
         ]
     return []
+
+
+@register()
+def check_identity(**_kwargs: Any) -> list[CheckMessage]:
+    """Every machine of the production profile has the files that say which node this is."""
+    node = settings.NODE
+    files = (node.certificate_path, node.staking_key_path, node.signer_path)
+    missing = [str(path) for path in files if not os.access(path, os.R_OK)]
+    if node.profile != "production" or not missing:
+        return []
+    return [
+        Warning(
+            f"This node's identity cannot be read: {', '.join(missing)}.",
+            hint="The first init_node makes these files: copy them to all other machines.",
+            id="node.W001",
+        )
+    ]

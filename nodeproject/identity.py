@@ -4,9 +4,13 @@ Who holds these files is this node; they are its owner's alone (0600). Their mea
 `primitives.identity` and `primitives.bls`.
 """
 
+import fcntl
 import os
 import secrets
+import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +36,18 @@ class HalfAnIdentity(CannotStart):
     """Only one of certificate and key is named: the other would be made, and fit nothing."""
 
     def __init__(self) -> None:
-        super().__init__("NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both")
+        super().__init__(
+            "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
+        )
+
+
+class UnusableCertificate(CannotStart):
+    """Certificate and key cannot be used, or not with each other."""
+
+    def __init__(self, certificate: Path, key: Path, reason: str) -> None:
+        super().__init__(f"{certificate} and {key} are no certificate and its key: {reason}")
+        self.certificate = certificate
+        self.key = key
 
 
 class UnusableSignerKey(CannotStart):
@@ -46,10 +61,13 @@ class UnusableSignerKey(CannotStart):
 def make_identity(now: int) -> None:
     """Make the files that are missing. A certificate and its key are only made together.
 
+    Several processes may begin in one data directory: one makes the files, the others find them.
+
     Raises:
         MissingIdentityFile: A file is not there that the settings name: only what is in the data
             directory is made.
         HalfAnIdentity: Only one of certificate and key is named.
+        UnusableCertificate: Certificate and key are none, or not of one node.
     """
     node = settings.NODE
     if bool(node.staking_cert_file) != bool(node.staking_key_file):
@@ -57,13 +75,16 @@ def make_identity(now: int) -> None:
     _check_named("NODE_STAKING_CERT_FILE", node.staking_cert_file)
     _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
     _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
-    if not node.certificate_path.exists():
-        made = make_certificate(now)
-        _write(node.staking_key_path, made.key_pem)
-        # Last: without it, the key of a start that was interrupted is made anew.
-        _write(node.certificate_path, made.certificate_pem)
-    if not node.signer_path.exists():
-        _write(node.signer_path, _random_secret())
+    node.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone_in(node.directory):
+        if not node.certificate_path.exists():
+            made = make_certificate(now)
+            _write(node.staking_key_path, made.key_pem)
+            # Last: without it, the key of a start that was interrupted is made anew.
+            _write(node.certificate_path, made.certificate_pem)
+        if not node.signer_path.exists():
+            _write(node.signer_path, _random_secret())
+    _check_pair(node.certificate_path, node.staking_key_path)
 
 
 @cache
@@ -84,6 +105,24 @@ def signer() -> ProofOfPossession:
 def _check_named(setting: str, name: str) -> None:
     if name and not Path(name).exists():
         raise MissingIdentityFile(setting, Path(name))
+
+
+def _check_pair(certificate: Path, key: Path) -> None:
+    """See that a certificate is one, and that the key is its own."""
+    try:
+        # No password: an encrypted key is refused instead of asking the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except OSError as error:  # ssl's errors are below it
+        raise UnusableCertificate(certificate, key, str(error)) from error
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Keep others out who do the same in a directory. The kernel lets go when a process ends."""
+    # A file of its own: volumes over the network lock nothing that is not open for writing.
+    with (directory / "identity.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _random_secret() -> bytes:

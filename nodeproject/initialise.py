@@ -1,27 +1,51 @@
 """The first start of a data directory: tables, genesis, admin user. Each step does nothing when done."""
 
+import contextlib
 import os
 import secrets
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
 from cchain_app import runtime as cchain
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
 from chaindb.locks import Lock, acquire
 from nodeproject.identity import make_identity, signer
+from nodeproject.process import CannotStart
+from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
+from platform_app.services.errors import GenesisMismatch
+from primitives.codec_errors import CodecError
+
+_OPERATORS_BUSINESS = (
+    CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
+    CodecError, OperationalError, OSError,
+)  # fmt: skip
+
+
+def initialise_or_explain() -> None:
+    """Initialise for a command, which tells without a trace what its operator has to put right.
+
+    Raises:
+        CommandError: Settings, files or the database keep the node from starting.
+    """
+    try:
+        initialise()
+    except _OPERATORS_BUSINESS as error:
+        raise CommandError(str(error)) from error
 
 
 def initialise() -> None:
@@ -31,14 +55,38 @@ def initialise() -> None:
         GenesisMismatch: The database holds another chain.
         GenesisFileError: The C-Chain's genesis file cannot be used.
         GenesisError: The P-Chain's cannot.
+        CodecError: Something in the P-Chain's does not fit into its field.
+        CannotStart: The node's identity cannot be used.
+        OSError: A file cannot be read or written.
+        OperationalError: The database does not answer.
     """
-    os.umask(0o077)  # keys, passwords and the database are for the node's own user
+    _keep_private(settings.NODE.directory, connection.settings_dict)
     _migrate()
     make_identity(clock.now())
     with Console(stderr=True).status("Looking at the genesis blocks"):
         cchain_genesis.load_genesis()
         platform_genesis.load_genesis(signer(), cchain.genesis_file().decode())
     _make_admin_user()
+
+
+def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
+    """Close a data directory that was there before, and the files of a database, to everybody else.
+
+    What is made from now on is private by the settings' umask.
+    """
+    _close(directory)
+    if connection.vendor == "sqlite":
+        for ending in ("", "-wal", "-shm"):
+            _close(Path(f"{database['NAME']}{ending}"))
+
+
+def _close(path: Path) -> None:
+    """Take a path from group and others, if it is there and the node's own."""
+    with contextlib.suppress(FileNotFoundError):
+        found = path.stat()
+        # A sticky directory is shared by everybody's wish: closing /tmp would stop the machine.
+        if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(found.st_mode) & ~0o077)
 
 
 def _migrate() -> None:

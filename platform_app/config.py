@@ -86,6 +86,11 @@ class PlatformConfig:
     gas: GasConfig = field(default_factory=GasConfig)
     validator_fees: ValidatorFeeConfig = field(default_factory=ValidatorFeeConfig)
 
+    @property
+    def decimals(self) -> int:
+        """How many decimals a coin has."""
+        return len(str(self.unit)) - 1
+
 
 def _fees(unit: int, *, create: int, transform: int, create_asset: int) -> StaticFees:
     """Return a schedule; the arguments are in thousandths of a coin."""
@@ -109,11 +114,12 @@ def specification_config(network_id: int) -> PlatformConfig:
     return PlatformConfig(
         network_id=network_id,
         hrp=hrp_of(network_id),
-        fees=_fees(
-            UNIT, create=1000 if mainnet else 100, transform=10_000, create_asset=10
-        ),
+        fees=_fees(UNIT, create=1000 if mainnet else 100, transform=10_000, create_asset=10),
         min_stake_duration=14 * DAY if mainnet else DAY,
     )
+
+
+_REFERENCE_HRPS = {1: "avax", 2: "cascade", 3: "denali", 4: "everest", 5: "fuji", 10: "testing"}
 
 
 def reference_config(network_id: int) -> PlatformConfig:
@@ -122,7 +128,7 @@ def reference_config(network_id: int) -> PlatformConfig:
     mainnet, fuji = network_id == 1, network_id == 5
     config = PlatformConfig(
         network_id=network_id,
-        hrp={1: "avax", 5: "fuji"}.get(network_id, hrp_of(network_id)),
+        hrp=_REFERENCE_HRPS.get(network_id, hrp_of(network_id)),
         fees=_fees(
             coin,
             create=1000 if mainnet else 100,
@@ -137,7 +143,12 @@ def reference_config(network_id: int) -> PlatformConfig:
         rewards=RewardConfig(supply_cap=720_000_000 * coin),
     )
     if mainnet:
-        return replace(config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=1_246_488_515))
+        return replace(
+            config,
+            validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=1_246_488_515),
+        )
     if fuji:
-        return replace(config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=51_937_021))
+        return replace(
+            config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=51_937_021)
+        )
     return config

@@ -115,7 +115,9 @@ class NodeID(FixedId):
 
 EMPTY_ID = ID(bytes(32))
 PRIMARY_NETWORK_ID = EMPTY_ID
-"""The Primary Network's subnet ID, and the P-Chain's blockchain ID."""
+"""The Primary Network's subnet ID."""
+P_CHAIN_ID = PRIMARY_NETWORK_ID
+"""The P-Chain's blockchain ID is the same."""
 EMPTY_NODE_ID = NodeID(bytes(20))
 
 PLATFORM_VM_ID = ID.of_name("platformvm")

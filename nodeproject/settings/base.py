@@ -28,6 +28,8 @@ def _secret_key(path: Path) -> str:
     return path.read_text().strip()
 
 
+# Keys, passwords and the database are for the node's own user, whichever command makes them.
+os.umask(0o077)
 NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
 SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
 

@@ -11,7 +11,12 @@ DATABASES = {"default": database(NODE)}
 
 _MEMORY = "django.core.cache.backends.locmem.LocMemCache"
 CACHES: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": _MEMORY},
+    "default": {
+        "BACKEND": _MEMORY,
+        # Two of each user of the keystore: whoever guesses must not get a lock dropped by filling
+        # this cache. The others are few, but for limits by address.
+        "OPTIONS": {"MAX_ENTRIES": 2 * NODE.keystore_users + 10_000},
+    },
     "filters": {
         "BACKEND": _MEMORY,
         "LOCATION": "filters",

@@ -31,7 +31,8 @@ class NodeSettings:
     )
     parameters: str = flag(
         "specification",
-        "Amounts and limits of the P-Chain: 6 decimals, or the reference's own with 9.",
+        "Amounts and limits of the P-Chain: 6 decimals, or the reference's own with 9, whose local "
+        "network has five validators of its own.",
         choices=("specification", "avalanchego"),
     )
     staking_cert_file: str = flag(
@@ -67,7 +68,7 @@ class NodeSettings:
 
     mining: str = flag(
         "auto",
-        "When blocks are made: on a transaction's arrival, by the clock, or on command only.",
+        "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
     )
     block_interval: float = flag(2.0, "Seconds between blocks when NODE_MINING is `interval`.")
@@ -110,6 +111,7 @@ class NodeSettings:
     cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.")
     cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.")
     cache_blocks: int = flag(256, "Blocks kept in the memory of each process.")
+    keystore_users: int = flag(1000, "Most users of this node's keystore.")
 
     secret_key_file: str = flag(
         "", "File with Django's secret key. Default: made in the data directory at first start."

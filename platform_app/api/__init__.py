@@ -33,7 +33,7 @@ from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
 __all__ = ["AVM", "KEYSTORE", "REGISTRY"]
 
 _SUBNET = Param("subnetID", params.identifier, PRIMARY_NETWORK_ID)
-_NODES = Param("nodeIDs", params.list_of(params.node_id, EMPTY_NODE_ID), ())
+_NODES = Param("nodeIDs", params.few_of("node IDs", params.node_id, EMPTY_NODE_ID), ())
 _ADDRESSES = Param("addresses", params.list_of(params.text, ""), ())
 _ENCODING = Param("encoding", params.encoding, Encoding.HEX)
 _TX = Param("txID", params.identifier, EMPTY_ID)
@@ -145,7 +145,7 @@ def _subnets(methods: MethodRegistry) -> None:
     methods.add(
         "platform.getSubnets",
         subnets.get_subnets,
-        params=[Param("ids", params.list_of(params.identifier, EMPTY_ID), ())],
+        params=[Param("ids", params.few_of("IDs", params.identifier, EMPTY_ID), ())],
     )
     methods.add("platform.getBlockchains", chains.get_blockchains)
     methods.add(

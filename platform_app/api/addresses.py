@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from platform_app.api.chain_names import chain_id_of
-from platform_app.api.errors import refused, saying
+from platform_app.api.errors import refused, saying, shortened
 from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID, WrongIdLength
@@ -62,5 +62,5 @@ def read_with_chain(text: str) -> ChainAddress:
 
 
 def quoted(text: str) -> str:
-    """Return a text as it stands in messages."""
-    return json.dumps(text, ensure_ascii=False)
+    """Return a text as it stands in messages, at least its beginning."""
+    return json.dumps(shortened(text), ensure_ascii=False)

@@ -6,7 +6,7 @@ their IDs.
 
 from typing import Final
 
-from platform_app.api.errors import refused
+from platform_app.api.errors import refused, shortened
 from platform_app.selectors import chain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -21,7 +21,7 @@ def chain_id_of(alias: str) -> ID:
     """
     found = find(alias)
     if found is None:
-        raise refused(f"there is no ID with alias: {alias}")
+        raise refused(f"there is no ID with alias: {shortened(alias)}")
     return found
 
 

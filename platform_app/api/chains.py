@@ -45,12 +45,10 @@ def get_timestamp() -> Json:
 def get_blockchains() -> Json:
     """platform.getBlockchains: all blockchains but the P-Chain itself.
 
-    Unspecified: those of subnets come first, in the order of their creation, then the Primary
-    Network's, as in the reference.
+    Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
+    creation (gaps.md 3).
     """
-    found = subnets.blockchains()
-    found.sort(key=lambda one: one.subnet_id == PRIMARY_NETWORK_ID)
-    return {"blockchains": [_shown(one) for one in found]}
+    return {"blockchains": [_shown(one) for one in subnets.blockchains()]}
 
 
 def get_blockchain_status(blockchain_id: str) -> Json:

@@ -42,6 +42,9 @@ EXPECTED: Final[tuple[type[Exception], ...]] = (
 
 NOT_FOUND: Final = "not found"
 
+MOST_QUOTED: Final = 100
+"""Characters of a caller's text in a message: each may take six bytes on the wire."""
+
 
 def to_error_object(error: Exception) -> JsonRpcError | None:
     """Return the error object of an expected failure, None for an unexpected one."""
@@ -51,6 +54,19 @@ def to_error_object(error: Exception) -> JsonRpcError | None:
 def refused(message: str) -> JsonRpcError:
     """Return an error object with the reference's words for a call that cannot be answered."""
     return JsonRpcError(SERVER_ERROR, message)
+
+
+def too_many(what: str, given: int, most: int) -> JsonRpcError:
+    """Return an error object with the reference's words for a list that is too long."""
+    return refused(f"number of {what} given, {given}, exceeds maximum, {most}")
+
+
+def shortened(text: str) -> str:
+    """Return a caller's text as messages repeat it: of a long one only the beginning.
+
+    Unspecified: the reference repeats all of it.
+    """
+    return text if len(text) <= MOST_QUOTED else text[:MOST_QUOTED] + "..."
 
 
 def behind(words: str, error: Exception) -> Exception:

@@ -2,17 +2,18 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import accumulate
+from operator import attrgetter
 from secrets import SystemRandom
 from typing import Any, Final
 
+from jsonrpc.errors import JsonRpcError
 from platform_app.api.chains import proposed_height
 from platform_app.api.errors import refused
 from platform_app.api.params import Proposed
-from platform_app.api.wire import Json
-from platform_app.selectors import chain, stakers, subnets
-from platform_app.selectors.stakers import Member
+from platform_app.api.wire import Json, node_text
+from platform_app.selectors import chain, stakers
+from platform_app.selectors.members import Member, Members
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _FLAGS: Final = 0xE0
@@ -28,7 +29,11 @@ def get_validators_at(height: int | Proposed, subnet_id: ID) -> Json:
 
     Unspecified: the set is a member of the result (gaps.md 3); weights include delegators.
     """
-    return {"validators": {str(one): _member(of) for one, of in _at(height, subnet_id).items()}}
+    wanted = _wanted(height)
+    members = stakers.validators_at(wanted, subnet_id)
+    if members is None:
+        raise _not_yet(wanted, subnet_id)
+    return {"validators": {node_text(one): _member(of) for one, of in members.items()}}
 
 
 def get_all_validators_at(height: int | Proposed) -> Json:
@@ -36,12 +41,11 @@ def get_all_validators_at(height: int | Proposed) -> Json:
 
     Unspecified: of other subnets than the Primary Network only those that had validators.
     """
-    shown = {str(PRIMARY_NETWORK_ID): _canonical(_at(height, PRIMARY_NETWORK_ID))}
-    for subnet in subnets.subnets():
-        members = _at(height, subnet.subnet_id)
-        if members:
-            shown[str(subnet.subnet_id)] = _canonical(members)
-    return {"validatorSets": shown}
+    wanted = _wanted(height)
+    found = stakers.all_validators_at(wanted)
+    if found is None:
+        raise _not_yet(wanted, PRIMARY_NETWORK_ID)
+    return {"validatorSets": {str(one): _canonical(members) for one, members in found.items()}}
 
 
 def sample_validators(size: int, subnet_id: ID) -> Json:
@@ -50,7 +54,7 @@ def sample_validators(size: int, subnet_id: ID) -> Json:
     Unspecified: units of weight are drawn without putting them back, so a node can come several
     times; delegators count for their validator.
     """
-    return {"validators": [str(one) for one in _sample(size, subnet_id)]}
+    return {"validators": [node_text(one) for one in _sample(size, subnet_id)]}
 
 
 def _sample(size: int, subnet_id: ID) -> list[NodeID]:
@@ -61,21 +65,34 @@ def _sample(size: int, subnet_id: ID) -> list[NodeID]:
         raise refused(f"sampling {subnet_id} errored with missing validators")
     if size > present.weight:
         raise refused(f"sampling {subnet_id} errored with insufficient weight")
-    bounds = list(accumulate(one.weight + one.delegator_weight for one in present.validators))
-    units = _random.sample(range(present.weight), size)
-    return sorted(present.validators[bisect_right(bounds, unit)].node_id for unit in units)
+    ordered = sorted(present.validators, key=attrgetter("node_id"))
+    bounds = list(accumulate(one.weight + one.delegator_weight for one in ordered))
+    return [ordered[bisect_right(bounds, unit)].node_id for unit in _units(size, present.weight)]
 
 
-def _at(height: int | Proposed, subnet_id: ID) -> Mapping[NodeID, Member]:
-    wanted = proposed_height() if isinstance(height, Proposed) else height
-    members = stakers.validators_at(wanted, subnet_id)
-    if members is None:
-        raise refused(
-            f"failed to get validator set at {wanted}: validator set height not yet finalized with "
-            f"SubnetID = {subnet_id}: current P-chain height ({chain.tip().height}) < requested "
-            f"P-Chain height ({wanted})"
-        )
-    return members
+def _units(size: int, weight: int) -> list[int]:
+    """Draw so many different units of a weight, all sets of them equally likely; sorted.
+
+    The weight of a subnet may be more than a `range` can be long. This is Floyd's algorithm: a unit
+    that was drawn already is replaced by the last of those that it was drawn from, which is new.
+    """
+    drawn: set[int] = set()
+    for last in range(weight - size, weight):
+        unit = _random.randrange(last + 1)
+        drawn.add(last if unit in drawn else unit)
+    return sorted(drawn)
+
+
+def _wanted(height: int | Proposed) -> int:
+    return proposed_height() if isinstance(height, Proposed) else height
+
+
+def _not_yet(wanted: int, subnet_id: ID) -> JsonRpcError:
+    return refused(
+        f"failed to get validator set at {wanted}: validator set height not yet finalized with "
+        f"SubnetID = {subnet_id}: current P-chain height ({chain.tip().height}) < requested "
+        f"P-Chain height ({wanted})"
+    )
 
 
 def _member(member: Member) -> Json:
@@ -86,7 +103,7 @@ def _member(member: Member) -> Json:
     }
 
 
-def _canonical(members: Mapping[NodeID, Member]) -> Json:
+def _canonical(members: Members) -> Json:
     """Return a set as signatures of it are counted: by key; nodes without one have only weight."""
     by_key: defaultdict[bytes, list[NodeID]] = defaultdict(list)
     for node_id, member in members.items():
@@ -96,7 +113,7 @@ def _canonical(members: Mapping[NodeID, Member]) -> Json:
         {
             "publicKey": "0x" + key.hex(),
             "weight": str(sum(members[one].weight for one in by_key[key])),
-            "nodeIDs": [str(one) for one in sorted(by_key[key])],
+            "nodeIDs": [node_text(one) for one in sorted(by_key[key])],
         }
         for key in sorted(by_key, key=_uncompressed_order)
     ]

@@ -5,7 +5,7 @@ from typing import Final
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api import addresses, params
-from platform_app.api.errors import refused, saying
+from platform_app.api.errors import refused, saying, shortened
 from platform_app.api.wire import Json, address
 from platform_app.services import keystore
 from primitives.keys import format_private_key, parse_private_key
@@ -23,7 +23,7 @@ def import_key(username: str, password: str, private_key: str) -> Json:
 
 def export_key(username: str, password: str, of: str) -> Json:
     """platform.exportKey: the private key of one of a user's addresses."""
-    with saying(f"couldn't parse {of} to address"):
+    with saying(f"couldn't parse {shortened(of)} to address"):
         short_id = addresses.read(of)
     key = keystore.export_key(username, password, short_id)
     return {"privateKey": format_private_key(key)}

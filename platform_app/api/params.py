@@ -1,8 +1,9 @@
 """How single arguments are read: the forms that Go's JSON decoder takes (pchain.md 8.1).
 
 Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for a value of another
-form; the caller then hears one sentence, whichever argument it was. Arguments whose mistakes have
-words of their own (addresses, aliases) stay text here and are read by `addresses` and the methods.
+form; the caller then hears one sentence, whichever argument it was. A list that is too long has
+words of its own. Arguments whose mistakes have such words, too (addresses, aliases), stay text here
+and are read by `addresses` and the methods.
 """
 
 import re
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jsonrpc.errors import InvalidParam
+from platform_app.api.errors import too_many
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import Encoding, EncodingError
 from primitives.ids import ID, FixedId, IdError, NodeID
@@ -21,6 +23,9 @@ _DIGITS: Final = re.compile(r"[0-9]{1,20}")
 _DECIMAL: Final = re.compile(
     r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?"
 )
+
+MOST_LISTED: Final = 1024
+"""Values in a list where each costs time to read: as many as getUTXOs takes addresses."""
 
 
 class StartIndex(NamedTuple):
@@ -123,6 +128,21 @@ def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
         if not isinstance(value, list):
             raise InvalidParam("not an array")
         return [missing if one is None else read(one) for one in value]
+
+    return read_list
+
+
+def few_of(what: str, read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
+    """Return a reader of arrays that are told from one value more than `MOST_LISTED` on.
+
+    Unspecified: the reference reads as many as a body holds.
+    """
+    read_all = list_of(read, missing)
+
+    def read_list(value: Any) -> list[T]:
+        if isinstance(value, list) and len(value) > MOST_LISTED:
+            raise too_many(what, len(value), MOST_LISTED)
+        return read_all(value)
 
     return read_list
 

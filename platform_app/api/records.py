@@ -4,22 +4,17 @@ Which fields there are: the specification's validator record, and the reference'
 8.4, gaps.md 3). Two of them change without a block, uptime and connected: they are put in for each call.
 """
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from platform_app.api.kept import KeptOf
 from platform_app.api.presence import Presence
 from platform_app.api.wire import Json, fee_percent, four_digits, owner
 from platform_app.selectors.stakers import SUBNETS, CurrentSet, Delegator, Validator
 from primitives.ids import ID, NodeID
-
-Key = TypeVar("Key", bound=Hashable)
-Source = TypeVar("Source")
-Made = TypeVar("Made")
 
 _DELEGATED_NODES: Final = 1024
 """Of so many validators the rendered delegators are kept."""
@@ -34,31 +29,10 @@ class Piece(NamedTuple):
     text: bytes
 
 
-class _Kept(Generic[Key, Source, Made]):
-    """What was made of something, by key, for as long as that is the same object."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._values: OrderedDict[Key, tuple[Source, Made]] = OrderedDict()
-
-    def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
-        """Return what is kept; `make` gets what was made of the thing before."""
-        with self._lock:
-            known = self._values.get(key)
-        if known is not None and known[0] is source:
-            return known[1]
-        made = make(None if known is None else known[1])
-        with self._lock:
-            self._values[key] = (source, made)
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-        return made
-
-
-_sets: Final[_Kept[ID, CurrentSet, Mapping[NodeID, Piece]]] = _Kept(SUBNETS)
-_delegators: Final[_Kept[tuple[ID, NodeID], tuple[Delegator, ...], bytes]] = _Kept(_DELEGATED_NODES)
+_sets: Final[KeptOf[ID, CurrentSet, Mapping[NodeID, Piece]]] = KeptOf(SUBNETS)
+_delegators: Final[KeptOf[tuple[ID, NodeID], tuple[Delegator, ...], bytes]] = KeptOf(
+    _DELEGATED_NODES
+)
 
 
 def pieces_of(subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
@@ -71,7 +45,7 @@ def pieces_of(subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
         known = before or {}
         return {one.node_id: _piece(one, known.get(one.node_id)) for one in present.validators}
 
-    return _sets.of(subnet_id, present, make)
+    return _sets.of(subnet_id, present, make) if present.validators else {}
 
 
 def record(piece: Piece, presence: Presence, delegators: bytes = b"") -> bytes:
@@ -93,6 +67,8 @@ def _end(uptime: float, connected: bool) -> bytes:  # noqa: FBT001
 
 def delegators_text(subnet_id: ID, node_id: NodeID, present: tuple[Delegator, ...]) -> bytes:
     """Return a validator's delegators as a JSON array."""
+    if not present:
+        return b"[]"
     return _delegators.of(
         (subnet_id, node_id),
         present,

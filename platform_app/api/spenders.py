@@ -18,7 +18,7 @@ from primitives.ids import NodeID
 _SPENDER: Final = (
     Param("username", params.text, ""),
     Param("password", params.text, ""),
-    Param("from", params.list_of(params.text, ""), ()),
+    Param("from", params.few_of("addresses", params.text, ""), ()),
     Param("changeAddr", params.text, ""),
 )
 _PERIOD: Final = (

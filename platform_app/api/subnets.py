@@ -3,11 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
+from platform_app import runtime
 from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.kept import KeptTexts
 from platform_app.api.wire import Json, address
 from platform_app.selectors import subnets
 from platform_app.selectors.subnets import Subnet
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
+
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+"""Of rendered control keys: those of 250 subnets that have as many as a transaction can name."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_control_keys: Final[KeptTexts[tuple[str, bytes]]] = KeptTexts(_KEPT_BYTES)
 
 _PRIMARY_NETWORK: Final[Json] = {
     "id": str(PRIMARY_NETWORK_ID),
@@ -39,9 +49,9 @@ def get_subnet(subnet_id: ID) -> Json:
         raise refused(NOT_FOUND)
     return {
         "isPermissioned": True,
-        "controlKeys": [address(one) for one in found.owner.addresses],
-        "threshold": str(found.owner.threshold),
-        "locktime": str(found.owner.locktime),
+        "controlKeys": _control_keys_of(found),
+        "threshold": str(found.threshold),
+        "locktime": str(found.locktime),
         "subnetTransformationTxID": str(EMPTY_ID),
         "conversionID": str(EMPTY_ID),
         "managerChainID": str(EMPTY_ID),
@@ -52,6 +62,16 @@ def get_subnet(subnet_id: ID) -> Json:
 def _shown(subnet: Subnet) -> Json:
     return {
         "id": str(subnet.subnet_id),
-        "controlKeys": [address(one) for one in subnet.owner.addresses],
-        "threshold": str(subnet.owner.threshold),
+        "controlKeys": _control_keys_of(subnet),
+        "threshold": str(subnet.threshold),
     }
+
+
+def _control_keys_of(subnet: Subnet) -> msgspec.Raw:
+    """Return a subnet's control keys as a JSON array: thousands take a while to render."""
+
+    def render() -> bytes:
+        text: bytes = _encode([address(one) for one in subnet.owner.addresses])
+        return text
+
+    return msgspec.Raw(_control_keys.of((runtime.config().hrp, subnet.raw_owner), render))

@@ -5,15 +5,17 @@ from typing import Final
 
 from chaindb import clock
 from platform_app.api import addresses, chain_names
-from platform_app.api.errors import refused, saying
+from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
 from platform_app.api.wire import Json, address, amounts, encoded, id_text
 from platform_app.selectors import chain, outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from primitives.checksummed import Encoding
-from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
+from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
 
 MOST_ADDRESSES: Final = 1024
+
+_NOWHERE = Cursor(ShortID(bytes(20)), EMPTY_ID)
 
 
 def get_balance(one: str, several: Sequence[str]) -> Json:
@@ -21,11 +23,12 @@ def get_balance(one: str, several: Sequence[str]) -> Json:
 
     Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
     owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,
-    too, count whole.
+    too, count whole. There are no pages: time and answer grow with the outputs (50,000 of them are
+    4 MB), and getUTXOs is the method for owners of many.
     """
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
-        raise _too_many(given)
+        raise too_many("addresses", len(given), MOST_ADDRESSES)
     found = outputs.balance(addresses.read_all(given), now=clock.now())
     coins = found.funds.get(chain.network().asset_id, Funds())
     return {
@@ -50,23 +53,25 @@ def get_utxos(
 ) -> Json:
     """platform.getUTXOs: a page of what addresses own here, or what a chain has sent them.
 
-    Unspecified: a page has 1024 outputs at most, and without a limit. The order is that of
+    Unspecified: where nothing is found from the beginning, it ends at the zero address and ID (gaps.md
+    3). A page has 1024 outputs at most, and without a limit. The order is that of
     addresses, then of UTXO IDs. Of several owners' outputs each is on a page once.
     """
     if not given:
         raise refused("no addresses provided")
     if len(given) > MOST_ADDRESSES:
-        raise _too_many(given)
+        raise too_many("addresses", len(given), MOST_ADDRESSES)
     page = outputs.utxos_of(
         addresses.read_all(given),
         after=_cursor(start) if start.is_given else None,
         limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
         source_chain=_source(source_chain),
     )
+    end = page.end if page.utxos or start.is_given else _NOWHERE
     return {
         "numFetched": str(len(page.utxos)),
         "utxos": encoded(page.utxos, encoding),
-        "endIndex": {"address": address(page.end.address), "utxo": str(page.end.utxo_id)},
+        "endIndex": {"address": address(end.address), "utxo": str(end.utxo_id)},
         "encoding": encoding.value,
     }
 
@@ -87,7 +92,3 @@ def _cursor(start: StartIndex) -> Cursor:
     with saying("couldn't parse start index utxo"):
         utxo_id = ID.parse(start.utxo)
     return Cursor(owner, utxo_id)
-
-
-def _too_many(given: Sequence[str]) -> Exception:
-    return refused(f"number of addresses given, {len(given)}, exceeds maximum, {MOST_ADDRESSES}")

@@ -35,7 +35,7 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     else:
         presences = presence.of_nodes(map(_node, chosen))
     delegators = b""
-    if len(node_ids) == 1 and chosen and chosen[0].validator.shares is not None:
+    if len(set(node_ids)) == 1 and chosen and chosen[0].validator.shares is not None:
         node_id = node_ids[0]
         delegating = stakers.current_delegators(subnet_id, node_id)
         delegators = records.delegators_text(subnet_id, node_id, delegating)

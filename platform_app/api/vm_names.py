@@ -6,7 +6,7 @@ Unspecified: this node runs none of them for other subnets, so every ID is one t
 from collections.abc import Mapping
 from typing import Final
 
-from platform_app.api.errors import refused
+from platform_app.api.errors import refused, shortened
 from primitives.cb58 import Cb58Error
 from primitives.ids import (
     AVM_ID,
@@ -41,7 +41,7 @@ def vm_id_of(name: str) -> ID:
     """
     found = _find(_VMS, name)
     if found is None:
-        raise refused(f"no VM with ID '{name}' found")
+        raise refused(f"no VM with ID '{shortened(name)}' found")
     return found
 
 
@@ -53,7 +53,7 @@ def fx_id_of(name: str) -> ID:
     """
     found = _find(_FXS, name)
     if found is None:
-        raise refused(f"no FX with ID '{name}' found")
+        raise refused(f"no FX with ID '{shortened(name)}' found")
     return found
 
 

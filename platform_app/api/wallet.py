@@ -28,7 +28,6 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 
 _REWARD: Final = Param("rewardAddress", params.text, "")
 _TO: Final = Param("to", params.text, "")
-_TEXTS: Final = params.list_of(params.text, "")
 
 
 def add_validator(
@@ -199,7 +198,7 @@ def add_wallet_methods(methods: MethodRegistry) -> None:
         methods,
         "platform.createSubnet",
         create_subnet,
-        Param("controlKeys", _TEXTS, ()),
+        Param("controlKeys", params.few_of("control keys", params.text, ""), ()),
         Param("threshold", params.uint32, 0),
     )
     add_spending(
@@ -208,7 +207,7 @@ def add_wallet_methods(methods: MethodRegistry) -> None:
         create_blockchain,
         Param("subnetID", params.identifier, PRIMARY_NETWORK_ID),
         Param("vmID", params.text, ""),
-        Param("fxIDs", _TEXTS, ()),
+        Param("fxIDs", params.few_of("fx IDs", params.text, ""), ()),
         Param("name", params.text, ""),
         Param("genesisData", params.text, ""),
         Param("encoding", params.encoding, Encoding.HEX),

@@ -4,7 +4,6 @@ The specification's rule (1, wire conventions 4) and the reference's forms (pcha
 a method shows plain numbers instead, it says so itself. Validators are rendered in `records`.
 """
 
-import struct
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -13,9 +12,10 @@ from typing import Any, Final
 from platform_app import runtime
 from platform_app.txs.components import OutputOwners
 from platform_app.txs.errors import MAX_SHARES
+from platform_app.wallet.terms import float32
 from primitives.addresses import format_address
 from primitives.checksummed import Encoding, encode
-from primitives.ids import ID, ShortID
+from primitives.ids import ID, NodeID, ShortID
 
 Json = dict[str, Any]
 
@@ -24,8 +24,8 @@ ALIAS: Final = "P"
 
 _IDS: Final = 2**16
 """IDs whose texts are kept: making one takes longer than all else about a UTXO in a balance."""
-
-_FLOAT32: Final = struct.Struct("f")
+_NODES: Final = 2**14
+"""Node IDs whose texts are kept: sets of validators and samples name them again and again."""
 
 
 def address(short_id: ShortID) -> str:
@@ -39,6 +39,12 @@ def id_text(identifier: ID) -> str:
     return str(identifier)
 
 
+@lru_cache(maxsize=_NODES)
+def node_text(node_id: NodeID) -> str:
+    """Return a node ID as text."""
+    return str(node_id)
+
+
 def four_digits(value: float) -> str:
     """Return a number with four digits of its fraction, rounded half to even on its binary value."""
     return f"{value:.4f}"
@@ -46,7 +52,7 @@ def four_digits(value: float) -> str:
 
 def fee_percent(shares: int) -> str:
     """Return a delegation fee in percent: reckoned with 32 bits, as in the reference."""
-    return four_digits(_float32(_float32(100 * _float32(shares)) / MAX_SHARES))
+    return four_digits(float32(float32(100 * float32(shares)) / MAX_SHARES))
 
 
 def moment(seconds: int) -> str:
@@ -75,8 +81,3 @@ def encoded(values: Iterable[bytes], encoding: Encoding) -> list[str]:
 def amounts(by_asset: dict[ID, int]) -> dict[str, str]:
     """Return amounts by asset."""
     return {id_text(asset_id): str(amount) for asset_id, amount in by_asset.items()}
-
-
-def _float32(number: float) -> float:
-    rounded: float = _FLOAT32.unpack(_FLOAT32.pack(number))[0]
-    return rounded

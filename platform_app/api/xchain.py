@@ -6,7 +6,7 @@ from typing import Final
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app import runtime
-from platform_app.api.errors import NOT_FOUND, refused, to_error_object
+from platform_app.api.errors import NOT_FOUND, refused, shortened, to_error_object
 from platform_app.api.params import text
 from platform_app.api.wire import Json
 from platform_app.genesis.asset import Asset, asset_of
@@ -29,7 +29,7 @@ def get_asset_description(asset: str) -> Json:
     """
     known = _staking_asset(chain.network().x_chain_id)
     if asset not in {*SYMBOLS, known.alias, known.symbol, str(known.asset_id)}:
-        raise refused(NOT_FOUND if _is_id(asset) else f"asset '{asset}' not found")
+        raise refused(NOT_FOUND if _is_id(asset) else f"asset '{shortened(asset)}' not found")
     return {
         "assetID": str(known.asset_id),
         "name": known.name,

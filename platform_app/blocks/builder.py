@@ -26,6 +26,8 @@ from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
 
+MOST_REFUSED = 1024
+"""Transactions that one block may find to be invalid; the next block looks at the others."""
 TXS_SIZE_LIMIT = 128 * 1024
 """Bytes of decision transactions in a block. The mempool takes no single one that is larger."""
 
@@ -95,7 +97,7 @@ def _take(
     dropped: list[tuple[Tx, InvalidTx]] = []
     room = TXS_SIZE_LIMIT
     for tx in mempool_txs:
-        if len(tx.raw) > room:
+        if len(tx.raw) > room or len(dropped) == MOST_REFUSED:
             break
         try:
             execute(tx, diff, env)

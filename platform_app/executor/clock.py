@@ -49,11 +49,16 @@ def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
         Whether the staker sets changed.
     """
     beginning = _until(time, diff.pending_stakers())
-    leaving = [
-        staker
-        for staker in _until(time, diff.current_stakers())
-        if staker.priority is Priority.PERMISSIONED_VALIDATOR_CURRENT
-    ]
+    # They are the first of those that end in one second; who comes behind them needs a proposal.
+    leaving = list(
+        takewhile(
+            lambda staker: (
+                staker.next_time <= time
+                and staker.priority is Priority.PERMISSIONED_VALIDATOR_CURRENT
+            ),
+            diff.current_stakers(),
+        )
+    )
     for staker in beginning:
         promote(staker, diff, config)
     for staker in leaving:

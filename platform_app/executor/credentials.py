@@ -1,11 +1,17 @@
 """Who has signed, and whether that is enough: the spend rule of owners (pchain.md 1.6, 5.2)."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from platform_app.executor import errors
 from platform_app.txs.components import Credential, OutputOwners, SignatureCredential
 from primitives.ids import ShortID
 from primitives.secp256k1 import SignatureError, recover_address
+
+_REMEMBERED = 16_384
+"""Signatures whose makers a process remembers: each is asked for at admission and in the block."""
+
+_recover = lru_cache(maxsize=_REMEMBERED)(recover_address)
 
 
 class Signers:
@@ -26,7 +32,7 @@ class Signers:
         address = self._known.get(signature)
         if address is None:
             try:
-                address = recover_address(self._digest, signature)
+                address = _recover(self._digest, signature)
             except SignatureError as error:
                 raise errors.InvalidSignature(str(error)) from error
             self._known[signature] = address

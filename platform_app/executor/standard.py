@@ -25,9 +25,7 @@ from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.status import TxStatus
 from platform_app.txs.syntax import verify_syntax
-from primitives.ids import ID, PRIMARY_NETWORK_ID
-
-P_CHAIN_ID = PRIMARY_NETWORK_ID
+from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
 
 
 def execute(tx: Tx, diff: Diff, env: Env) -> None:
@@ -43,10 +41,10 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
         InvalidSyntax: It is not well formed.
         InvalidTx: Another reason of `executor.errors` and `executor.staking_errors`.
     """
+    verify_syntax(tx, env.config, env.asset_id)
     kind = type(tx.unsigned)
     if kind in _REFUSED:
         raise _REFUSED[kind]
-    verify_syntax(tx, env.config, env.asset_id)
     _RULES[kind](tx, tx.unsigned, diff, env)
     diff.add_tx(tx, TxStatus.COMMITTED)
 

@@ -1,6 +1,7 @@
 """The continuous fee of L1 validators (pchain.md 11.2). This chain has none of them: n is always 0.
 
-Shown by platform.getValidatorFeeState; the price is in the smallest unit per second.
+The price, in the smallest unit per second, is shown by platform.getValidatorFeeState. Nobody calls
+`charge` while there are no such validators: the reference's conformance vectors hold it to the rule.
 """
 
 from typing import NamedTuple

@@ -1,15 +1,23 @@
 """Networks that come with the node, as files beside this package.
 
 Unspecified: every network that is given no genesis file begins with the local one's allocations
-(gaps.md 6), whatever its number. What is on the X-Chain there brings the supply to half of the cap, so
-that staking earns what it does in the reference's local network; there is no X-Chain to spend it on.
+(gaps.md 6), whatever its number, but for two. The staked funds are a fifth of what they are there: one
+node may stake no more than 3,000,000 coins. What ewoq has on the X-Chain brings the supply to half of
+the cap, so that staking earns what it does in the reference's local network; there is no X-Chain to
+spend it on. A genesis file's C-Chain is taken as it is: whether it is the one that runs is not compared.
 """
 
 import json
 from dataclasses import replace
 from importlib.resources import files
 
-from platform_app.genesis.config import GenesisConfig, InitialStaker, parse_genesis_config
+from platform_app.config import UNIT, PlatformConfig
+from platform_app.genesis.config import (
+    Allocation,
+    GenesisConfig,
+    InitialStaker,
+    parse_genesis_config,
+)
 from platform_app.genesis.errors import MalformedGenesisField
 from platform_app.txs.components import ProofOfPossession
 from primitives.ids import NodeID
@@ -34,24 +42,43 @@ def read_genesis_config(text: bytes) -> GenesisConfig:
 
 
 def own_network(
-    network_id: int,
+    config: PlatformConfig,
     node_id: NodeID,
     signer: ProofOfPossession,
     *,
     start_time: int,
     c_chain_genesis: str,
 ) -> GenesisConfig:
-    """Return a network that begins at a time with one validator: the first allocation stakes for it."""
-    config = read_genesis_config(_file("local.json"))
-    staking, rewarded, *_ = (allocation.address for allocation in config.allocations)
+    """Return a network that begins at a time with one validator: the first allocation stakes for it.
+
+    The file's amounts have 6 decimals; they are written with as many as the network's coins have.
+    """
+    file = read_genesis_config(_file("local.json"))
+    scaled = [_scaled(allocation, config.unit // UNIT) for allocation in file.allocations]
+    staking, rewarded, *others = scaled
+    rest = config.rewards.supply_cap // 2 - sum(map(_total, scaled))
     return replace(
-        config,
-        network_id=network_id,
+        file,
+        network_id=config.network_id,
         start_time=start_time,
-        staked_funds=(staking,),
-        stakers=(InitialStaker(node_id, rewarded, DELEGATION_FEE, signer),),
+        allocations=(staking, replace(rewarded, x_chain_amount=rest), *others),
+        staked_funds=(staking.address,),
+        stakers=(InitialStaker(node_id, rewarded.address, DELEGATION_FEE, signer),),
         c_chain_genesis=c_chain_genesis,
+        denomination=config.decimals,
     )
+
+
+def _scaled(allocation: Allocation, factor: int) -> Allocation:
+    return replace(
+        allocation,
+        x_chain_amount=allocation.x_chain_amount * factor,
+        unlocks=tuple(replace(one, amount=one.amount * factor) for one in allocation.unlocks),
+    )
+
+
+def _total(allocation: Allocation) -> int:
+    return allocation.x_chain_amount + sum(unlock.amount for unlock in allocation.unlocks)
 
 
 def reference_local_network(now: int) -> GenesisConfig:

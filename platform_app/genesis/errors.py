@@ -1,9 +1,13 @@
 """Why a genesis cannot be used.
 
 GenesisError
+├── UnreadableGenesisFile   a file that is not there, or not for this user
+├── UnencodableGenesis      values that the binary form has no room for
 ├── MissingGenesisField     a field that must be there
 ├── MalformedGenesisField   a field that is not what it should be
 ├── NoSupply · SupplyOverflow
+├── SupplyAboveCap          more than there may ever be
+├── OtherDenomination       coins with other decimals than the network's parameters
 ├── NoAllocationToStake     validators without funds, or funds that nobody was given
 ├── DuplicateStakedFunds    an address that stakes twice
 ├── NoStakePerValidator     fewer smallest units than validators
@@ -17,6 +21,21 @@ from primitives.ids import ShortID
 
 class GenesisError(Exception):
     """A genesis that cannot be used."""
+
+
+class UnreadableGenesisFile(GenesisError):
+    """A file that cannot be read."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"genesis file {name} cannot be read: {reason}")
+        self.name = name
+
+
+class UnencodableGenesis(GenesisError):
+    """Values that the binary form has no room for."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"genesis cannot be encoded: {reason}")
 
 
 class MissingGenesisField(GenesisError):
@@ -47,6 +66,26 @@ class SupplyOverflow(GenesisError):
 
     def __init__(self) -> None:
         super().__init__("initial supply overflows")
+
+
+class SupplyAboveCap(GenesisError):
+    """There is more from the beginning than there may ever be: amounts of another scale."""
+
+    def __init__(self, supply: int, cap: int) -> None:
+        super().__init__(f"initial supply {supply} is above the cap {cap}: see NODE_PARAMETERS")
+        self.supply = supply
+        self.cap = cap
+
+
+class OtherDenomination(GenesisError):
+    """The genesis counts in coins of other decimals than the network's parameters."""
+
+    def __init__(self, got: int, wanted: int) -> None:
+        super().__init__(
+            f"coins of this genesis have {got} decimals, not {wanted}: see NODE_PARAMETERS"
+        )
+        self.got = got
+        self.wanted = wanted
 
 
 class NoAllocationToStake(GenesisError):

@@ -2,11 +2,23 @@
 
 from collections.abc import Collection
 
+from django.db import connection
+
+from chaindb import sql
+from chaindb.fields import for_database
 from platform_app.selectors import outputs
-from platform_app.store import mempool
+from platform_app.store import mempool, rows
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO, inner_output
 from primitives.ids import ID, ShortID
+
+_LARGEST = """
+SELECT u.tx_id, u.output_index, u.asset_id, u.output
+FROM platform_app_utxoowner o JOIN platform_app_utxo u ON u.utxo_id = o.utxo_id
+WHERE o.address = %s AND u.asset_id = %s AND u.threshold = 1 AND u.locktime <= %s
+  AND NOT EXISTS (SELECT 1 FROM platform_app_mempoolinput m WHERE m.utxo_id = u.utxo_id)
+ORDER BY u.amount DESC, u.utxo_id LIMIT %s
+"""
 
 
 def coins_of(addresses: Collection[ShortID]) -> list[UTXO]:
@@ -14,16 +26,21 @@ def coins_of(addresses: Collection[ShortID]) -> list[UTXO]:
 
     Unspecified: larger ones come first, so that a transaction has few inputs; those that a waiting
     transaction spends come last, so that they are chosen only where the others are too little, and the
-    mempool says whom they conflict with.
+    mempool says whom they conflict with. All are read and parsed to find the largest: time grows with
+    what these addresses own, about 40 microseconds an output.
     """
     found, spent = _read(addresses)
     return sorted(found, key=lambda utxo: (utxo.utxo_id in spent, *_size(utxo)))
 
 
-def free_coins_of(addresses: Collection[ShortID]) -> list[UTXO]:
-    """Return the same without those that a waiting transaction spends."""
-    found, spent = _read(addresses)
-    return sorted((utxo for utxo in found if utxo.utxo_id not in spent), key=_size)
+def largest_free_coins(address: ShortID, *, asset_id: ID, now: int, most: int) -> list[UTXO]:
+    """Return what one key can stake or spend at the time `now`, largest first: `most` of them at most.
+
+    Those are left out that need signatures of others, or that a waiting transaction spends.
+    """
+    opened = for_database(now, 20, connection.vendor)
+    found = sql.rows(_LARGEST, (address, asset_id, opened, most))
+    return [rows.utxo_of(*columns) for columns in found]
 
 
 def shared_coins_of(addresses: Collection[ShortID], source_chain: ID) -> list[UTXO]:

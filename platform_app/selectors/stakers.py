@@ -1,6 +1,7 @@
-"""Who validates and who delegates: now, soon, and at any height. What becomes of them is in `stays`.
+"""Who validates and who delegates: now, soon, and at any height.
 
-The present is in memory (`memory`); it costs one small question however long the history is.
+The present is in memory (`memory`); it costs one small question however long the history is. What
+rows say of heights is read by `members`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +10,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from chaindb import sql
-from platform_app.selectors import chain
+from platform_app.selectors import chain, members
+from platform_app.selectors.members import Members
 from platform_app.selectors.memory import StakerMemory, version
 from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
@@ -23,6 +25,8 @@ NODES = 4096
 """Of so many validators the present delegators are remembered."""
 SETS = 32
 """So many sets of other heights are remembered."""
+HEIGHTS = 4
+"""Of so many heights the sets of all subnets are remembered."""
 
 _VALIDATOR = """
 SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, rewards_owner,
@@ -57,24 +61,6 @@ _PENDING_DELEGATORS = (
     _DELEGATOR
     + "WHERE phase = 1 AND is_delegator AND subnet_id = %s ORDER BY start_time, priority, tx_id"
 )
-_AT = """
-SELECT node_id, weight, public_key FROM platform_app_staker
-WHERE phase < 3 AND NOT is_delegator AND phase = 2 AND subnet_id = %s AND joined_height <= %s
-UNION ALL
-SELECT node_id, weight, public_key FROM platform_app_staker
-WHERE phase = 3 AND subnet_id = %s AND left_height > %s AND joined_height <= %s
-  AND NOT is_delegator
-"""
-_DELEGATED_AT = """
-SELECT node_id, SUM(weight) FROM (
-  SELECT node_id, CAST(weight AS BIGINT) AS weight FROM platform_app_staker
-  WHERE phase < 3 AND is_delegator AND phase = 2 AND subnet_id = %s AND joined_height <= %s
-  UNION ALL
-  SELECT node_id, CAST(weight AS BIGINT) FROM platform_app_staker
-  WHERE phase = 3 AND subnet_id = %s AND left_height > %s AND joined_height <= %s
-    AND is_delegator
-) AS delegations GROUP BY node_id
-"""
 
 
 class Delegator(NamedTuple):
@@ -122,6 +108,9 @@ class CurrentSet:
     weight: int
     """Of all, delegators included."""
 
+    def __len__(self) -> int:
+        return len(self.validators)
+
 
 class PendingSet(NamedTuple):
     """Who has a start in the future on a subnet, in staker order."""
@@ -130,25 +119,19 @@ class PendingSet(NamedTuple):
     delegators: tuple[Delegator, ...]
 
 
-class Member(NamedTuple):
-    """A validator at a height."""
-
-    weight: int
-    """Its delegators' included."""
-    public_key: bytes | None
-    """Its BLS key on the Primary Network."""
-
-
 class _Memory(NamedTuple):
     current: StakerMemory[ID, CurrentSet]
     delegators: StakerMemory[tuple[ID, NodeID], tuple[Delegator, ...]]
-    sets: StakerMemory[tuple[int, ID], Mapping[NodeID, Member]]
+    sets: StakerMemory[tuple[int, ID], Members]
+    subnets: StakerMemory[int, Mapping[ID, Members]]
 
 
 @cache
 def memory() -> _Memory:
     """Return what this process remembers of stakers."""
-    return _Memory(StakerMemory(SUBNETS), StakerMemory(NODES), StakerMemory(SETS))
+    return _Memory(
+        StakerMemory(SUBNETS), StakerMemory(NODES), StakerMemory(SETS), StakerMemory(HEIGHTS)
+    )
 
 
 def current_validators(subnet_id: ID = PRIMARY_NETWORK_ID) -> CurrentSet:
@@ -180,9 +163,7 @@ def pending_stakers(subnet_id: ID = PRIMARY_NETWORK_ID) -> PendingSet:
     )
 
 
-def validators_at(
-    height: int, subnet_id: ID = PRIMARY_NETWORK_ID
-) -> Mapping[NodeID, Member] | None:
+def validators_at(height: int, subnet_id: ID = PRIMARY_NETWORK_ID) -> Members | None:
     """Return who validated a subnet after the block at a height, or None above the tip.
 
     Raises:
@@ -191,8 +172,23 @@ def validators_at(
     if height > chain.tip().height:
         return None
     # Since the last change of a staker every height has the same set.
+    return _set(min(height, version().stakers_height), subnet_id)
+
+
+def all_validators_at(height: int) -> dict[ID, Members] | None:
+    """Return who validated the Primary Network, and each other subnet that had validators then.
+
+    None above the tip, as in `validators_at`; however many subnets there are, few questions.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    if height > chain.tip().height:
+        return None
     height = min(height, version().stakers_height)
-    return memory().sets.get((height, subnet_id), lambda: _load_at(height, subnet_id))
+    primary = _set(height, PRIMARY_NETWORK_ID)
+    others = memory().subnets.get(height, lambda: _load_others_at(height, primary))
+    return {PRIMARY_NETWORK_ID: primary, **others}
 
 
 def uptimes(node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
@@ -217,23 +213,29 @@ def _load_current(subnet_id: ID) -> CurrentSet:
     )
 
 
-def _load_at(height: int, subnet_id: ID) -> dict[NodeID, Member]:
-    place = (subnet_id, height, subnet_id, height, height)
-    delegated = {bytes(node_id): int(weight) for node_id, weight in sql.rows(_DELEGATED_AT, place)}
-    members = {
-        NodeID(bytes(node_id)): Member(
-            int(weight) + delegated.get(bytes(node_id), 0), None if key is None else bytes(key)
-        )
-        for node_id, weight, key in sql.rows(_AT, place)
-    }
-    if subnet_id == PRIMARY_NETWORK_ID:
-        return members
-    primary = validators_at(height) or {}
+def _set(height: int, subnet_id: ID) -> Members:
+    return memory().sets.get((height, subnet_id), lambda: _load_at(height, subnet_id))
+
+
+def _load_at(height: int, subnet_id: ID) -> Members:
+    found = members.of_subnet(subnet_id, height)
+    if subnet_id == PRIMARY_NETWORK_ID or not found:
+        return found
+    return _with_keys(found, _set(height, PRIMARY_NETWORK_ID))
+
+
+def _load_others_at(height: int, primary: Members) -> Mapping[ID, Members]:
+    found = members.of_created_subnets(height)
+    return {subnet_id: _with_keys(of, primary) for subnet_id, of in found.items()}
+
+
+def _with_keys(found: Members, primary: Members) -> Members:
+    """Return validators of a subnet with their keys of the Primary Network."""
     return {
         node_id: member._replace(public_key=primary[node_id].public_key)
         if node_id in primary
         else member
-        for node_id, member in members.items()
+        for node_id, member in found.items()
     }
 
 

@@ -8,7 +8,7 @@ from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
 from primitives.ids import ID
 
-_SUBNETS = "SELECT subnet_id, owner FROM platform_app_subnet "
+_SUBNETS = "SELECT subnet_id, locktime, threshold, owner FROM platform_app_subnet "
 _ALL_SUBNETS = _SUBNETS + "ORDER BY position"
 _SOME_SUBNETS = _SUBNETS + "WHERE subnet_id IN ({keys})"
 _BLOCKCHAINS = "SELECT blockchain_id, subnet_id, name, vm_id FROM platform_app_blockchain "
@@ -21,7 +21,15 @@ class Subnet(NamedTuple):
     """A subnet and who controls it."""
 
     subnet_id: ID
-    owner: OutputOwners
+    locktime: int
+    threshold: int
+    raw_owner: bytes
+    """`OutputOwners` without type ID."""
+
+    @property
+    def owner(self) -> OutputOwners:
+        """Who controls it, parsed: there can be thousands of addresses."""
+        return rows.owners_of(self.raw_owner)
 
 
 class Blockchain(NamedTuple):
@@ -62,7 +70,8 @@ def blockchain(blockchain_id: ID) -> Blockchain | None:
 
 
 def _subnet(row: tuple[Any, ...]) -> Subnet:
-    return Subnet(ID(bytes(row[0])), rows.owners_of(bytes(row[1])))
+    subnet_id, locktime, threshold, owner = row
+    return Subnet(ID(bytes(subnet_id)), int(locktime), threshold, bytes(owner))
 
 
 def _blockchain(row: tuple[Any, ...]) -> Blockchain:

@@ -1,1 +1,1 @@
-"""Use cases of the P-Chain: each function is one transaction, and tells others after commit."""
+"""Use cases of the P-Chain: what each writes is one transaction, and others are told after commit."""

@@ -1,9 +1,10 @@
 """The heartbeat: build a block of what waits and what the clock brings, and accept it."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from django.db import DatabaseError
 from django.db import transaction as database
 
 from chaindb.locks import Lock, acquire
@@ -11,7 +12,9 @@ from platform_app import runtime
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.builder import Built, build
 from platform_app.blocks.executor import Options
+from platform_app.executor.clock import at_next_block
 from platform_app.executor.proposal import prefers_commit
+from platform_app.executor.standard import execute
 from platform_app.services import renewal
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
@@ -20,6 +23,7 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
+from primitives.ids import ID
 
 _BATCH = 64
 """Transactions whose outputs are read together; a block seldom takes more than a few hundred."""
@@ -35,15 +39,27 @@ def build_block(*, now: int) -> Block | None:
     Args:
         now: The node's time in Unix seconds. The block's is earlier where a staker changes before.
     """
-    with database.atomic(durable=True):
-        acquire(Lock.PCHAIN)
-        state = DatabaseState()
-        built = _renewal(state) or _build(state, _waiting(state), now)
-        _drop(built.dropped, now)
-        if built.block is None:
-            return None
-        blocks, outcome = _decide(built, state)
-        accept(blocks, outcome)
+    try:
+        return _next_block(now)
+    except DatabaseError:
+        raise
+    except Exception:
+        # Whatever it is, it must not hold up the chain for ever.
+        if not _expel(now):
+            raise
+        return _next_block(now)
+
+
+@database.atomic(durable=True)
+def _next_block(now: int) -> Block | None:
+    acquire(Lock.PCHAIN)
+    state = DatabaseState()
+    built = _renewal(state, now) or _build(state, _waiting(state), now)
+    _drop(built.dropped, now)
+    if built.block is None:
+        return None
+    blocks, outcome = _decide(built, state)
+    accept(blocks, outcome)
     return blocks[-1]
 
 
@@ -64,14 +80,21 @@ def _build(state: DatabaseState, waiting: Iterable[Tx], now: int) -> Built:
     return build(state.tip, state, waiting, env(state.network, now))
 
 
-def _renewal(state: DatabaseState) -> Built | None:
+def _renewal(state: DatabaseState, now: int) -> Built | None:
     """Return the block that makes this node a validator again where it no longer is one.
 
     It stands at chain time, the moment at which the last stay ended, however late it is built: there
     is no gap between the two. What else waits is not measured by that earlier clock.
     """
     tx = renewal.renew_own_validator(now=state.timestamp())
-    return None if tx is None else _build(state, [tx], state.timestamp())
+    if tx is None:
+        return None
+    built = _build(state, [tx], state.timestamp())
+    if built.block is None:
+        reasons = [str(reason) for _, reason in built.dropped]
+        _refuse({tx.tx_id: reasons[0] if reasons else "it does not fit into a block"}, now)
+        return None
+    return built
 
 
 def _waiting(state: DatabaseState) -> Iterator[Tx]:
@@ -109,9 +132,33 @@ def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
 
 def _drop(dropped: Sequence[tuple[Tx, InvalidTx]], now: int) -> None:
     """Take out of the mempool what can never be accepted, and keep the reasons."""
-    if not dropped:
+    _refuse({tx.tx_id: str(reason) for tx, reason in dropped}, now)
+
+
+def _refuse(reasons: Mapping[ID, str], now: int) -> None:
+    if not reasons:
         return
     acquire(Lock.PCHAIN_MEMPOOL)
-    for tx, reason in dropped:
-        _log.info("dropped %s: %s", tx.tx_id, reason)
-    mempool.drop([(tx.tx_id, str(reason)) for tx, reason in dropped], now)
+    for tx_id, reason in reasons.items():
+        _log.info("dropped %s: %s", tx_id, reason)
+    mempool.drop(reasons.items(), now)
+
+
+@database.atomic(durable=True)
+def _expel(now: int) -> bool:
+    """Drop waiting transactions that make the rules fail instead of refusing; say if there are any."""
+    acquire(Lock.PCHAIN)
+    state = DatabaseState()
+    surroundings = env(state.network, now)
+    at = at_next_block(state, now, runtime.config())
+    failing: dict[ID, str] = {}
+    for tx in _waiting(state):
+        try:
+            execute(tx, Diff(at), surroundings)
+        except InvalidTx:
+            continue  # the builder finds that too, and says so
+        except Exception:
+            _log.exception("transaction %s fails instead of being refused", tx.tx_id)
+            failing[tx.tx_id] = "internal error"
+    _refuse(failing, now)
+    return bool(failing)

@@ -37,9 +37,9 @@ class MempoolFull(RefusedIssue):
 class ConflictingTx(RefusedIssue):
     """Another transaction that waits spends the same output."""
 
-    def __init__(self, other: ID) -> None:
-        super().__init__(f"tx conflicts with other tx: {other}")
-        self.other = other
+    def __init__(self, tx_id: ID) -> None:
+        super().__init__(f"tx conflicts with other tx: {tx_id}")
+        self.tx_id = tx_id
 
 
 class GenesisMismatch(Exception):

@@ -1,5 +1,6 @@
 """The first start: the genesis block and the state that it begins with."""
 
+import os
 from pathlib import Path
 
 from django.conf import settings
@@ -16,6 +17,12 @@ from platform_app.genesis.built_in import (
     reference_local_network,
 )
 from platform_app.genesis.config import GenesisConfig
+from platform_app.genesis.errors import (
+    OtherDenomination,
+    SupplyAboveCap,
+    UnencodableGenesis,
+    UnreadableGenesisFile,
+)
 from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
 from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
 from platform_app.state.diff import Diff
@@ -25,6 +32,7 @@ from platform_app.store.chain import Network
 from platform_app.store.state import DatabaseState
 from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.status import TxStatus
+from primitives.codec_errors import CodecError
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
@@ -44,13 +52,12 @@ def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
         OtherNetwork: The database holds another network.
         OtherGenesis: It was begun with another genesis file.
         FileOfOtherNetwork: The genesis file is another network's.
-        OSError: The genesis file cannot be read.
-        GenesisError: The genesis file cannot be used.
+        GenesisError: The genesis file cannot be read or used.
     """
     acquire(Lock.PCHAIN)
     stored = chain.read()
     if stored is None:
-        return _write(parse_genesis(build_genesis(_wanted(signer, c_chain_genesis))))
+        return _write(_built(_wanted(signer, c_chain_genesis)))
     _check(stored[0])
     return stored[0]
 
@@ -63,7 +70,7 @@ def _wanted(signer: ProofOfPossession, c_chain_genesis: str) -> GenesisConfig:
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
         return reference_local_network(clock.now())
     return own_network(
-        node.network_id,
+        runtime.config(),
         runtime.node_id(),
         signer,
         start_time=clock.now(),
@@ -74,10 +81,23 @@ def _wanted(signer: ProofOfPossession, c_chain_genesis: str) -> GenesisConfig:
 def _read_file() -> GenesisConfig:
     """Read the genesis file that the settings name."""
     node = settings.NODE
-    config = read_genesis_config(Path(node.platform_genesis).read_bytes())
+    try:
+        text = Path(node.platform_genesis).read_bytes()
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise UnreadableGenesisFile(node.platform_genesis, reason) from error
+    config = read_genesis_config(text)
     if config.network_id != node.network_id:
         raise FileOfOtherNetwork(config.network_id, node.network_id)
     return config
+
+
+def _built(config: GenesisConfig) -> Genesis:
+    """Return what a network begins with, by way of its bytes."""
+    try:
+        return parse_genesis(build_genesis(config))
+    except CodecError as error:
+        raise UnencodableGenesis(str(error)) from error
 
 
 def _check(stored: Network) -> None:
@@ -86,13 +106,17 @@ def _check(stored: Network) -> None:
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
         raise OtherNetwork(stored.network_id, config.network_id)
     if settings.NODE.platform_genesis:
-        wanted = parse_genesis(build_genesis(_read_file())).genesis_id
+        wanted = _built(_read_file()).genesis_id
         if stored.genesis_hash != wanted:
             raise OtherGenesis(stored.genesis_hash, wanted)
 
 
 def _write(genesis: Genesis) -> Network:
     config = runtime.config()
+    if genesis.initial_supply > config.rewards.supply_cap:
+        raise SupplyAboveCap(genesis.initial_supply, config.rewards.supply_cap)
+    if genesis.asset.denomination != config.decimals:
+        raise OtherDenomination(genesis.asset.denomination, config.decimals)
     network = Network(
         genesis_hash=genesis.genesis_id,
         network_id=config.network_id,

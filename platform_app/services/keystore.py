@@ -2,7 +2,7 @@
 
 What a method changes is one transaction. Passwords are judged and keys derived before it begins: that
 takes long, and on SQLite a transaction keeps every other writer waiting. A user who is deleted meanwhile
-is a user with another password.
+is a user with another password. Anybody can make users: NODE_KEYSTORE_USERS says how many there may be.
 
 Unspecified: names are bytes of UTF-8, at most 1024 of them. An imported user needs no strong password,
 it has one already, and may be given another name. Importing a key twice is no error.
@@ -12,9 +12,11 @@ import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import transaction as database
 
 from chaindb import clock
+from chaindb.locks import Lock, acquire
 from platform_app.services.keystore_errors import (
     MAX_KEYS,
     MAX_NAME_SIZE,
@@ -23,20 +25,21 @@ from platform_app.services.keystore_errors import (
     KeyMissing,
     KeystoreError,
     TooManyKeys,
+    TooManyUsers,
     UnstorableUsername,
     UserExists,
     UserMissing,
     UsernameTooLong,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import attempt, derivation
+from platform_app.services.keystore_guard import STRANGERS, USERS, attempt
 from platform_app.store import keystore as store
 from platform_app.store.keystore import SealedKey
 from platform_app.wallet import sealing
 from platform_app.wallet.backup import read_backup, write_backup
 from platform_app.wallet.errors import WrongPassword
 from platform_app.wallet.passwords import verify_password
-from platform_app.wallet.sealing import Cipher
+from platform_app.wallet.sealing import Cipher, PasswordLock
 from primitives.ids import ShortID
 from primitives.keys import SIZE, address_of
 from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
@@ -48,16 +51,16 @@ def create_user(name: str, password: str) -> None:
     Raises:
         InvalidUsername: Nobody can have this name.
         UserExists: Somebody has it.
+        TooManyUsers: The node has as many as may be.
         RefusedPassword: Nobody may have this password.
         KeystoreBusy: Too many passwords are looked at just now.
     """
     _verify_free(name)
-    with derivation():
+    with STRANGERS.place():
         verify_password(password)
         locked, _ = sealing.lock(password, sealing.COST)
     with database.atomic(durable=True):
-        if store.add_user(name, locked, clock.now()) is None:
-            raise UserExists(name)
+        _add_user(name, locked)
 
 
 def delete_user(name: str, password: str) -> None:
@@ -78,6 +81,9 @@ def delete_user(name: str, password: str) -> None:
             raise UserMissing(name) from None
         raise
     with database.atomic(durable=True):
+        # Held first: who is giving the user a key has done so, or finds no user any more.
+        if not store.hold_user(user.user_id):
+            raise UserMissing(name)
         store.delete_user(user.user_id)
 
 
@@ -93,7 +99,7 @@ def export_user(name: str, password: str) -> bytes:
     """
     user = _open(name, password)
     keys = user.unsealed(store.keys(user.user_id))
-    with derivation():
+    with USERS.place():
         return write_backup(keys, password)
 
 
@@ -103,23 +109,21 @@ def import_user(name: str, password: str, exported: bytes) -> None:
     Raises:
         InvalidUsername: Nobody can have this name.
         UserExists: Somebody has it.
+        TooManyUsers: The node has as many as may be.
         UnreadableBackup: The bytes are no exported user, or damaged.
         IncorrectPassword: They were sealed with another password.
-        TooManyAttempts: Too many passwords were wrong lately.
         KeystoreBusy: Too many are looked at just now.
     """
     _verify_free(name)
     try:
-        with attempt(None):
+        with STRANGERS.place():
             keys = read_backup(exported, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None
-    with derivation():
+    with STRANGERS.place():
         locked, cipher = sealing.lock(password, sealing.COST)
     with database.atomic(durable=True):
-        user_id = store.add_user(name, locked, clock.now())
-        if user_id is None:
-            raise UserExists(name)
+        user_id = _add_user(name, locked)
         store.add_keys(user_id, _OpenUser(user_id, name, cipher).sealed(keys))
 
 
@@ -221,12 +225,12 @@ def _retrieve(name: str, password: str) -> _OpenUser:
 
 
 def _open(name: str, password: str) -> _OpenUser:
-    """Open a user. That there is none takes as long to find out as that the password is wrong."""
+    """Open a user. That there is none costs as much to find out as that the password is wrong."""
     _verify_name(name)
     stored = store.user(name)
     locked = stored.lock if stored else sealing.decoy(sealing.COST)
     try:
-        with attempt(stored.user_id if stored else None):
+        with attempt(stored.user_id) if stored else STRANGERS.place():
             cipher = sealing.unlock(locked, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None
@@ -238,6 +242,23 @@ def _verify_free(name: str) -> None:
     _verify_name(name)
     if store.user(name) is not None:
         raise UserExists(name)
+    _verify_room()
+
+
+def _verify_room() -> None:
+    most = settings.NODE.keystore_users
+    if store.user_count() >= most:
+        raise TooManyUsers(most)
+
+
+def _add_user(name: str, locked: PasswordLock) -> int:
+    """Write a user and return its key; others may have been made since the name was free."""
+    acquire(Lock.KEYSTORE)
+    _verify_room()
+    user_id = store.add_user(name, locked, clock.now())
+    if user_id is None:
+        raise UserExists(name)
+    return user_id
 
 
 def _verify_name(name: str) -> None:

@@ -3,6 +3,7 @@
 KeystoreError
 ├── InvalidUsername         EmptyUsername · UsernameTooLong · UnstorableUsername
 ├── UserExists
+├── TooManyUsers            of the node
 ├── UserMissing             who is to be deleted
 ├── IncorrectPassword       of anybody, whether the user exists or not
 ├── TooManyAttempts         wrong passwords lately
@@ -60,6 +61,14 @@ class UserExists(KeystoreError):
     def __init__(self, name: str) -> None:
         super().__init__(f"user already exists: {name}")
         self.name = name
+
+
+class TooManyUsers(KeystoreError):
+    """One user more than the node may have."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"keystore has reached its limit of {most} users")
+        self.most = most
 
 
 class UserMissing(KeystoreError):

@@ -1,6 +1,8 @@
 """Taking transactions in: verified on the preferred state, kept until a block has them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from django.db import transaction as database
 
@@ -18,7 +20,8 @@ from platform_app.services.errors import (
     TooLarge,
 )
 from platform_app.state.diff import Diff
-from platform_app.store import mempool, rows
+from platform_app.store import chain, mempool, rows
+from platform_app.store.chain import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
@@ -29,7 +32,8 @@ MOST_BYTES = 64 * 1024 * 1024
 LARGEST_TX = 64 * 1024
 """Bytes of one transaction (pchain.md 5.6)."""
 
-Outcome = ID | InvalidTx | RefusedIssue
+Outcome = ID | Exception
+"""An `InvalidTx`, a `RefusedIssue`, or what nobody expected."""
 
 
 def issue_tx(tx: Tx, *, now: int) -> ID:
@@ -45,52 +49,121 @@ def issue_tx(tx: Tx, *, now: int) -> ID:
     return outcome
 
 
-@database.atomic(durable=True)
 def issue(txs: Sequence[Tx], *, now: int) -> list[Outcome]:
     """Take transactions in, all in one commit, and return an ID or a reason for each.
 
     What is acknowledged is stored. A transaction that waits already, or that was accepted, is
     acknowledged again. One that fails verification is remembered as dropped, with the reason.
 
+    All is looked at before the lock is taken, and what cannot get in stays outside: garbage keeps nobody
+    waiting. Inside, where no block can come between two questions, only the mempool is looked at again,
+    and the rules are asked anew if a block has come meanwhile.
+
+    Unspecified: one that was dropped is looked at anew when it comes again: it may have come before
+    the coins that it spends. The reference repeats the reason for as long as it remembers it. And a
+    conflict with what waits is told before anything is verified: that costs less.
+
     Args:
         txs: In the order in which they came.
         now: Unix seconds.
     """
+    outcomes: dict[ID, Outcome] = {
+        tx.tx_id: TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+        for tx in txs
+        if len(tx.raw) > LARGEST_TX
+    }
+    small = [tx for tx in txs if tx.tx_id not in outcomes]
+    if small:
+        outcomes |= _issue(small, now)
+    return [outcomes[tx.tx_id] for tx in txs]
+
+
+def _issue(txs: Sequence[Tx], now: int) -> dict[ID, Outcome]:
+    ground = _Ground.read(txs, now)
+    first = _Admission(txs, ground)
+    first.look()
+    # Answers that a block came between may be of two states: then nobody is refused for them.
+    settled = chain.read() == ground.place
+    hopeful = list(first.admitted.values()) if settled else txs
+    dropped = first.dropped if settled else []
+    if not hopeful and not dropped:
+        return first.outcomes
+    return first.outcomes | _admit(first, hopeful, dropped, now)
+
+
+@database.atomic(durable=True)
+def _admit(
+    first: "_Admission", hopeful: Sequence[Tx], dropped: Sequence[tuple[ID, str]], now: int
+) -> dict[ID, Outcome]:
+    """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
     acquire(Lock.PCHAIN_MEMPOOL)
-    admission = _Admission(txs, now)
-    outcomes = [admission.admit(tx) for tx in txs]
-    mempool.add(admission.admitted, now)
-    mempool.drop(admission.dropped, now)
-    if admission.admitted:
+    if chain.read() == first.ground.place:
+        second = _Admission(hopeful, first.ground, verified=first.admitted)
+    else:
+        second = _Admission(hopeful, _Ground.read(hopeful, now))
+    second.look()
+    mempool.add(second.admitted.values(), now)
+    mempool.drop([*dropped, *second.dropped], now)
+    if second.admitted:
         database.on_commit(scheduling.request_block)
-    return outcomes
+    return second.outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What the rules are asked on."""
+
+    place: tuple[Network, Tip]
+    """As `store.chain.read` has it: while it has that, what the rules have said holds."""
+    state: Diff
+    """At the next block's time."""
+    env: Env
+
+    @classmethod
+    def read(cls, txs: Sequence[Tx], now: int) -> Self:
+        """Read what transactions will touch, a few statements for all."""
+        state = DatabaseState()
+        state.prefetch(txs)
+        at = at_next_block(state, now, runtime.config())
+        return cls((state.network, state.tip), at, env(state.network, now))
 
 
 class _Admission:
     """One commit's worth of transactions, looked at one after the other."""
 
-    def __init__(self, txs: Sequence[Tx], now: int) -> None:
-        self.admitted: list[Tx] = []
+    def __init__(self, txs: Sequence[Tx], ground: _Ground, verified: Collection[ID] = ()) -> None:
+        """Read what the mempool says; the rules are not asked about those that are `verified`."""
+        self.ground = ground
+        self.outcomes: dict[ID, Outcome] = {}
+        self.admitted: dict[ID, Tx] = {}
         self.dropped: list[tuple[ID, str]] = []
-        state = DatabaseState()
-        state.prefetch(txs)
-        self._env: Env = env(state.network, now)
-        self._state = at_next_block(state, now, runtime.config())
-        self._waiting = mempool.known([tx.tx_id for tx in txs])
+        self._txs = txs
+        self._verified = verified
         self._spenders = mempool.spenders(
             [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
         )
+        # Outside the lock one may have come between the two questions: it conflicts with itself.
+        self._waiting = mempool.known([tx.tx_id for tx in txs]) | {*self._spenders.values()}
         self._room = MOST_BYTES - mempool.size()
 
-    def admit(self, tx: Tx) -> Outcome:
+    def look(self) -> None:
+        """Decide on each transaction. One that nobody expected is its own sender's trouble only."""
+        for tx in self._txs:
+            try:
+                self.outcomes[tx.tx_id] = self._look_at(tx)
+            except Exception as error:  # the door logs it and answers -32603, to this sender alone
+                self.outcomes[tx.tx_id] = error
+
+    def _look_at(self, tx: Tx) -> Outcome:
         """Return the transaction's ID, or why it is not taken."""
-        if tx.tx_id in self._waiting or self._state.tx(tx.tx_id) is not None:
+        if tx.tx_id in self._waiting or self.ground.state.tx(tx.tx_id) is not None:
             return tx.tx_id
         refused = self._refuse(tx)
         if refused is not None:
             return refused
         try:
-            execute(tx, Diff(self._state), self._env)
+            if tx.tx_id not in self._verified:
+                execute(tx, Diff(self.ground.state), self.ground.env)
         except InvalidTx as reason:
             self.dropped.append((tx.tx_id, str(reason)))
             return reason
@@ -100,18 +173,15 @@ class _Admission:
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
         """Return what speaks against it, whatever it says; none of this is remembered."""
         size = len(tx.raw)
-        if size > LARGEST_TX:
-            return TooLarge(tx.tx_id, size, LARGEST_TX)
         if size > self._room:
             return MempoolFull(tx.tx_id, size, self._room)
         for spent in rows.inputs_of(tx):
-            other = self._spenders.get(spent.utxo_id)
-            if other is not None:
-                return ConflictingTx(other)
+            if spent.utxo_id in self._spenders:
+                return ConflictingTx(tx.tx_id)
         return None
 
     def _take(self, tx: Tx) -> None:
-        self.admitted.append(tx)
+        self.admitted[tx.tx_id] = tx
         self._waiting.add(tx.tx_id)
         self._room -= len(tx.raw)
         for spent in rows.inputs_of(tx):

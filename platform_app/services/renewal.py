@@ -1,7 +1,8 @@
 """The local network's own validator renews itself, so that the network never runs out of validators."""
 
 import logging
-from functools import lru_cache
+from dataclasses import dataclass, field
+from time import monotonic
 
 from chaindb.locks import Lock, acquire
 from platform_app import runtime
@@ -10,6 +11,8 @@ from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
 from platform_app.selectors.own_stake import Terms
 from platform_app.services.environment import env
+from platform_app.services.errors import TooLarge
+from platform_app.services.mempool import LARGEST_TX
 from platform_app.store import mempool
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
@@ -19,9 +22,15 @@ from platform_app.wallet.errors import NotBuilt
 from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.transactions import build_add_permissionless_validator
 from platform_app.wallet.wallet import Wallet
+from primitives.codec_errors import CodecError
 from primitives.devkeys import VMRQ_KEY
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 from primitives.networks import LOCAL
+
+MOST_COINS = 200
+"""So many coins are staked at most: each has about 250 bytes of the transaction."""
+PAUSE = 10.0
+"""Seconds before the next attempt on the same block: only what waits can have changed meanwhile."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,33 +39,99 @@ def renew_own_validator(*, now: int) -> Tx | None:
     """Put a transaction into the mempool that makes this node a validator again, and return it.
 
     None on other networks, while this node is a validator or waits to be one, and where it never was.
-    Then it costs one question by a unique index at most, which is what almost every block pays.
+    Then it costs one question by a unique index at most, which is what almost every block pays. None,
+    too, within `PAUSE` of the last attempt, as long as no block has come since.
 
     The caller holds `Lock.PCHAIN` and the transaction, and builds a block next, at the time `now`: then
     the new stay begins with that block, and lasts as long as the network allows.
 
     Unspecified: the network's own funds, which everybody knows the key of (vmRQ), are staked with the
-    weight, delegation fee, BLS key and reward owners of this node's last stay: less, if there is less
-    left or the network allows less. Where even the least stake is not left, or somebody has made the
-    transaction impossible, that is logged once and the network goes without.
+    weight, delegation fee, BLS key and reward owners of this node's last stay: less, if its `MOST_COINS`
+    largest coins are less or the network allows less. Where even the least stake is not left, or
+    somebody has made the transaction impossible, that is logged once and the network goes without. So
+    it does where the process that builds blocks has no staking certificate.
     """
-    config = runtime.config()
-    if config.network_id != LOCAL or own_stake.is_validator(runtime.node_id()):
+    if runtime.config().network_id != LOCAL:
+        return None
+    node_id = _own_node_id()
+    if node_id is None or own_stake.is_validator(node_id):
+        return None
+    state = DatabaseState()
+    if not _attempts.may_begin(state.tip.block_id):
         return None
     acquire(Lock.PCHAIN_MEMPOOL)
-    node_id = runtime.node_id()
     terms = own_stake.last_terms(node_id)
     if terms is None or own_stake.waits_to_be_validator(node_id):
         return None
-    state = DatabaseState()
     try:
         tx = _build(node_id, terms, state, now)
-        execute(tx, at_next_block(state, now, config), env(state.network, now))
-    except (NotBuilt, InvalidTx) as reason:
-        _warn(node_id, str(reason))
+        _check(tx, state, now)
+    except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
+        _attempts.warn(reason, f"{node_id} cannot become a validator again: {reason}")
         return None
     mempool.add([tx], now)
+    _attempts.succeed()
     return tx
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """What this process remembers of its attempts, so that it neither tries nor tells all the time."""
+
+    tip: ID | None = None
+    """The last block when it tried last."""
+    again_at: float = 0.0
+    """On the monotonic clock, in seconds."""
+    told: set[type[Exception]] = field(default_factory=set)
+    """Why it did not work since it worked last. The words differ with each coin that comes and goes."""
+
+    def may_begin(self, tip: ID) -> bool:
+        """Say whether it is time for an attempt, and note that it is made."""
+        if tip == self.tip and monotonic() < self.again_at:
+            return False
+        self.tip, self.again_at = tip, monotonic() + PAUSE
+        return True
+
+    def warn(self, reason: Exception, message: str) -> None:
+        """Say once what stands against it."""
+        if type(reason) not in self.told:
+            self.told.add(type(reason))
+            _log.warning(message)
+
+    def succeed(self) -> None:
+        """Forget what stood against it."""
+        self.told.clear()
+
+    def forget(self) -> None:
+        """Be as in a process that has just begun."""
+        self.tip = None
+        self.told.clear()
+
+
+_attempts = _Attempts()
+
+
+def _own_node_id() -> NodeID | None:
+    """Return which node this is; None where its certificate cannot be read."""
+    try:
+        return runtime.node_id()
+    except (OSError, ValueError) as reason:
+        _attempts.warn(
+            reason, f"who builds blocks needs the node's certificate to renew its stay: {reason}"
+        )
+        return None
+
+
+def _check(tx: Tx, state: DatabaseState, now: int) -> None:
+    """See that the transaction can get into the block that is built next.
+
+    Raises:
+        TooLarge: It is larger than what the mempool takes.
+        InvalidTx: The rules refuse it.
+    """
+    if len(tx.raw) > LARGEST_TX:
+        raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+    execute(tx, at_next_block(state, now, runtime.config()), env(state.network, now))
 
 
 def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
@@ -67,7 +142,9 @@ def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
         config=config,
         asset_id=state.network.asset_id,
         keychain=keychain,
-        utxos=coins.free_coins_of([address]),
+        utxos=coins.largest_free_coins(
+            address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
+        ),
         change_address=address,
         now=now,
     )
@@ -87,15 +164,5 @@ def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
 
 def _total(wallet: Wallet) -> int:
     """Return how much a wallet can stake: behind a lock or not, but not what pays the fee."""
-    usable = (
-        inner_output(utxo.output).amount
-        for utxo in wallet.utxos
-        if utxo.asset_id == wallet.asset_id and wallet.open(utxo)
-    )
+    usable = (inner_output(utxo.output).amount for utxo in wallet.utxos if wallet.open(utxo))
     return max(0, sum(usable) - wallet.config.fees.add_primary_network_validator)
-
-
-@lru_cache(maxsize=16)
-def _warn(node_id: NodeID, reason: str) -> None:
-    """Say once why there is no renewal: this is tried with every block."""
-    _log.warning("%s cannot become a validator again: %s", node_id, reason)

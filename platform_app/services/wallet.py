@@ -1,10 +1,11 @@
 """Transactions with the keystore's keys: chosen, built, signed and issued (pchain.md 8.3).
 
-Reading the keys and building change nothing; what is issued is one transaction of `mempool`'s.
+Reading the keys and building change nothing; what is issued is one transaction of `mempool`'s. Who is
+overtaken by others is in `wallet_retry`.
 
 Unspecified: addresses that `from` names and the user does not hold are ignored; change goes to the
-oldest of the keys that pay, unless it is told where to. The same asked for twice is two transactions;
-with no other coins to pay for it the second conflicts with the first. Raised by all functions:
+oldest of the keys that pay, unless it is told where to. The same asked for twice is two transactions,
+at once too; with no other coins to pay for it the second conflicts with the first. Raised by all:
 
     UserNotRetrieved    name or password are wrong, or cannot be tried now
     NoKeys              the user has none, or none of those that are to pay
@@ -13,29 +14,24 @@ with no other coins to pay for it the second conflicts with the first. Raised by
     InvalidTx           the rules refuse it
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from platform_app import runtime
 from platform_app.selectors import chain, coins
-from platform_app.services import keystore, mempool
-from platform_app.services.errors import ConflictingTx
-from platform_app.services.keystore_errors import NoKeys, TxNotCreated
-from platform_app.store import mempool as waiting
-from platform_app.txs.base import Tx
+from platform_app.services import keystore
+from platform_app.services.keystore_errors import NoKeys
+from platform_app.services.wallet_retry import Build, build_and_issue
 from platform_app.txs.components import SubnetValidator, Validator
-from platform_app.txs.errors import InvalidTx
 from platform_app.wallet import moving, terms, transactions
 from platform_app.wallet.errors import (
     ChainOfPrimaryNetwork,
-    NotBuilt,
     SubnetValidatorOfPrimaryNetwork,
     ZeroAmount,
 )
 from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.wallet import Wallet
-from primitives.codec_errors import CodecError
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
 
@@ -228,15 +224,9 @@ def import_avax(payer: Payer, *, source_chain: ID, to: ShortID, now: int) -> Iss
     )
 
 
-def _issue(payer: Payer, now: int, build: Callable[[Wallet], Tx]) -> Issued:
+def _issue(payer: Payer, now: int, build: Build) -> Issued:
     wallet = _wallet(payer, now)
-    try:
-        tx = build(wallet)
-    except (NotBuilt, InvalidTx, CodecError) as reason:
-        raise TxNotCreated(reason) from reason
-    if waiting.known([tx.tx_id]):
-        raise ConflictingTx(tx.tx_id)
-    return Issued(mempool.issue_tx(tx, now=now), wallet.change_address)
+    return Issued(build_and_issue(wallet, build, now=now), wallet.change_address)
 
 
 def _wallet(payer: Payer, now: int) -> Wallet:

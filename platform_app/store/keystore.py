@@ -57,6 +57,11 @@ def user_names() -> list[str]:
     return list(models.KeystoreUser.objects.order_by("name").values_list("name", flat=True))
 
 
+def user_count() -> int:
+    """Return how many users there are."""
+    return models.KeystoreUser.objects.count()
+
+
 def hold_user(user_id: int) -> bool:
     """Keep a user from being deleted until the transaction ends; False when it is gone already."""
     found = models.KeystoreUser.objects.select_for_update().filter(id=user_id)

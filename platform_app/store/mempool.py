@@ -21,10 +21,8 @@ _BATCH = 256
 
 _SIZE = "SELECT COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 _OLDEST = "SELECT id, raw FROM platform_app_mempooltx WHERE id > %s ORDER BY id LIMIT %s"
-_RAWS = "SELECT raw FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 _KNOWN = "SELECT tx_id FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 _SPENDERS = "SELECT utxo_id, waiting_id FROM platform_app_mempoolinput WHERE utxo_id IN ({keys})"
-_REASONS = "SELECT tx_id, reason FROM platform_app_droppedtx WHERE tx_id IN ({keys})"
 _FORGET = """
 DELETE FROM platform_app_droppedtx
 WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFSET %s)
@@ -65,11 +63,6 @@ def oldest_first() -> Iterator[Tx]:
         place = found[-1][0]
 
 
-def find(tx_ids: Sequence[ID]) -> list[Tx]:
-    """Return those of the transactions that wait, in any order."""
-    return [parse(bytes(raw)) for (raw,) in sql.rows_by_keys(_RAWS, tx_ids)]
-
-
 def known(tx_ids: Sequence[ID]) -> set[ID]:
     """Return which of the transactions wait."""
     return {ID(bytes(tx_id)) for (tx_id,) in sql.rows_by_keys(_KNOWN, tx_ids)}
@@ -91,11 +84,6 @@ def drop(refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
     found = ((tx_id, reason, dropped_at) for tx_id, reason in reasons.items())
     bulk.insert(models.DroppedTx, _DROPPED, found)
     sql.execute(_FORGET, (DROPPED,))
-
-
-def dropped(tx_ids: Sequence[ID]) -> dict[ID, str]:
-    """Return why transactions were dropped, of those that are remembered."""
-    return {ID(bytes(tx_id)): reason for tx_id, reason in sql.rows_by_keys(_REASONS, tx_ids)}
 
 
 def forget_dropped(tx_ids: Iterable[ID]) -> None:

@@ -7,10 +7,7 @@ from platform_app import models
 from platform_app.state.changes import StateChanges
 from platform_app.store import rows
 from platform_app.txs.components import UTXO, LockOut, inner_output
-from primitives.ids import ID, PRIMARY_NETWORK_ID
-
-P_CHAIN = PRIMARY_NETWORK_ID
-"""The P-Chain's blockchain ID is the Primary Network's subnet ID."""
+from primitives.ids import ID, P_CHAIN_ID
 
 _OUTPUT = (
     "tx_id",
@@ -39,14 +36,14 @@ def write_outputs(height: int, changes: StateChanges) -> None:
     _insert_utxos(height, changes.produced)
     _delete_imported([utxo_id for _, utxo_id in changes.imported])
     for destination, utxo in changes.exported:
-        _share(height, utxo, source=P_CHAIN, destination=destination)
+        _share(height, utxo, source=P_CHAIN_ID, destination=destination)
     bulk.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.reward_utxos))
 
 
 def receive(source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
     """Write what another chain has exported to this one; `height` is that chain's."""
     for utxo in utxos:
-        _share(height, utxo, source=source_chain, destination=P_CHAIN)
+        _share(height, utxo, source=source_chain, destination=P_CHAIN_ID)
 
 
 def _insert_utxos(height: int, produced: Iterable[UTXO]) -> None:
@@ -96,7 +93,7 @@ def _share(height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
 
 def _delete_imported(keys: list[ID]) -> None:
     owners = [
-        (P_CHAIN, source, address, utxo_id)
+        (P_CHAIN_ID, source, address, utxo_id)
         for utxo_id, output, source in sql.rows_by_keys(_IMPORTED, keys)
         for address in rows.addresses_of(output)
     ]

@@ -34,6 +34,9 @@ WHERE phase < 3 AND is_delegator AND subnet_id = %s AND node_id = %s
 """
 """The question for a validator's delegators, pending and current; `delegators_of` reads its rows."""
 
+_USUAL_OWNERS = 1024
+"""Bytes of owners that are remembered; of thousands of addresses each they would fill the memory."""
+
 _PRIORITIES = {priority.value: priority for priority in Priority}
 
 
@@ -53,10 +56,16 @@ def owners_bytes(owners: OutputOwners) -> bytes:
     return CODEC.pack(owners)
 
 
-@lru_cache(maxsize=4096)
 def owners_of(data: bytes) -> OutputOwners:
     """Return the owners that stand in a column; those of many stakers are the same."""
+    return _usual_owners(data) if len(data) <= _USUAL_OWNERS else _read_owners(data)
+
+
+def _read_owners(data: bytes) -> OutputOwners:
     return CODEC.read(OutputOwners, data, 0)[0]
+
+
+_usual_owners = lru_cache(maxsize=4096)(_read_owners)
 
 
 def addresses_of(data: bytes) -> tuple[ShortID, ...]:

@@ -42,9 +42,8 @@ from platform_app.txs.well_formed import (
     verify_outputs,
     verify_owner,
 )
-from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
+from primitives.ids import EMPTY_ID, ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
 
-P_CHAIN_ID = PRIMARY_NETWORK_ID
 MAX_MEMO_SIZE = 256
 MAX_CHAIN_NAME_SIZE = 128
 MAX_CHAIN_GENESIS_SIZE = 1024 * 1024

@@ -1,7 +1,7 @@
 """A user as it leaves the node and comes to another: all its keys, sealed with its password.
 
 Two bytes of version, salt, verifier, then the sealed keys of 32 bytes each in their order. The first
-three are bound to the keys by the seal. Version 1 has the costs of `VERSION_1`, whatever they are
+three are bound to the keys by the seal. A key that is there twice counts once. Version 1 has the costs of `VERSION_1`, whatever they are
 elsewhere: bytes from abroad must not say how much memory it takes to read them.
 
 Unspecified: the reference's own format is private to its nodes, and so is this one.
@@ -59,4 +59,4 @@ def _keys(joined: bytes) -> list[bytes]:
         raise UnreadableBackup
     for key in keys:
         verify_private_key(key)
-    return keys
+    return list(dict.fromkeys(keys))

@@ -30,10 +30,10 @@ def shares_of(rate: float) -> int:
     """
     if not 0 <= rate <= 100:
         raise RateOutOfRange
-    return int(_float32(10_000 * _float32(rate)))
+    return int(float32(10_000 * float32(rate)))
 
 
-def _float32(number: float) -> float:
+def float32(number: float) -> float:
     """Return the nearest number that a float of 32 bits can hold."""
     (rounded,) = struct.unpack("f", struct.pack("f", number))
     return float(rounded)

@@ -42,16 +42,20 @@ class Wallet:
     """Gets what is left over, and owns what is staked of unlocked coins."""
     now: int
     """Unix seconds: locks are judged by it."""
+    avoided: frozenset[ID] = frozenset()
+    """Outputs that are not spent, since somebody else does it."""
 
     def is_locked(self, utxo: UTXO) -> bool:
         """Say whether an output can only be staked still."""
         return isinstance(utxo.output, LockOut) and utxo.output.locktime > self.now
 
     def open(self, utxo: UTXO) -> OwnInput | None:
-        """Return how an output is spent, or None when these keys cannot.
+        """Return how an output is spent, or None when these keys cannot or it is to be avoided.
 
         One whose stakeable lock has opened is spent as if it had never been there.
         """
+        if utxo.utxo_id in self.avoided:
+            return None
         output = inner_output(utxo.output)
         signers = self.keychain.signers_for(output.owners, self.now)
         if signers is None:

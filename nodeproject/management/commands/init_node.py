@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
-from nodeproject.initialise import initialise
+from nodeproject.initialise import initialise_or_explain
 
 
 class Command(BaseCommand):
@@ -15,5 +15,5 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        initialise()
+        initialise_or_explain()
         self.stdout.write("The node's data are ready.")

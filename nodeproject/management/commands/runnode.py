@@ -11,14 +11,11 @@ from django.db import connections
 from typing_extensions import override
 
 from cchain_app import runtime
-from cchain_app.services.genesis import GenesisMismatch as OtherCChain
 from nodeproject.banner import print_banner
-from nodeproject.initialise import initialise
+from nodeproject.initialise import initialise_or_explain
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.server import serve
 from nodeproject.workers import EmbeddedWorkers
-from platform_app.genesis.errors import GenesisError
-from platform_app.services.errors import GenesisMismatch as OtherPChain
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "
@@ -38,9 +35,9 @@ class Command(BaseCommand):
         try:
             with claim_directory(node.directory) if embedded else nullcontext():
                 check_port(node.http_host, node.http_port)
-                initialise()
+                initialise_or_explain()
                 self._run(EmbeddedWorkers() if embedded else None)
-        except (CannotStart, GenesisError, OtherCChain, OtherPChain) as error:
+        except CannotStart as error:
             raise CommandError(str(error)) from error
 
     def _run(self, workers: EmbeddedWorkers | None) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
@@ -17,7 +18,7 @@ from platform_app.services.errors import NotLocal
 from platform_app.services.time_travel import time_travel
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-_DURATION = re.compile(r"(\d{1,10})([smhdwy]?)")
+_DURATION = re.compile(r"([0-9]{1,10})([smhdwy]?)")
 _LONGEST = 100 * _SECONDS["y"]
 
 
@@ -47,13 +48,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         seconds: int = options["duration"]
         try:
-            began = chain.tip().timestamp
-            started = time.monotonic()
+            before = chain.tip()
+        except (chain.NoGenesis, DatabaseError):
+            raise CommandError("This node has no chain yet: start it with `make run`.") from None
+        started = time.monotonic()
+        try:
             with Progress(console=Console(stderr=True), transient=True) as bar:
+                began = before.timestamp
                 task = bar.add_task("Travelling", total=clock.now() + seconds - began)
-                built = time_travel(seconds, lambda at: bar.update(task, completed=at - began))
-        except (NotLocal, chain.NoGenesis) as error:
+                time_travel(seconds, lambda at: bar.update(task, completed=at - began))
+        except NotLocal as error:
             raise CommandError(str(error)) from error
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
+        built = chain.tip().height - before.height
         self.stdout.write(f"It is {now:%Y-%m-%d %H:%M:%S} UTC now. {built} blocks, {took:.1f} s.")

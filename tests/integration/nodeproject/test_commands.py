@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from nodeproject.checks import (
     check_block_interval,
     check_database_pool,
     check_genesis,
+    check_identity,
     check_ports,
 )
+from nodeproject.identity import make_identity
 from platform_app.selectors import chain as tips
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
@@ -123,6 +126,23 @@ def test_the_production_clock_has_whole_seconds(
     )
 
     assert [error.id for error in check_block_interval()] == ["node.E004"] * errors
+
+
+@pytest.mark.parametrize(("profile", "warnings"), [("production", 1), ("embedded", 0)])
+def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
+    profile: str, warnings: int, node_settings: object, settings: Any, tmp_path: Path
+) -> None:
+    settings.NODE = replace(settings.NODE, profile=profile, data_dir=str(tmp_path))
+
+    assert [one.id for one in check_identity()] == ["node.W001"] * warnings
+    make_identity(1_700_000_000)
+    assert check_identity() == []
+
+    settings.NODE.staking_key_path.unlink()
+    found = [one.msg for one in check_identity()]
+    assert (
+        found == [f"This node's identity cannot be read: {tmp_path}/staking/staker.key."] * warnings
+    )
 
 
 def test_status_before_the_first_start_says_how_to_begin(

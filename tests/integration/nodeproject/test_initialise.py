@@ -1,22 +1,33 @@
-"""The first start, the second one, and what only the owner may read."""
+"""The first start, the second one, one that cannot be, and what only the owner may read."""
 
+import os
 import stat
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import authenticate, get_user_model
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
 
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.initialise import initialise, password_file
+from nodeproject.process import CannotStart
+from nodeproject.settings.node import BASE_DIR
+from platform_app.genesis.errors import NoSupply
+from platform_app.services import genesis
+from platform_app.services.errors import FileOfOtherNetwork
+from primitives.codec_errors import InputTooLarge
 
 
 @pytest.fixture
 def empty_directory(
     transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path
 ) -> Path:
-    from dataclasses import replace
-
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
@@ -47,3 +58,80 @@ def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
     assert password_file().read_text() == password
     assert blocks.catch_up() == genesis
     assert get_user_model().objects.count() == 1
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_was_there_before_is_closed_to_others(empty_directory: Path) -> None:
+    empty_directory.chmod(0o755)
+    database = Path(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        database.chmod(0o644)
+
+    initialise()
+
+    assert mode(empty_directory) == 0o700
+    assert connection.vendor != "sqlite" or mode(database) == 0o600
+
+
+def test_a_directory_that_everybody_shares_stays_open(empty_directory: Path) -> None:
+    empty_directory.chmod(0o1777)
+
+    initialise()
+
+    assert mode(empty_directory) == 0o1777
+
+
+def test_no_command_makes_files_that_others_can_read(tmp_path: Path) -> None:
+    """Even one that runs before the first start, for somebody who shares all files."""
+    directory = tmp_path / "data"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "NODE_DATA_DIR": str(directory),
+        "NODE_PROFILE": "embedded",
+    }
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "showmigrations", "chaindb"]
+    subprocess.run(command, env=environment, umask=0o022, check=True)
+
+    assert mode(directory) == 0o700
+    assert mode(directory / "node.sqlite3") == 0o600
+    assert [path.name for path in directory.rglob("*") if mode(path) & 0o077] == []
+
+
+@pytest.mark.node_settings(platform_genesis="/nowhere/genesis.json", http_port=0)
+@pytest.mark.parametrize("command", ["init_node", "runnode"])
+def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
+    empty_directory: Path, command: str
+) -> None:
+    with pytest.raises(CommandError, match=r"/nowhere/genesis\.json.*No such file"):
+        call_command(command, skip_checks=True)
+
+
+@pytest.mark.node_settings(http_port=0)
+@pytest.mark.parametrize("command", ["init_node", "runnode"])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        PermissionError(13, "Permission denied", "/data/genesis.json"),
+        InputTooLarge(300_000, 262_144),
+        NoSupply(),
+        FileOfOtherNetwork(1, 12345),
+        GenesisFileError("gasLimit is missing"),
+        CannotStart("no identity"),
+        OperationalError("connection refused"),
+    ],
+    ids=lambda reason: type(reason).__name__,
+)
+def test_what_the_operator_has_to_put_right_is_said_without_a_trace(
+    empty_directory: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: Exception
+) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise reason
+
+    monkeypatch.setattr(genesis, "load_genesis", refuse)
+
+    with pytest.raises(CommandError) as refused:
+        call_command(command, skip_checks=True)
+    assert str(refused.value) == str(reason)

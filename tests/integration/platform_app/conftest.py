@@ -1,7 +1,8 @@
 """A P-Chain on a real database, from the local network's genesis on, asked as clients ask it.
 
-`pchain` is for tests of one thread: everything happens in one transaction that is rolled back. Its
-clock is the test's, and blocks are made on command.
+`pchain` is for tests of one thread: everything happens in one transaction that is rolled back.
+`shared_pchain` commits, so that other threads and connections see it; it costs more. The clock is the
+test's, and blocks are made on command: nobody answers who asks for one.
 """
 
 import json
@@ -20,7 +21,7 @@ from platform_app import runtime
 from platform_app.blocks.block import Block
 from platform_app.selectors import chain as tips
 from platform_app.selectors import outputs, stakers
-from platform_app.services import chain, mempool
+from platform_app.services import chain, mempool, scheduling
 from platform_app.services.genesis import load_genesis
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import CODEC
@@ -142,6 +143,24 @@ def pchain(
 ) -> Iterator[PChain]:
     """The local network's P-Chain, with a new node as its validator."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    yield from _running(monkeypatch)
+
+
+@pytest.fixture
+def shared_pchain(
+    transactional_db: None,
+    node_settings: Any,
+    settings: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[PChain]:
+    """The same, committed: other threads see it."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
+    yield from _running(monkeypatch)
+
+
+def _running(monkeypatch: pytest.MonkeyPatch) -> Iterator[PChain]:
     _forget()
     made = PChain()
     monkeypatch.setattr(clock, "now", lambda: made.now)

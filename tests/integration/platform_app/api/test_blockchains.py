@@ -24,16 +24,10 @@ def blockchain(pchain: PChain, subnet: Tx) -> Tx:
     return pchain.do(pchain.make(CreateChainTx, subnet_id=subnet.tx_id, chain_name="Own chain"))
 
 
-def test_chains_of_subnets_come_first(pchain: PChain, blockchain: Tx, rpc: Rpc) -> None:
+def test_chains_of_subnets_come_last(pchain: PChain, blockchain: Tx, rpc: Rpc) -> None:
     unsigned: Any = blockchain.unsigned
     assert rpc("platform.getBlockchains") == {
         "blockchains": [
-            {
-                "id": str(blockchain.tx_id),
-                "name": "Own chain",
-                "subnetID": str(unsigned.subnet_id),
-                "vmID": str(EVM_ID),
-            },
             {
                 "id": str(pchain.network.x_chain_id),
                 "name": "X-Chain",
@@ -44,6 +38,12 @@ def test_chains_of_subnets_come_first(pchain: PChain, blockchain: Tx, rpc: Rpc) 
                 "id": str(pchain.network.c_chain_id),
                 "name": "C-Chain",
                 "subnetID": P_CHAIN,
+                "vmID": str(EVM_ID),
+            },
+            {
+                "id": str(blockchain.tx_id),
+                "name": "Own chain",
+                "subnetID": str(unsigned.subnet_id),
                 "vmID": str(EVM_ID),
             },
         ]

@@ -6,7 +6,7 @@ from jsonrpc.errors import JsonRpcError
 from platform_app.api import heights
 from platform_app.config import DAY
 from platform_app.selectors import stakers
-from platform_app.selectors.stakers import Member
+from platform_app.selectors.members import Member
 from platform_app.txs.staking import AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -95,6 +95,16 @@ def test_all_sets_of_a_height(pchain: PChain, rpc: Rpc) -> None:
         "validatorSets": {str(PRIMARY_NETWORK_ID): primary}
     }
     assert "not yet finalized" in refusal(rpc, "platform.getAllValidatorsAt", height=height + 1)
+
+
+def test_all_sets_are_of_one_proposed_height(pchain: PChain, rpc: Rpc, monkeypatch) -> None:
+    for _ in range(2):
+        pchain.do(pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ)))
+    asked = []
+    monkeypatch.setattr(heights, "proposed_height", lambda: len(asked.append(0) or asked))
+
+    rpc("platform.getAllValidatorsAt", height="proposed")
+    assert len(asked) == 1
 
 
 def own_key_of(pchain: PChain) -> str:

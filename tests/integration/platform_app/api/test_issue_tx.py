@@ -106,7 +106,7 @@ def test_two_that_spend_the_same(pchain: PChain, rpc: Rpc) -> None:
 
     rpc("platform.issueTx", tx=encode(first.raw))
     assert refusal(rpc, "platform.issueTx", tx=encode(same.raw)) == (
-        f"couldn't issue tx: tx conflicts with other tx: {first.tx_id}"
+        f"couldn't issue tx: tx conflicts with other tx: {same.tx_id}"
     )
     assert rpc("platform.getTxStatus", txID=str(same.tx_id)) == {"status": "Unknown"}
 

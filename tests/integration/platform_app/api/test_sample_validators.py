@@ -1,5 +1,8 @@
 """platform.sampleValidators."""
 
+from collections import Counter
+from itertools import combinations
+
 from platform_app.api import heights
 from platform_app.selectors import stakers
 from platform_app.selectors.stakers import CurrentSet
@@ -57,3 +60,26 @@ def test_nodes_come_in_proportion_to_their_weight(pchain: PChain, monkeypatch) -
     assert drawn == sorted(drawn)
     assert 1650 < drawn.count(heavy) < 1950
     assert drawn.count(heavy) + drawn.count(light) == 2000
+
+
+def test_a_subnet_may_weigh_more_than_a_range_is_long(
+    pchain: PChain, rpc: Rpc, monkeypatch
+) -> None:
+    weighted(monkeypatch, 2**64 - 1, 2**64 - 1, 2**63)
+
+    assert len(rpc("platform.sampleValidators", size=65535)["validators"]) == 65535
+
+
+def test_each_set_of_units_is_as_likely_as_any_other() -> None:
+    drawn = Counter(tuple(heights._units(2, 4)) for _ in range(6000))
+
+    assert set(drawn) == set(combinations(range(4), 2))
+    assert all(850 < times < 1150 for times in drawn.values())
+
+
+def test_units_are_different_and_sorted() -> None:
+    for weight in (50, 51, 2**70):
+        units = heights._units(50, weight)
+        assert units == sorted(set(units))
+        assert len(units) == 50
+        assert 0 <= units[0] < units[-1] < weight

@@ -2,9 +2,11 @@
 
 import pytest
 
+from platform_app.api import subnets, wire
 from platform_app.txs.subnets import CreateSubnetTx, TransferSubnetOwnershipTx
 from primitives.addresses import format_address
-from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID
+from primitives.hashing import sha256
+from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
 
@@ -65,6 +67,23 @@ def test_one_subnet(pchain: PChain, rpc: Rpc) -> None:
         "managerChainID": str(EMPTY_ID),
         "managerAddress": None,
     }
+
+
+def test_control_keys_are_rendered_once(pchain: PChain, rpc: Rpc, monkeypatch) -> None:
+    rendered: list[object] = []
+    address = wire.address
+    monkeypatch.setattr(
+        subnets, "address", lambda one: address(one) if rendered.append(one) is None else ""
+    )
+    keys = [ShortID(sha256(b"control key %d" % number)[:20]) for number in range(3)]
+    subnet = create(pchain, *keys)
+
+    shown = rpc("platform.getSubnet", subnetID=subnet)["controlKeys"]
+    assert [rpc("platform.getSubnets")["subnets"][0]["controlKeys"] for _ in range(2)] == [
+        shown
+    ] * 2
+    assert set(rendered) == set(keys)
+    assert len(rendered) == len(keys)
 
 
 def test_a_new_owner_is_shown(pchain: PChain, rpc: Rpc) -> None:

@@ -122,12 +122,13 @@ def test_subnets_come_in_the_order_of_their_creation() -> None:
 
     ids = [tx.tx_id for tx in txs]
     assert [one.subnet_id for one in subnets.subnets()] == ids
-    assert subnets.subnets([ids[3], EMPTY_ID, ids[0], ids[3]]) == [
-        (ids[3], platform.owners()),
-        (ids[0], platform.owners()),
-    ]
+    some = subnets.subnets([ids[3], EMPTY_ID, ids[0], ids[3]])
+    assert [one.subnet_id for one in some] == [ids[3], ids[0]]
     assert subnets.subnets([]) == []
-    assert subnets.subnet(ids[1]) == (ids[1], platform.owners())
+    found = subnets.subnet(ids[1])
+    assert found is not None
+    assert (found.subnet_id, found.owner) == (ids[1], platform.owners())
+    assert (found.locktime, found.threshold) == (0, 1)
     assert subnets.subnet(EMPTY_ID) is None
 
 

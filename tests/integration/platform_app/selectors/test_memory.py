@@ -1,12 +1,16 @@
 """What is remembered is never older than the rows, and never more than was agreed."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
 
 from platform_app import models
-from platform_app.selectors.memory import StakerMemory, version
+from platform_app.selectors.memory import TRIES, StakerMemory, version
 from tests.builders.platform_rows import begin
 
-pytestmark = pytest.mark.django_db
+Heights = tuple[int, ...]
 
 
 def change_a_staker() -> None:
@@ -14,38 +18,138 @@ def change_a_staker() -> None:
     models.Chain.objects.update(stakers_height=row.stakers_height + 1)
 
 
+@pytest.mark.django_db
 def test_an_answer_that_was_read_while_a_block_came_is_read_again() -> None:
     begin()
-    memory: StakerMemory[str, int] = StakerMemory(4)
+    memory: StakerMemory[str, Heights] = StakerMemory(4)
     reads: list[int] = []
 
-    def load() -> int:
+    def load() -> Heights:
         reads.append(version().stakers_height)
         if len(reads) == 1:
             change_a_staker()
-        return reads[-1]
+        return (reads[-1],)
 
-    assert memory.get("key", load) == 1
+    assert memory.get("key", load) == (1,)
     assert reads == [0, 1]
-    assert memory.get("key", load) == 1
+    assert memory.get("key", load) == (1,)
     assert reads == [0, 1]
 
 
+@pytest.mark.django_db
+def test_an_answer_that_is_never_done_in_time_is_given_and_not_remembered() -> None:
+    begin()
+    memory: StakerMemory[str, Heights] = StakerMemory(4)
+    reads: list[int] = []
+
+    def load() -> Heights:
+        reads.append(version().stakers_height)
+        change_a_staker()
+        return (reads[-1],)
+
+    assert memory.get("key", load) == (TRIES - 1,)
+    assert memory.get("key", load) == (2 * TRIES - 1,)
+    assert reads == list(range(2 * TRIES))
+
+
+@pytest.mark.django_db
 def test_everything_is_forgotten_when_a_staker_changes() -> None:
     begin()
-    memory: StakerMemory[str, int] = StakerMemory(4)
-    memory.get("first", lambda: 1)
+    memory: StakerMemory[str, Heights] = StakerMemory(4)
+    memory.get("first", lambda: (1,))
     change_a_staker()
 
-    assert memory.get("second", lambda: 2) == 2
-    assert memory.get("first", lambda: 3) == 3
+    assert memory.get("second", lambda: (2,)) == (2,)
+    assert memory.get("first", lambda: (3,)) == (3,)
 
 
+@pytest.mark.django_db
 def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
     begin()
-    memory: StakerMemory[int, int] = StakerMemory(2)
+    memory: StakerMemory[int, Heights] = StakerMemory(2)
     for key in (1, 2, 1, 3):
-        memory.get(key, lambda: 0)
+        memory.get(key, lambda: (0,))
 
-    assert memory.get(1, lambda: 9) == 0
-    assert memory.get(2, lambda: 9) == 9
+    assert memory.get(1, lambda: (9,)) == (0,)
+    assert memory.get(2, lambda: (9,)) == (9,)
+
+
+@pytest.mark.django_db
+def test_empty_answers_take_no_room() -> None:
+    begin()
+    memory: StakerMemory[int, Heights] = StakerMemory(2)
+    memory.get(0, lambda: (0,))
+    for key in range(1, 5):
+        assert memory.get(key, tuple) == ()
+
+    assert memory.get(0, lambda: (9,)) == (0,)
+    assert memory.get(1, lambda: (1,)) == (1,)
+
+
+@pytest.mark.django_db
+def test_a_read_that_failed_leaves_nothing_behind() -> None:
+    begin()
+    memory: StakerMemory[str, Heights] = StakerMemory(2)
+
+    def fail() -> Heights:
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match=r"^gone$"):
+        memory.get("key", fail)
+    assert memory.get("key", lambda: (1,)) == (1,)
+
+
+class Slow:
+    """Reads that last until they are let go, and who waits for them."""
+
+    def __init__(self, memory: StakerMemory[str, Heights]) -> None:
+        self.memory = memory
+        self.reads = 0
+        self.asked = threading.Semaphore(0)
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def get(self) -> Heights:
+        """Ask as another thread does."""
+        try:
+            self.asked.release()
+            return self.memory.get("key", self._load)
+        finally:
+            connection.close()
+
+    def _load(self) -> Heights:
+        self.reads += 1
+        height = version().stakers_height
+        self.began.set()
+        assert self.go_on.wait(30)
+        return (height,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_ask_at_once_read_once() -> None:
+    begin()
+    slow = Slow(StakerMemory(4))
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(slow.get)]
+        assert slow.began.wait(30)
+        asked += [pool.submit(slow.get) for _ in range(3)]
+        for _ in range(4):
+            assert slow.asked.acquire(timeout=30)
+        slow.go_on.set()
+
+        assert [one.result(30) for one in asked] == [(0,)] * 4
+    assert slow.reads == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_asks_after_a_block_does_not_get_what_was_read_before_it() -> None:
+    begin()
+    slow = Slow(StakerMemory(4))
+    with ThreadPoolExecutor(2) as pool:
+        before = pool.submit(slow.get)
+        assert slow.began.wait(30)
+        change_a_staker()
+        after = pool.submit(slow.get)
+        slow.go_on.set()
+
+        assert after.result(30) == (1,)
+        assert before.result(30) == (1,)

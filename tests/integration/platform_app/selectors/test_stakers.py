@@ -4,16 +4,18 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from platform_app.models import Outcome, Phase
-from platform_app.selectors import stakers, stays
+from platform_app.selectors import stakers
 from platform_app.selectors.chain import NoGenesis
-from platform_app.selectors.stakers import Member
+from platform_app.selectors.members import Member
+from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
+from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx
+from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
-from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
-from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
+from tests.builders.platform_rows import Change, accept, adding, adding_tx, begin, reward
 
 pytestmark = pytest.mark.django_db
 
@@ -177,6 +179,69 @@ def test_on_a_subnet_validators_have_their_key_of_the_primary_network() -> None:
     assert stakers.validators_at(0, platform.some_id("no subnet")) == {}
 
 
+def test_all_sets_of_a_height_are_those_of_each_subnet() -> None:
+    (first, add_first), (second, add_second), (_, add_empty) = map(creating, (b"1", b"2", b"3"))
+    begin(
+        add_first,
+        add_second,
+        add_empty,
+        adding()[1],
+        adding(PERMISSIONED, subnet_id=first, weight=5)[1],
+    )
+    leaving, add = adding(PERMISSIONED, subnet_id=second, node_id=OTHER, weight=6)
+    accept(add)
+    accept(adding(DELEGATOR, weight=25_000_000)[1])
+    accept(lambda diff: diff.remove_staker(leaving))
+
+    for height in range(4):
+        each = {
+            subnet_id: stakers.validators_at(height, subnet_id)
+            for subnet_id in (PRIMARY_NETWORK_ID, first, second)
+        }
+        found = stakers.all_validators_at(height)
+        assert found == {subnet_id: members for subnet_id, members in each.items() if members}
+        assert (second in found) == (height in {1, 2})
+    assert stakers.all_validators_at(4) is None
+
+
+def test_all_sets_cost_as_many_questions_whatever_the_number_of_subnets() -> None:
+    counts = []
+    begin(adding()[1])
+    for number in range(3):
+        subnet_id, create = creating(b"%d" % number)
+        accept(create, adding(PERMISSIONED, subnet_id=subnet_id)[1])
+        with CaptureQueriesContext(connection) as asked:
+            found = stakers.all_validators_at(number + 1)
+        assert found is not None
+        assert len(found) == number + 2
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_subnets_without_validators_do_not_drive_out_those_with_some() -> None:
+    begin(adding()[1])
+    first, at = stakers.current_validators(), stakers.validators_at(0)
+    for number in range(stakers.SUBNETS + 1):
+        nowhere = platform.some_id(f"nowhere {number}")
+        assert stakers.current_validators(nowhere).validators == ()
+        assert stakers.validators_at(0, nowhere) == {}
+
+    assert stakers.current_validators() is first
+    assert stakers.validators_at(0) is at
+
+
+def creating(name: bytes) -> tuple[ID, Change]:
+    """Return a new subnet's ID, and the change that adds it with its transaction."""
+    tx = platform.signed(subnets.CreateSubnetTx, memo=name)
+
+    def change(diff: Diff) -> None:
+        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.add_subnet(tx.tx_id, platform.owners())
+
+    return tx.tx_id, change
+
+
 def test_heights_since_the_last_change_share_an_answer() -> None:
     begin(adding()[1])
     for number in range(3):
@@ -190,22 +255,3 @@ def test_uptimes_are_by_node() -> None:
 
     assert set(stakers.uptimes()) == {NODE, OTHER}
     assert set(stakers.uptimes([OTHER])) == {OTHER}
-
-
-def test_all_that_was_staked_on_a_node_is_remembered_latest_first() -> None:
-    validator, add = adding(potential_reward=5)
-    delegator, delegate = adding(DELEGATOR, weight=25_000_000, end=platform.NOW + 100)
-    begin(add)
-    accept(delegate)
-    reward(delegator, commit=False)
-
-    newest, oldest = stays.stays_of(NODE)
-
-    assert (newest.tx_id, newest.phase, newest.outcome) == (
-        delegator.tx_id, Phase.PAST, Outcome.UNREWARDED,
-    )  # fmt: skip
-    assert (newest.joined_height, newest.left_height, newest.left_time) == (1, 3, delegator.end)
-    assert (oldest.tx_id, oldest.phase, oldest.outcome) == (validator.tx_id, Phase.CURRENT, None)
-    assert stays.stays_of(NODE, before=newest.position) == [oldest]
-    assert stays.stays_of(NODE, limit=1) == [newest]
-    assert stays.stays_of(OTHER) == []

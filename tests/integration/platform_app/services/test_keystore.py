@@ -7,13 +7,15 @@ from platform_app.services import keystore
 from platform_app.services.keystore_errors import (
     EmptyUsername,
     IncorrectPassword,
+    TooManyUsers,
     UnstorableUsername,
     UserExists,
     UserMissing,
     UsernameTooLong,
 )
+from platform_app.services.keystore_guard import Lane
 from platform_app.store import keystore as store
-from platform_app.wallet import sealing
+from platform_app.wallet import backup, sealing
 from platform_app.wallet.errors import (
     EmptyPassword,
     PasswordTooLong,
@@ -67,6 +69,7 @@ def test_a_name_is_taken_once() -> None:
 
 
 def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -235,6 +238,69 @@ def test_a_user_is_not_imported_over_another() -> None:
     assert str(refused.value) == "user already exists: anna"
 
 
+def test_a_key_that_a_backup_holds_twice_is_imported_once() -> None:
+    exported = backup.write_backup([KEYS[1], KEYS[0], KEYS[1]], PASSWORD)
+
+    keystore.import_user(NAME, PASSWORD, exported)
+
+    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[1], KEYS[0]]
+
+
+@pytest.mark.node_settings(keystore_users=2)
+def test_there_are_only_so_many_users(node_settings: object) -> None:
+    some_user(KEYS[0])
+    exported = keystore.export_user(NAME, PASSWORD)
+    some_user(name="bob")
+
+    for refuse in (
+        lambda: keystore.create_user("carl", PASSWORD),
+        lambda: keystore.import_user("carl", PASSWORD, exported),
+    ):
+        with pytest.raises(TooManyUsers) as refused:
+            refuse()
+        assert str(refused.value) == "keystore has reached its limit of 2 users"
+    with pytest.raises(UserExists):
+        keystore.create_user("bob", PASSWORD)
+    keystore.delete_user("bob", PASSWORD)
+    keystore.import_user("carl", PASSWORD, exported)
+    assert keystore.list_users() == [NAME, "carl"]
+
+
+@pytest.mark.node_settings(keystore_users=1)
+def test_of_two_who_take_the_last_place_at_once_one_gets_it(
+    node_settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
+    lock = sealing.lock
+
+    def meanwhile(*arguments: object) -> object:
+        monkeypatch.setattr(sealing, "lock", lock)
+        some_user(name="bob")
+        return lock(*arguments)
+
+    monkeypatch.setattr(sealing, "lock", meanwhile)
+    with pytest.raises(TooManyUsers):
+        keystore.create_user(NAME, PASSWORD)
+
+    assert keystore.list_users() == ["bob"]
+
+
+def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    unlock = sealing.unlock
+
+    def meanwhile(*arguments: object) -> object:
+        monkeypatch.setattr(sealing, "unlock", unlock)
+        keystore.delete_user(NAME, PASSWORD)
+        return unlock(*arguments)
+
+    monkeypatch.setattr(sealing, "unlock", meanwhile)
+    with pytest.raises(UserMissing) as refused:
+        keystore.delete_user(NAME, PASSWORD)
+
+    assert str(refused.value) == "user doesn't exist: anna"
+
+
 def test_something_else_is_not_imported() -> None:
     with pytest.raises(UnreadableBackup) as refused:
         keystore.import_user(NAME, PASSWORD, b"something else")
@@ -248,6 +314,7 @@ def test_of_two_who_import_under_a_name_at_once_one_gets_it(
 ) -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(NAME, PASSWORD)
+    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:

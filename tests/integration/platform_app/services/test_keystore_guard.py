@@ -1,8 +1,7 @@
-"""Wrong passwords lock for longer and longer, and few passwords are tried at a time."""
+"""Wrong passwords lock a user for longer and longer, and few passwords are tried at a time."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
 import pytest
 import time_machine
@@ -15,7 +14,7 @@ from platform_app.services.keystore_errors import (
     TooManyAttempts,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import AT_ONCE, OF_USER, OVERALL, Limit, derivation
+from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, lanes
 from platform_app.wallet import sealing
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import KEYS, NOW
@@ -40,6 +39,13 @@ def locked_for(name: str = NAME) -> int:
         keystore.export_user(name, PASSWORD)
     assert str(refused.value) == f"too many failed attempts, try again in {refused.value.seconds}s"
     return refused.value.seconds
+
+
+def narrow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let a lane have one place."""
+    lane = Lane(at_once=1, places=1)
+    monkeypatch.setattr(keystore, name, lane)
+    monkeypatch.setattr(keystore_guard, name, lane)
 
 
 def test_a_few_wrong_passwords_are_free() -> None:
@@ -106,27 +112,20 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     )
 
 
-def test_wrong_passwords_of_all_together_lock_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keystore_guard, "OVERALL", Limit(free=6, longest=60, remembered=60))
-    some_user()
-    some_user(name="bob")
-    fail(2)
-    fail(4, "nobody")
-
-    assert locked_for("bob") > 0
-    with pytest.raises(TooManyAttempts):
-        keystore.import_user("new", PASSWORD, b"\0\1" + bytes(100))
-
-
-def test_passwords_of_exported_users_are_counted_overall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keystore_guard, "OVERALL", Limit(free=2, longest=60, remembered=60))
+def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(NAME, PASSWORD)
-    for _ in range(2):
+    for number in range(20):
+        some_user(name=f"user {number}")
+        fail(OF_USER.free, f"user {number}")
+    fail(50, "nobody")
+    for _ in range(50):
         with pytest.raises(IncorrectPassword):
             keystore.import_user("back", "wrong", exported)
 
-    assert locked_for() > 0
+    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[0]]
+    keystore.import_user("back", PASSWORD, exported)
+    assert locked_for("user 0") > 0
 
 
 def test_names_that_nobody_has_leave_nothing_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,23 +137,20 @@ def test_names_that_nobody_has_leave_nothing_in_the_cache(monkeypatch: pytest.Mo
     some_user()
     fail(1)
 
-    assert [key for key in written if "overall" not in key] == [
+    assert written == [
         f"keystore-user-{keystore.store.user(NAME).user_id}"  # type: ignore[union-attr]
     ]
 
 
-def test_the_overall_limit_lets_many_users_mistype() -> None:
-    assert OVERALL.free >= 10 * OF_USER.free
-
-
-def test_few_passwords_are_tried_at_a_time() -> None:
-    together = threading.Barrier(AT_ONCE)
+def test_in_a_lane_few_work_at_a_time() -> None:
+    lane = Lane(at_once=2, places=4)
+    together = threading.Barrier(2)
     lock = threading.Lock()
     running, most = 0, 0
 
     def work() -> None:
         nonlocal running, most
-        with derivation():
+        with lane.place():
             with lock:
                 running += 1
                 most = max(most, running)
@@ -162,22 +158,25 @@ def test_few_passwords_are_tried_at_a_time() -> None:
             with lock:
                 running -= 1
 
-    with ThreadPoolExecutor(AT_ONCE + 2) as pool:
-        for done in [pool.submit(work) for _ in range(AT_ONCE + 2)]:
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work) for _ in range(4)]:
             done.result()
 
-    assert most == AT_ONCE
+    assert most == 2
 
 
-def test_who_finds_no_place_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_finds_no_place_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     some_user()
-    monkeypatch.setattr(keystore_guard, "_places", threading.BoundedSemaphore(1))
+    for name in ("USERS", "STRANGERS"):
+        narrow(monkeypatch, name)
 
-    with ExitStack() as busy:
-        busy.enter_context(derivation())
+    with keystore.USERS.place(), keystore.STRANGERS.place():
         for refuse in (
             lambda: keystore.create_user("bob", PASSWORD),
             lambda: keystore.export_user(NAME, PASSWORD),
+            lambda: keystore.export_user("nobody", PASSWORD),
             lambda: keystore.import_user("bob", PASSWORD, b""),
         ):
             with pytest.raises(KeystoreBusy) as refused:
@@ -187,13 +186,66 @@ def test_who_finds_no_place_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) 
     assert keystore.list_addresses(NAME, PASSWORD) == []
 
 
+def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user(KEYS[0])
+    narrow(monkeypatch, "STRANGERS")
+
+    with keystore.STRANGERS.place():
+        with pytest.raises(KeystoreBusy):
+            keystore.create_user("bob", PASSWORD)
+        assert keystore.keys_of(NAME, PASSWORD) == [KEYS[0]]
+        exported = keystore.export_user(NAME, PASSWORD)
+
+    keystore.import_user("bob", PASSWORD, exported)
+    assert keystore.list_users() == [NAME, "bob"]
+
+
+def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    fail(OF_USER.free)
+    narrow(monkeypatch, "USERS")
+
+    with keystore.USERS.place():
+        assert locked_for() > 0
+
+
+def test_who_is_locked_while_waiting_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    some_user()
+    narrow(monkeypatch, "USERS")
+    place = keystore.USERS.place
+
+    def meanwhile() -> object:
+        monkeypatch.setattr(keystore.USERS, "place", place)
+        fail(OF_USER.free)
+        return place()
+
+    monkeypatch.setattr(keystore.USERS, "place", meanwhile)
+    assert locked_for() > 0
+
+
 def test_a_place_is_free_again_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keystore_guard, "_places", threading.BoundedSemaphore(1))
+    for name in ("USERS", "STRANGERS"):
+        narrow(monkeypatch, name)
     some_user()
 
     fail(3)
+    fail(3, "nobody")
 
     assert keystore.list_addresses(NAME, PASSWORD) == []
+
+
+@pytest.mark.parametrize("threads", [3, 4, 7, 16, 64])
+def test_passwords_leave_threads_to_other_calls(threads: int) -> None:
+    users, strangers = lanes(threads)
+
+    assert users.places >= 1
+    assert strangers.places >= 1
+    assert users.places + strangers.places < threads
+
+
+def test_a_process_of_sixteen_threads_lets_ten_wait_for_passwords() -> None:
+    assert (USERS.at_once, USERS.places) == (2, 6)
+    assert (STRANGERS.at_once, STRANGERS.places) == (1, 4)
 
 
 def test_a_count_that_was_forgotten_in_between_begins_anew(

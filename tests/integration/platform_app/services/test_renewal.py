@@ -1,8 +1,10 @@
 """The local network's own validator never ends for good."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -10,10 +12,13 @@ from django.db import transaction
 from chaindb.locks import Lock, NotInTransaction, acquire
 from platform_app import models, runtime
 from platform_app.config import DAY, UNIT
+from platform_app.selectors import chain as tips
 from platform_app.selectors import coins, own_stake, stakers
 from platform_app.services import chain, renewal
+from platform_app.services.mempool import LARGEST_TX
+from platform_app.services.renewal import MOST_COINS, PAUSE
 from platform_app.store import mempool
-from platform_app.txs.base import Tx
+from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from platform_app.wallet.keychain import Keychain
@@ -21,7 +26,7 @@ from platform_app.wallet.moving import build_transfer
 from platform_app.wallet.transactions import build_add_validator
 from platform_app.wallet.wallet import Wallet
 from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
-from primitives.ids import NodeID
+from primitives.ids import NodeID, ShortID
 from primitives.keys import address_of
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
@@ -31,13 +36,15 @@ CONFIG = platform.CONFIG
 YEAR = 365 * DAY
 BY_CONTRACT = 1
 """Statements that a block pays for asking whether a renewal is due."""
+WHILE_IT_WAITS = 3
+"""Statements of a block between two attempts."""
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said() -> Iterator[None]:
-    renewal._warn.cache_clear()
+def _no_attempt_yet() -> Iterator[None]:
+    renewal._attempts.forget()
     yield
-    renewal._warn.cache_clear()
+    renewal._attempts.forget()
 
 
 def renewed(pchain: PChain) -> Tx | None:
@@ -73,11 +80,31 @@ def give_away(pchain: PChain, *, but: int) -> None:
     wallet = wallet_of(pchain, VMRQ_KEY)
     total = sum(inner_output(one.output).amount for one in wallet.utxos)
     tx = build_transfer(wallet, amount=total - but - CONFIG.fees.tx, to=EWOQ)
+    into_block_alone(pchain, tx)
+
+
+def into_block_alone(pchain: PChain, tx: Tx) -> None:
+    """Put a transaction into a block without a renewal before it."""
     pchain.issue(tx)
-    chain.build_block(now=pchain.now)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(renewal, "renew_own_validator", lambda *, now: None)
+        chain.build_block(now=pchain.now)
 
 
-def scheduled(pchain: PChain, node_id: NodeID) -> Tx:
+def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
+    """Give vmRQ coins of ewoq's, in a block; with more owners behind a lock, and each may sign."""
+    lock = pchain.now + 10 * YEAR if owners else None
+    everybody = sorted([VMRQ, *owners])
+    made = (pchain.output(one, *everybody, stakeable_until=lock) for one in amounts)
+    into_block_alone(pchain, pchain.make(BaseTx, *made))
+
+
+def said_by(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what the renewal has logged."""
+    return [one.getMessage() for one in caplog.records if one.name == renewal.__name__]
+
+
+def scheduled(pchain: PChain, node_id: NodeID, *, rewarded: ShortID = EWOQ) -> Tx:
     """Return a transaction of ewoq's that makes a node a validator in a minute, without a BLS key."""
     period = platform.validator(
         node_id=node_id,
@@ -86,7 +113,7 @@ def scheduled(pchain: PChain, node_id: NodeID) -> Tx:
         weight=CONFIG.min_validator_stake,
     )
     return build_add_validator(
-        wallet_of(pchain, EWOQ_KEY), period, reward_address=EWOQ, shares=50_000
+        wallet_of(pchain, EWOQ_KEY), period, reward_address=rewarded, shares=50_000
     )
 
 
@@ -163,6 +190,7 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
 def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     end_stay(pchain)
     tx = renewed(pchain)
+    renewal._attempts.forget()
 
     assert renewed(pchain) is None
     assert list(mempool.oldest_first()) == [tx]
@@ -195,9 +223,12 @@ def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PC
     assert again.shares == 50_000
 
 
-def test_another_nodes_waiting_transaction_is_not_this_ones(pchain: PChain) -> None:
+@pytest.mark.parametrize("named", [False, True])
+def test_another_nodes_waiting_transaction_is_not_this_ones(pchain: PChain, *, named: bool) -> None:
+    """Not even one that has this node's ID somewhere else."""
     end_stay(pchain)
-    pchain.issue(scheduled(pchain, platform.NODE_ID))
+    rewarded = ShortID(bytes(pchain.node_id)) if named else EWOQ
+    pchain.issue(scheduled(pchain, platform.NODE_ID, rewarded=rewarded))
 
     assert renewed(pchain) is not None
 
@@ -240,16 +271,17 @@ def test_with_too_little_left_the_network_goes_without_and_says_so_once(
     pchain: PChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     end_stay(pchain)
-    give_away(pchain, but=CONFIG.min_validator_stake - 1)
+    give_away(pchain, but=CONFIG.min_validator_stake - 2)
     caplog.clear()
     caplog.set_level(logging.WARNING)
 
     assert renewed(pchain) is None
+    give(pchain, 1)
     assert renewed(pchain) is None
 
     assert list(mempool.oldest_first()) == []
-    (said,) = [record.getMessage() for record in caplog.records if record.name == renewal.__name__]
-    left, least = CONFIG.min_validator_stake - 1, CONFIG.min_validator_stake
+    (said,) = said_by(caplog)
+    left, least = CONFIG.min_validator_stake - 2, CONFIG.min_validator_stake
     assert said == (
         f"{pchain.node_id} cannot become a validator again: couldn't generate tx inputs/outputs: "
         f"provided keys have balance (unlocked, locked) (0, {left}) but need (0, {least})"
@@ -281,6 +313,136 @@ def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
 
     assert list(mempool.oldest_first()) == []
     assert "staker charges an insufficient delegation fee" in caplog.text
+
+
+def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
+    pchain: PChain,
+) -> None:
+    end_stay(pchain)
+    give_away(pchain, but=0)
+    give(pchain, *[19 * UNIT] * 250)
+    give(pchain, *[20 * UNIT] * (MOST_COINS - 1))
+
+    tx = renewed(pchain)
+
+    assert tx is not None
+    assert tx.unsigned.validator.weight == 20 * UNIT * (MOST_COINS - 1) + 19 * UNIT  # type: ignore[attr-defined]
+    assert LARGEST_TX // 2 < len(tx.raw) <= LARGEST_TX
+    pchain.build()
+    assert own_stake.is_validator(pchain.node_id)
+
+
+def test_any_number_of_tiny_coins_stops_nothing(pchain: PChain) -> None:
+    """A transaction of them all would be larger than any that can be written."""
+    end_stay(pchain)
+    give_away(pchain, but=0)
+    for _ in range(3):
+        give(pchain, *[1] * 700)
+    tx = pchain.make()
+    pchain.issue(tx)
+
+    pchain.build()
+
+    assert tips.tx(tx.tx_id) is not None
+    assert not own_stake.is_validator(pchain.node_id)
+
+
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [(4, "tx too large: "), (14, "byte array exceeds maximum length: ")],
+    ids=["mempool", "codec"],
+)
+def test_coins_of_a_thousand_owners_stop_nothing(
+    pchain: PChain, caplog: pytest.LogCaptureFixture, count: int, reason: str
+) -> None:
+    """What is staked of a locked coin stays its owners': few of them make a large transaction."""
+    end_stay(pchain)
+    give_away(pchain, but=0)
+    crowd = [ShortID(bytes([1]) + number.to_bytes(19, "big")) for number in range(1_000)]
+    for start in range(0, count, 2):
+        give(pchain, *[1_000 * UNIT] * min(2, count - start), owners=crowd)
+    tx = pchain.make()
+    pchain.issue(tx)
+    caplog.clear()
+
+    pchain.build()
+
+    assert tips.tx(tx.tx_id) is not None
+    assert not own_stake.is_validator(pchain.node_id)
+    (said,) = said_by(caplog)
+    assert reason in said
+
+
+def test_coins_that_vmrq_cannot_open_alone_do_not_crowd_out_its_own(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_stay(pchain)
+    give_away(pchain, but=3_000 * UNIT)
+    closed = [
+        pchain.output(4_000 * UNIT, VMRQ, EWOQ, threshold=2),
+        pchain.output(4_000 * UNIT, VMRQ, locktime=pchain.now + YEAR),
+    ]
+    into_block_alone(pchain, pchain.make(BaseTx, *closed))
+    monkeypatch.setattr(renewal, "MOST_COINS", 1)
+
+    tx = renewed(pchain)
+
+    assert tx is not None
+    assert tx.unsigned.validator.weight == 3_000 * UNIT  # type: ignore[attr-defined]
+
+
+def test_on_one_block_it_tries_once_in_a_while(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    seconds = [0.0]
+    monkeypatch.setattr(renewal, "monotonic", lambda: seconds[0])
+    end_stay(pchain)
+    spends_all = build_transfer(wallet_of(pchain, VMRQ_KEY), amount=UNIT, to=EWOQ)
+    pchain.issue(spends_all)
+    assert renewed(pchain) is None
+    mempool.remove([spends_all.tx_id])
+
+    seconds[0] = PAUSE - 1
+    with transaction.atomic(), django_assert_max_num_queries(WHILE_IT_WAITS):
+        assert renewal.renew_own_validator(now=pchain.now) is None
+    seconds[0] = PAUSE
+    assert renewed(pchain) is not None
+
+
+def test_a_reason_is_told_again_when_it_comes_back_later(
+    pchain: PChain, caplog: pytest.LogCaptureFixture
+) -> None:
+    end_stay(pchain)
+    give_away(pchain, but=0)
+    assert renewed(pchain) is None
+    give(pchain, 2_000 * UNIT)
+    pchain.build()
+    end_stay(pchain)
+    give_away(pchain, but=0)
+    assert renewed(pchain) is None
+
+    assert len(said_by(caplog)) == 2
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_who_has_no_certificate_builds_blocks_all_the_same(
+    pchain: PChain,
+    settings: Any,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    content: str | None,
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if content is not None:
+        elsewhere.write_text(content)
+    settings.NODE = replace(settings.NODE, staking_cert_file=str(elsewhere))
+    runtime.node_id.cache_clear()
+
+    pchain.do(pchain.make())
+    pchain.do(pchain.make())
+
+    (said,) = said_by(caplog)
+    assert said.startswith("who builds blocks needs the node's certificate to renew its stay: ")
 
 
 @pytest.mark.django_db(transaction=True)

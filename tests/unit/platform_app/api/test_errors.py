@@ -101,3 +101,16 @@ def test_a_reason_within_a_reason_is_told_once() -> None:
     error = errors.to_error_object(FlowCheckFailed(WrongNetworkId()))
     assert error is not None
     assert error.message.count("tx has wrong network ID") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", ""),
+        ("x" * 100, "x" * 100),
+        ("x" * 101, "x" * 100 + "..."),
+        ("&" * 10**6, "&" * 100 + "..."),
+    ],
+)
+def test_of_a_callers_text_a_message_has_the_beginning(text: str, told: str) -> None:
+    assert errors.shortened(text) == told

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.errors import InvalidParam
+from jsonrpc.errors import InvalidParam, JsonRpcError
 from platform_app.api import params
 from platform_app.api.params import PROPOSED, StartIndex
 from primitives.checksummed import Encoding
@@ -40,6 +40,7 @@ NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
         (params.start_index, {"ADDRESS": "a", "utxo": None, "more": 1}, StartIndex("a", "")),
         (params.list_of(params.uint64, 0), ["1", 2, None], [1, 2, 0]),
         (params.list_of(params.text, ""), [], []),
+        (params.few_of("names", params.text, "x"), ["a", None], ["a", "x"]),
     ],
 )
 def test_what_is_read(read: Any, value: Any, meaning: Any) -> None:
@@ -86,8 +87,25 @@ def test_what_is_read(read: Any, value: Any, meaning: Any) -> None:
         (params.start_index, {"address": 5}),
         (params.list_of(params.uint64, 0), "1"),
         (params.list_of(params.uint64, 0), [[]]),
+        (params.few_of("numbers", params.uint64, 0), {}),
+        (params.few_of("numbers", params.uint64, 0), [[]]),
     ],
 )
 def test_what_is_not(read: Any, value: Any) -> None:
     with pytest.raises(InvalidParam):
         read(value)
+
+
+def test_a_list_is_judged_by_its_length_before_anything_in_it_is_read() -> None:
+    reads: list[object] = []
+    few = params.few_of("numbers", reads.append, None)
+
+    assert few([1] * 1024) == [None] * 1024
+    assert len(reads) == 1024
+    with pytest.raises(JsonRpcError) as refused:
+        few([1] * 1025)
+    assert (refused.value.code, refused.value.message) == (
+        -32000,
+        "number of numbers given, 1025, exceeds maximum, 1024",
+    )
+    assert len(reads) == 1024

@@ -12,7 +12,7 @@ from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.status import TxStatus
 from primitives.ids import PRIMARY_NETWORK_ID
-from tests.builders.platform_history import History, burned, everything, funded, promised
+from tests.builders.platform_random import History, burned, everything, funded, promised
 from tests.builders.platform_state import SUPPLY, MemoryState
 
 BLOCKS = 25

@@ -370,13 +370,13 @@ def test_a_signature_that_opens_many_outputs_is_recovered_once(monkeypatch) -> N
     recovered = []
     from platform_app.executor import credentials
 
-    genuine = credentials.recover_address
+    genuine = credentials._recover.__wrapped__
 
     def counting(digest: bytes, signature: bytes):
         recovered.append(signature)
         return genuine(digest, signature)
 
-    monkeypatch.setattr(credentials, "recover_address", counting)
+    monkeypatch.setattr(credentials, "_recover", counting)
     held = [platform.utxo(UNIT, number=number) for number in range(10)]
     tx = platform.signed(inputs=platform.spend_all(*held))
 

@@ -26,6 +26,13 @@ def test_a_user_without_keys_comes_back_too() -> None:
 
 
 @pytest.mark.usefixtures("_cheap")
+def test_a_key_that_is_there_twice_counts_once() -> None:
+    written = write_backup([KEYS[1], KEYS[0], KEYS[1]], PASSWORD)
+
+    assert read_backup(written, PASSWORD) == [KEYS[1], KEYS[0]]
+
+
+@pytest.mark.usefixtures("_cheap")
 def test_another_password_reads_nothing() -> None:
     with pytest.raises(WrongPassword):
         read_backup(write_backup(KEYS, PASSWORD), "another")
@@ -79,7 +86,8 @@ def test_what_is_no_key_is_refused(keys: list[bytes]) -> None:
 
 @pytest.mark.usefixtures("_cheap")
 def test_a_user_has_at_most_5000_keys() -> None:
-    assert len(read_backup(write_backup([KEYS[0]] * MOST_KEYS, PASSWORD), PASSWORD)) == MOST_KEYS
+    keys = [number.to_bytes(32, "big") for number in range(1, MOST_KEYS + 2)]
 
+    assert read_backup(write_backup(keys[1:], PASSWORD), PASSWORD) == keys[1:]
     with pytest.raises(UnreadableBackup):
-        read_backup(write_backup([KEYS[0]] * (MOST_KEYS + 1), PASSWORD), PASSWORD)
+        read_backup(write_backup(keys, PASSWORD), PASSWORD)

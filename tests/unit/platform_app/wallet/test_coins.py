@@ -29,6 +29,16 @@ def test_coins_are_taken_in_order_until_there_are_enough() -> None:
     assert spend.stake == ()
 
 
+def test_coins_that_are_to_be_avoided_are_not_spent() -> None:
+    held = [platform.utxo(10, number=number) for number in range(3)]
+    avoided = frozenset({held[0].utxo_id, held[2].utxo_id})
+
+    assert spent(choose(wallet(*held, avoided=avoided), fee=10)) == [1]
+    with pytest.raises(InsufficientFunds) as refused:
+        choose(wallet(*held, avoided=avoided), fee=11)
+    assert (refused.value.burned, refused.value.fee) == (10, 11)
+
+
 def test_nothing_is_spent_for_nothing() -> None:
     assert choose(wallet(platform.utxo()), fee=0) == Spend((), (), ())
 

@@ -1,0 +1,61 @@
+"""What was rendered, kept until something else needs the room: what is asked for least goes first."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Source = TypeVar("Source")
+Made = TypeVar("Made")
+
+
+class KeptOf(Generic[Key, Source, Made]):
+    """What was made of something, by key, for as long as that is the same object."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, tuple[Source, Made]] = OrderedDict()
+
+    def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
+        """Return what is kept; `make` gets what was made of the thing before."""
+        with self._lock:
+            known = self._values.get(key)
+            if known is not None:
+                self._values.move_to_end(key)
+        if known is not None and known[0] is source:
+            return known[1]
+        made = make(None if known is None else known[1])
+        with self._lock:
+            self._values[key] = (source, made)
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return made
+
+
+class KeptTexts(Generic[Key]):
+    """Texts by what they say, which never changes; so many bytes of all together."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._texts: OrderedDict[Key, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def of(self, key: Key, make: Callable[[], bytes]) -> bytes:
+        """Return what is kept, or what `make` makes; a text that fills all the room is not kept."""
+        with self._lock:
+            known = self._texts.get(key)
+            if known is not None:
+                self._texts.move_to_end(key)
+                return known
+        made = make()
+        with self._lock:
+            if key not in self._texts:
+                self._texts[key] = made
+                self._bytes += len(made)
+            while self._bytes > self._most_bytes:
+                self._bytes -= len(self._texts.popitem(last=False)[1])
+        return made

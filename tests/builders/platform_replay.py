@@ -1,0 +1,125 @@
+"""The P-Chain's blocks executed once more, from their bytes, on a state in memory.
+
+`remembered()` is what the rows hold; `replay()` leads a state through the blocks that come after it.
+What both have in the end must be the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from platform_app import models, runtime
+from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_block
+from platform_app.blocks.executor import Options, execute_block, verify_child
+from platform_app.executor.env import Env
+from platform_app.selectors import chain as tips
+from platform_app.state.chain import FeeState
+from platform_app.store import rows
+from platform_app.store.state import DatabaseState
+from platform_app.txs.status import TxStatus
+from primitives.hashing import sha256
+from primitives.ids import ID, P_CHAIN_ID
+from tests.builders.platform_state import MemoryState
+
+Clock = Callable[[Block], int]
+"""What time it was on the node's clock when a block was built."""
+
+
+def remembered() -> MemoryState:
+    """Return what the rows hold, as a state in memory."""
+    tip = tips.tip()
+    state = MemoryState(
+        time=tip.timestamp,
+        fees=FeeState(tip.fee_state.capacity, tip.fee_state.excess),
+        supplies={one.subnet_id: one.amount for one in models.Supply.objects.all()},
+    )
+    state.fund(*map(_utxo, models.UTXO.objects.all()))
+    for row in models.SharedUTXO.objects.all():
+        if row.destination_chain == P_CHAIN_ID:
+            state.share(row.source_chain, _utxo(row))
+        else:
+            state.exported.append((row.destination_chain, _utxo(row)))
+    state.reward_utxos = [(row.tx_id, _utxo(row)) for row in models.RewardUTXO.objects.all()]
+    database = DatabaseState()
+    for staker in (*database.current_stakers(), *database.pending_stakers()):
+        state.stakers[staker.tx_id] = staker
+        state.delegatee_rewards[staker.tx_id] = database.delegatee_reward(staker.tx_id)
+    for subnet in models.Subnet.objects.all():
+        state.owners[subnet.subnet_id] = rows.owners_of(bytes(subnet.owner))
+    for chain in models.Blockchain.objects.all():
+        state.chains[chain.blockchain_id] = chain.subnet_id
+    for row in models.Tx.objects.all():
+        state.txs[row.tx_id] = (rows.accepted_tx(row.raw), TxStatus(row.status))
+    return state
+
+
+def contents(state: MemoryState) -> dict[str, Any]:
+    """Return everything in a state in an order that does not depend on its history."""
+    return {
+        "time": state.time,
+        "fees": state.fees,
+        "supplies": state.supplies,
+        "utxos": state.utxos,
+        "shared": state.shared,
+        "exported": sorted(state.exported, key=lambda one: one[1].utxo_id),
+        "rewards": sorted(state.reward_utxos, key=lambda one: one[1].utxo_id),
+        "stakers": state.stakers,
+        "delegatee rewards": {
+            tx_id: amount
+            for tx_id, amount in state.delegatee_rewards.items()
+            if amount and tx_id in state.stakers
+        },
+        "owners": state.owners,
+        "chains": state.chains,
+        "txs": {tx_id: (tx.raw, status) for tx_id, (tx, status) in state.txs.items()},
+    }
+
+
+def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[Block]:
+    """Lead a state through all blocks above a height, each verified anew, and return them."""
+    at_first = tips.block_at(after)
+    assert at_first is not None
+    parent, options = parse_block(at_first.raw), None
+    blocks = []
+    for height in range(after + 1, tips.tip().height + 1):
+        block = _stored(height)
+        verify_child(block, parent)
+        if isinstance(block, OptionBlock):
+            assert options is not None
+            outcome = options.commit if isinstance(block, CommitBlock) else options.abort
+        else:
+            outcome = execute_block(block, state, _env(block, clock))
+        if isinstance(outcome, Options):
+            options = outcome
+        else:
+            state.accept(outcome.changes())
+        parent = block
+        blocks.append(block)
+    assert tips.tip().block_id == parent.block_id
+    return blocks
+
+
+def assert_replays(before: MemoryState, after: int, clock: Clock | None = None) -> list[Block]:
+    """Check that the blocks above a height make of the state before what the rows hold now."""
+    blocks = replay(before, after, clock)
+    assert contents(before) == contents(remembered())
+    return blocks
+
+
+def _stored(height: int) -> Block:
+    row = tips.block_at(height)
+    assert row is not None
+    assert row.block_id == ID(sha256(row.raw))
+    block = parse_block(row.raw)
+    assert block.height == height
+    return block
+
+
+def _env(block: Block, clock: Clock | None) -> Env:
+    network = tips.network()
+    assert block.time is not None
+    now = block.time if clock is None else clock(block)
+    return Env(runtime.config(), network.asset_id, now, network.x_chain_id, network.c_chain_id)
+
+
+def _utxo(row: Any) -> Any:
+    return rows.utxo_of(row.tx_id, row.output_index, row.asset_id, row.output)

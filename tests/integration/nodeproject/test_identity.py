@@ -1,0 +1,232 @@
+"""The node's own files: made once, for its owner's eyes, and never instead of what an operator names."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from nodeproject import identity
+from nodeproject.identity import (
+    HalfAnIdentity,
+    MissingIdentityFile,
+    UnusableSignerKey,
+    make_identity,
+)
+from nodeproject.process import CannotStart
+from platform_app import runtime
+from primitives import bls
+from primitives.identity import check_certificate
+
+NOW = 1_700_000_000
+FILES = ("staker.crt", "staker.key", "signer.key")
+
+
+@pytest.fixture(autouse=True)
+def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Iterator[Path]:
+    """The directory of the three files, in a data directory that is not there yet."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
+    _forget()
+    yield tmp_path / "data" / "staking"
+    _forget()
+
+
+def _forget() -> None:
+    identity.signer.cache_clear()
+    runtime.node_id.cache_clear()
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_the_first_start_makes_three_files(directory: Path) -> None:
+    make_identity(NOW)
+
+    assert sorted(contents(directory)) == sorted(FILES)
+
+
+def test_they_are_for_their_owner_only_whatever_the_umask(directory: Path) -> None:
+    before = os.umask(0)
+    try:
+        make_identity(NOW)
+    finally:
+        os.umask(before)
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
+    assert modes == dict.fromkeys(FILES, 0o600)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_certificate_and_key_belong_together_and_others_accept_them(directory: Path) -> None:
+    make_identity(NOW)
+    made = contents(directory)
+
+    certificate = x509.load_pem_x509_certificate(made["staker.crt"])
+    key = load_pem_private_key(made["staker.key"], None)
+    assert key.public_key() == certificate.public_key()
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    check_certificate(certificate.public_bytes(Encoding.DER))
+    assert str(runtime.node_id()).startswith("NodeID-")
+
+
+def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
+    make_identity(NOW)
+
+    signer = identity.signer()
+    secret = contents(directory)["signer.key"]
+    assert len(secret) == 32
+    assert 0 < int.from_bytes(secret, "big") < bls.ORDER
+    assert signer.public_key == bls.public_key(secret)
+    assert bls.verify_possession(signer.public_key, signer.proof_of_possession)
+
+
+def test_later_starts_change_nothing(directory: Path) -> None:
+    make_identity(NOW)
+    made, node_id = contents(directory), runtime.node_id()
+
+    make_identity(NOW + 1_000)
+    _forget()
+
+    assert contents(directory) == made
+    assert runtime.node_id() == node_id
+
+
+def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> None:
+    make_identity(NOW)
+    first, first_key = runtime.node_id(), identity.signer().public_key
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path / "another"))
+    _forget()
+
+    make_identity(NOW)
+
+    assert runtime.node_id() != first
+    assert identity.signer().public_key != first_key
+
+
+@pytest.mark.parametrize("written", range(3))
+def test_a_start_that_was_interrupted_is_made_good(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    """After so many of the three files; what is there then is whole."""
+    write, left = identity._write, iter(range(written))
+
+    def interrupted(path: Path, content: bytes) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        write(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(identity, "_write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make_identity(NOW)
+    make_identity(NOW)
+
+    test_certificate_and_key_belong_together_and_others_accept_them(directory)
+    assert sorted(contents(directory)) == sorted(FILES)
+
+
+def test_a_file_is_there_whole_or_not_at_all(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def power_cut(_descriptor: int) -> None:
+        raise OSError("no power")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", power_cut)
+        with pytest.raises(OSError, match="no power"):
+            make_identity(NOW)
+    assert not set(FILES) & set(contents(directory))
+
+    make_identity(NOW)
+    assert set(FILES) <= set(contents(directory))
+
+
+def test_files_that_the_settings_name_are_used_and_not_touched(
+    settings: Any, tmp_path: Path, directory: Path
+) -> None:
+    make_identity(NOW)
+    named = tmp_path / "named"
+    directory.rename(named)
+    node_id, made = runtime.node_id, contents(named)
+    settings.NODE = replace(
+        settings.NODE,
+        staking_cert_file=str(named / "staker.crt"),
+        staking_key_file=str(named / "staker.key"),
+        signer_key_file=str(named / "signer.key"),
+    )
+    _forget()
+
+    make_identity(NOW)
+
+    assert contents(named) == made
+    assert not directory.exists()
+    assert str(node_id()).startswith("NodeID-")
+
+
+@pytest.mark.parametrize(
+    ("named", "missing"),
+    [
+        (("staking_cert_file", "staking_key_file"), "staking_cert_file"),
+        (("staking_cert_file", "staking_key_file"), "staking_key_file"),
+        (("signer_key_file",), "signer_key_file"),
+    ],
+)
+def test_a_named_file_that_is_not_there_stops_the_start(
+    settings: Any, tmp_path: Path, directory: Path, named: tuple[str, ...], missing: str
+) -> None:
+    """A slip in a path must not make another node, nor write over the key that is there."""
+    paths = {name: tmp_path / name for name in named}
+    there = [path for name, path in paths.items() if name != missing]
+    for path in there:
+        path.write_text("the operator's")
+    settings.NODE = replace(settings.NODE, **{name: str(path) for name, path in paths.items()})
+
+    with pytest.raises(MissingIdentityFile) as refused:
+        make_identity(NOW)
+
+    assert str(refused.value) == (
+        f"NODE_{missing.upper()} names {paths[missing]}, which is not there: without the setting "
+        "the node makes its own"
+    )
+    assert isinstance(refused.value, CannotStart)
+    assert not directory.exists()
+    assert [path.read_text() for path in there] == ["the operator's"] * len(there)
+
+
+@pytest.mark.parametrize("named", ["staking_cert_file", "staking_key_file"])
+def test_certificate_and_key_are_named_together(
+    settings: Any, tmp_path: Path, directory: Path, named: str
+) -> None:
+    there = tmp_path / "there"
+    there.write_text("the operator's")
+    settings.NODE = replace(settings.NODE, **{named: str(there)})
+
+    with pytest.raises(HalfAnIdentity) as refused:
+        make_identity(NOW)
+
+    assert str(refused.value) == (
+        "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
+    )
+    assert there.read_text() == "the operator's"
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("secret", [b"", b"\0" * 32, b"\xff" * 32, b"\1" * 31, b"\1" * 33], ids=len)
+def test_what_is_no_bls_key_is_refused_in_words(directory: Path, secret: bytes) -> None:
+    make_identity(NOW)
+    path = directory / "signer.key"
+    path.write_bytes(secret)
+
+    with pytest.raises(UnusableSignerKey) as refused:
+        identity.signer()
+
+    assert str(refused.value) == (
+        f"{path} holds no BLS key: it must be 32 bytes, below the group's order"
+    )

@@ -1,0 +1,102 @@
+"""What a single call can make the node do: lists have an end, and bad texts come back short."""
+
+from typing import Any
+
+import pytest
+
+from jsonrpc.errors import JsonRpcError
+from nodeproject import doors
+from platform_app.api import KEYSTORE, REGISTRY
+from tests.integration.platform_app.api.conftest import EWOQ_TEXT
+from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
+
+LONG = "&" * 5000
+SHORT = "&" * 100 + "..."
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "what"),
+    [
+        ("getCurrentValidators", "nodeIDs", "node IDs"),
+        ("getPendingValidators", "nodeIDs", "node IDs"),
+        ("getSubnets", "ids", "IDs"),
+        ("createSubnet", "controlKeys", "control keys"),
+        ("createBlockchain", "fxIDs", "fx IDs"),
+        *(
+            (method, "from", "addresses")
+            for method in (
+                "addValidator", "addDelegator", "addSubnetValidator", "createSubnet",
+                "createBlockchain", "exportAVAX", "importAVAX",
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_a_list_has_an_end(pchain: PChain, rpc: Rpc, method: str, name: str, what: str) -> None:
+    assert refusal(rpc, f"platform.{method}", **{name: ["x"] * 1025}) == (
+        f"number of {what} given, 1025, exceeds maximum, 1024"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        (
+            "getBalance",
+            {"address": LONG},
+            f'couldn\'t parse address "{SHORT}": no separator found in address',
+        ),
+        (
+            "getBalance",
+            {"address": f"{LONG}-{EWOQ_TEXT[2:]}"},
+            f'couldn\'t parse address "{SHORT}": there is no ID with alias: {SHORT}',
+        ),
+        (
+            "getUTXOs",
+            {"addresses": [EWOQ_TEXT], "sourceChain": LONG},
+            f'problem parsing source chainID "{SHORT}": there is no ID with alias: {SHORT}',
+        ),
+        (
+            "exportKey",
+            {"address": LONG},
+            f"couldn't parse {SHORT} to address: couldn't parse address \"{SHORT}\": "
+            "no separator found in address",
+        ),
+        (
+            "createBlockchain",
+            {"name": "x", "genesisData": "0x7852b855", "vmID": LONG},
+            f"no VM with ID '{SHORT}' found",
+        ),
+        (
+            "createBlockchain",
+            {"name": "x", "genesisData": "0x7852b855", "vmID": "avm", "fxIDs": [LONG]},
+            f"no FX with ID '{SHORT}' found",
+        ),
+    ],
+)
+def test_a_long_text_comes_back_short(
+    pchain: PChain, rpc: Rpc, method: str, params: dict[str, Any], words: str
+) -> None:
+    assert refusal(rpc, f"platform.{method}", **params) == words
+
+
+def test_a_long_name_of_an_asset_comes_back_short(pchain: PChain) -> None:
+    avm = asking(doors.xchain().dispatcher)
+    assert refusal(avm, "avm.getAssetDescription", assetID=LONG) == f"asset '{SHORT}' not found"
+
+
+@pytest.mark.parametrize("door", ["platform", "keystore"])
+def test_no_refusal_is_longer_than_what_it_says(pchain: PChain, door: str) -> None:
+    """Whatever text a method takes: it may be long, the answer is not."""
+    endpoint = {"platform": doors.platform, "keystore": doors.keystore}[door]()
+    ask = asking(endpoint.dispatcher)
+    registry = {"platform": REGISTRY, "keystore": KEYSTORE}[door]
+    told = []
+    for method in registry:
+        for param in method.params:
+            for value in (LONG, [LONG], {"address": LONG, "utxo": LONG}):
+                try:
+                    ask(method.name, **{param.name: value})
+                except JsonRpcError as error:
+                    told.append(len(error.message))
+    assert len(told) > 20
+    assert max(told) < 500

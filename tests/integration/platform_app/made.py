@@ -1,0 +1,144 @@
+"""Transactions of ewoq's, made but not issued: transfers and their rivals, and stakers of all kinds.
+
+Starts and ends are seconds from the test's now.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from platform_app import models
+from platform_app.config import UNIT
+from platform_app.selectors import chain as tips
+from platform_app.selectors import outputs
+from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import UTXO, Validator, inner_output
+from platform_app.txs.staking import (
+    AddDelegatorTx,
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+)
+from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
+from primitives.devkeys import EWOQ_KEY
+from primitives.hashing import sha256
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from tests.builders import platform
+from tests.integration.platform_app.conftest import EWOQ, PChain
+
+STAKE = platform.CONFIG.min_validator_stake
+DELEGATION = platform.CONFIG.min_delegator_stake
+OWNERS = platform.owners(EWOQ)
+
+
+def split(pchain: PChain, count: int, amount: int = UNIT) -> None:
+    """Give ewoq so many coins of an amount, in a block of its own."""
+    pchain.do(pchain.make(BaseTx, *(pchain.output(amount, EWOQ) for _ in range(count))))
+
+
+def payments(pchain: PChain, count: int, amount: int = UNIT) -> list[Tx]:
+    """Return so many transfers that spend a coin each, none of which is issued yet."""
+    split(pchain, count, amount)
+    small = [coin for coin in pchain.coins() if inner_output(coin.output).amount == amount]
+    return [
+        signed(
+            platform.unsigned(
+                inputs=platform.spend_all(coin), outputs=(pchain.output(amount - 2_000, EWOQ),)
+            )
+        )
+        for coin in small[:count]
+    ]
+
+
+def rival(tx: Tx, memo: bytes = b"rival") -> Tx:
+    """Return another transaction that spends the same."""
+    return signed(replace(tx.unsigned, memo=memo))  # type: ignore[type-var]
+
+
+def signed(unsigned: Any) -> Tx:
+    """Sign with ewoq's key wherever somebody has to."""
+    return platform.signed(unsigned, [[EWOQ_KEY]] * platform.credential_count(unsigned))
+
+
+def node(name: str) -> NodeID:
+    """Return a node ID that stands for something named."""
+    return NodeID(sha256(name.encode())[:20])
+
+
+def period(pchain: PChain, name: str, weight: int, start: int, end: int) -> Validator:
+    """Return a stay; a start of zero is at once."""
+    return Validator(node(name), pchain.now + start if start else 0, pchain.now + end, weight)
+
+
+def validator(
+    pchain: PChain, name: str, *, end: int, weight: int = STAKE, shares: int = 100_000
+) -> Tx:
+    """Return a transaction that makes a node a validator at once."""
+    return pchain.make(
+        AddPermissionlessValidatorTx,
+        validator=period(pchain, name, weight, 0, end),
+        stake=pchain.stake(weight),
+        signer=platform.proof_of_possession(),
+        validation_rewards_owner=OWNERS,
+        delegation_rewards_owner=OWNERS,
+        shares=shares,
+    )
+
+
+def scheduled_validator(
+    pchain: PChain, name: str, *, start: int, end: int, weight: int = STAKE
+) -> Tx:
+    """Return a transaction that makes a node a validator later."""
+    return pchain.make(
+        AddValidatorTx,
+        validator=period(pchain, name, weight, start, end),
+        stake=pchain.stake(weight),
+        rewards_owner=OWNERS,
+    )
+
+
+def delegator(
+    pchain: PChain, name: str, *, end: int, start: int = 0, weight: int = DELEGATION
+) -> Tx:
+    """Return a transaction that delegates to a node at once, or later by the scheduled kind."""
+    cls = AddDelegatorTx if start else AddPermissionlessDelegatorTx
+    return pchain.make(
+        cls,
+        validator=period(pchain, name, weight, start, end),
+        stake=pchain.stake(weight),
+        rewards_owner=OWNERS,
+    )
+
+
+def subnet(pchain: PChain) -> ID:
+    """Make a subnet of ewoq's, and return its ID."""
+    return pchain.do(pchain.make(CreateSubnetTx, owner=OWNERS, burn=UNIT)).tx_id
+
+
+def subnet_validator(pchain: PChain, subnet_id: ID, name: str, *, start: int, end: int) -> Tx:
+    """Return a transaction that lets a node validate a subnet later."""
+    return pchain.make(
+        AddSubnetValidatorTx,
+        validator=platform.subnet_validator(
+            node_id=node(name),
+            start=pchain.now + start,
+            end=pchain.now + end,
+            subnet_id=subnet_id,
+        ),
+    )
+
+
+def staker_of(tx: Any) -> models.Staker:
+    return models.Staker.objects.get(tx_id=tx.tx_id)
+
+
+def supply() -> int:
+    found = tips.supply(PRIMARY_NETWORK_ID)
+    assert found is not None
+    return found
+
+
+def paid(tx: Any) -> dict[int, int]:
+    """Return what a staking transaction was rewarded with, by the index of the output."""
+    found = [CODEC.unmarshal(UTXO, raw) for raw in outputs.reward_utxos(tx.tx_id)]
+    return {one.output_index: inner_output(one.output).amount for one in found}

@@ -1,0 +1,54 @@
+"""What tests of the P-Chain's services share: a broker that notes what it is given, and one that is away."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from chaindb import wakeup
+from tests.builders.platform_replay import assert_replays, remembered
+from tests.integration.platform_app.conftest import PChain
+
+
+class Sent:
+    """What was given to the broker."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def signature(self, name: str) -> "Sent":
+        self.names.append(name)
+        return self
+
+    def apply_async(self, **_: Any) -> None:
+        pass
+
+
+class Away:
+    """A broker that nobody reaches."""
+
+    def signature(self, _name: str) -> Any:
+        raise ConnectionRefusedError("nobody there")
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    made = Sent()
+    cache.clear()
+    monkeypatch.setattr(wakeup, "current_app", made)
+    return made
+
+
+@pytest.fixture
+def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    monkeypatch.setattr(wakeup, "current_app", Away())
+
+
+@pytest.fixture
+def every_block_holds(pchain: PChain) -> Iterator[None]:
+    """After the test: the blocks, verified anew from their bytes, lead to what the rows hold."""
+    before = remembered()
+    yield
+    assert_replays(before, 0, lambda block: max(pchain.now, block.time or 0))

@@ -1,0 +1,31 @@
+"""Run as a process of its own: issues transactions one by one and makes blocks between them.
+
+It reads transactions as hex, one a line, up to an empty line, says `ready`, and begins with the next
+line. Of each it prints what became of it: `taken`, or the name of the reason. The argument is the time.
+"""
+
+import sys
+
+import django
+
+
+def main(now: int) -> None:
+    """Do it."""
+    from platform_app.services import chain, mempool, scheduling
+    from platform_app.txs.codec import parse
+
+    scheduling.BUILDER.request = lambda: None  # type: ignore[method-assign]
+    txs = [parse(bytes.fromhex(line)) for line in iter(sys.stdin.readline, "\n")]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number, tx in enumerate(txs):
+        (outcome,) = mempool.issue([tx], now=now)
+        refused = isinstance(outcome, Exception)
+        print(type(outcome).__name__ if refused else "taken", flush=True)
+        if number % 3 == 0:
+            chain.build_block(now=now)
+
+
+if __name__ == "__main__":
+    django.setup()
+    main(int(sys.argv[1]))

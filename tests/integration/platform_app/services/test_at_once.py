@@ -1,0 +1,200 @@
+"""Several threads and processes at one chain: nothing is spent twice, and every block holds."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection, connections
+
+from platform_app import models
+from platform_app.executor.errors import UtxoMissing
+from platform_app.selectors import chain as tips
+from platform_app.services import chain, mempool
+from platform_app.services.errors import ConflictingTx
+from platform_app.txs.base import Tx
+from platform_app.txs.status import TxStatus
+from tests.builders.platform_replay import assert_replays, remembered
+from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import (
+    STAKE,
+    payments,
+    rival,
+    scheduled_validator,
+    split,
+)
+
+ROOT = Path(__file__).parents[4]
+ISSUING = Path(__file__).with_name("issuing.py")
+DAY = 86_400
+THREADS = 4
+
+
+def at_once(works: list[Callable[[], Any]]) -> list[Any]:
+    """Do all of it, each in a thread with a connection of its own, begun together."""
+    barrier = Barrier(len(works))
+
+    def run(work: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait()
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
+
+
+def rivals_of(txs: list[Tx], count: int) -> list[list[Tx]]:
+    """Return so many lists of transactions that spend the same, each in an order of its own."""
+    random = Random(1)
+    lists = [[rival(tx, b"rival %d" % number) for tx in txs] for number in range(count)]
+    for one in lists:
+        random.shuffle(one)
+    return lists
+
+
+def spent_by(tx: Tx) -> Any:
+    return tx.unsigned.inputs[0].utxo_id  # type: ignore[attr-defined]
+
+
+def assert_one_of_each_won(lists: list[list[Tx]]) -> None:
+    winners = Counter(
+        spent_by(tx)
+        for one in lists
+        for tx in one
+        if tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    )
+    assert winners == Counter(map(spent_by, lists[0]))
+    assert models.MempoolTx.objects.count() == 0
+    assert models.MempoolInput.objects.count() == 0
+
+
+def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
+    shared_pchain: PChain,
+) -> None:
+    lists = rivals_of(payments(shared_pchain, 12), THREADS)
+    height, before = tips.tip().height, remembered()
+    now = shared_pchain.now
+
+    def issuing(txs: list[Tx]) -> Callable[[], list[Any]]:
+        return lambda: [mempool.issue([tx], now=now)[0] for tx in txs]
+
+    def building() -> list[Any]:
+        for _ in range(20):
+            chain.build_block(now=now)
+        return []
+
+    outcomes = at_once([*map(issuing, lists), building, building])
+
+    shared_pchain.build()
+    assert_one_of_each_won(lists)
+    kinds = Counter(type(one) for found in outcomes for one in found)
+    assert kinds[type(lists[0][0].tx_id)] == 12
+    assert set(kinds) <= {type(lists[0][0].tx_id), ConflictingTx, UtxoMissing}
+    assert_replays(before, height, lambda _block: now)
+
+
+def test_of_rivals_that_processes_issue_at_once_one_gets_into_a_block(
+    shared_pchain: PChain,
+) -> None:
+    lists = rivals_of(payments(shared_pchain, 12), 2)
+    height, before = tips.tip().height, remembered()
+
+    processes = [_started(txs, shared_pchain.now) for txs in lists]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    said = Counter[str]()
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        said.update(out.split())
+
+    shared_pchain.build()
+    assert_one_of_each_won(lists)
+    assert said["taken"] == 12
+    assert set(said) <= {"taken", "ConflictingTx", "UtxoMissing"}
+    assert_replays(before, height, lambda _block: shared_pchain.now)
+
+
+def _started(txs: list[Tx], now: int) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, str(ISSUING), str(now)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "DJANGO_SETTINGS_MODULE": "nodeproject.settings.test",
+            "NODE_DATA_DIR": str(settings.NODE.directory),
+            "NODE_DATABASE_URL": _database_url(),
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.writelines(f"{tx.raw.hex()}\n" for tx in txs)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return process
+
+
+def _database_url() -> str:
+    """Return where the test's database is: another process finds it there."""
+    found = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{Path(found['NAME']).absolute()}"
+    return f"postgres://{found['USER']}@{found['HOST']}:{found['PORT']}/{found['NAME']}"
+
+
+def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
+    split(shared_pchain, 6, 2 * STAKE)
+    txs = [
+        scheduled_validator(shared_pchain, f"node {number}", start=100 + number, end=2 * DAY)
+        for number in range(6)
+    ]
+    shared_pchain.issue(*txs)
+    shared_pchain.build()
+    height, before = tips.tip().height, remembered()
+    now = shared_pchain.now + 3 * DAY
+
+    def building() -> int:
+        built = 0
+        while chain.build_block(now=now) is not None:
+            built += 1
+        return built
+
+    built = at_once([building] * 3)
+
+    # Each begins and ends in a block of its own; the end is a proposal and its option.
+    assert sum(built) == 12
+    assert tips.tip().height == height + 6 + 12
+    blocks = assert_replays(before, height, lambda _block: now)
+    times = [block.time or 0 for block in blocks]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("same", [1, 20])
+def test_the_same_transaction_from_many_threads_waits_once(
+    shared_pchain: PChain, same: int
+) -> None:
+    tx = shared_pchain.make()
+
+    outcomes = at_once([lambda: mempool.issue([tx] * same, now=shared_pchain.now)] * THREADS)
+
+    assert outcomes == [[tx.tx_id] * same] * THREADS
+    assert models.MempoolTx.objects.count() == 1

@@ -1,0 +1,211 @@
+"""Making blocks: what goes in, how they follow each other, and what a crash leaves."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from platform_app import models
+from platform_app.blocks import builder
+from platform_app.blocks.block import BanffStandardBlock, parse_block
+from platform_app.config import DAY
+from platform_app.executor.staking_errors import AlreadyValidator
+from platform_app.models import Outcome, Phase
+from platform_app.selectors import chain as tips
+from platform_app.services import chain
+from platform_app.store import mempool as waiting
+from platform_app.txs.status import TxStatus
+from primitives.hashing import sha256
+from primitives.ids import ID
+from tests.builders import platform
+from tests.builders.platform_replay import contents, remembered
+from tests.integration.platform_app.conftest import PChain, _forget
+from tests.integration.platform_app.made import (
+    STAKE,
+    node,
+    payments,
+    scheduled_validator,
+    split,
+    staker_of,
+    validator,
+)
+
+pytestmark = pytest.mark.usefixtures("every_block_holds")
+
+
+def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
+    assert chain.build_block(now=pchain.now + 3_600) is None
+    assert tips.tip().height == 0
+
+
+def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) -> None:
+    txs = payments(pchain, 5)
+    parent = tips.tip()
+    pchain.issue(*txs)
+
+    block = chain.build_block(now=pchain.now)
+
+    assert isinstance(block, BanffStandardBlock)
+    assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]
+    assert (block.parent_id, block.height) == (parent.block_id, parent.height + 1)
+    stored = tips.block(block.block_id)
+    assert stored is not None
+    assert parse_block(stored.raw) == block
+    assert [tips.tx(tx.tx_id) for tx in txs] == [
+        (tx.raw, TxStatus.COMMITTED, block.height, place) for place, tx in enumerate(txs)
+    ]
+
+
+def test_what_does_not_fit_waits_for_the_next_block(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = payments(pchain, 5)
+    monkeypatch.setattr(builder, "TXS_SIZE_LIMIT", 2 * len(txs[0].raw))
+    pchain.issue(*txs)
+
+    assert [len(block.txs) for block in pchain.build()] == [2, 2, 1]
+    assert list(waiting.oldest_first()) == []
+
+
+def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain) -> None:
+    split(pchain, 2, 2 * STAKE)
+    before = pchain.make()
+    first = scheduled_validator(pchain, "node", start=600, end=30 * DAY)
+    second = scheduled_validator(pchain, "node", start=700, end=30 * DAY)
+    after = pchain.make()
+    pchain.issue(before, first, second, after)  # each is valid by itself
+
+    block, *others = pchain.build()
+
+    assert [tx.tx_id for tx in block.txs] == [before.tx_id, first.tx_id, after.tx_id]
+    assert others == []
+    dropped = tips.status(second.tx_id)
+    assert dropped.status is TxStatus.DROPPED
+    assert dropped.reason == str(AlreadyValidator(node("node")))
+
+
+def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
+    tx = pchain.make()
+    with transaction.atomic():
+        waiting.add([unfunded := platform.signed(inputs=platform.spend_all(platform.utxo()))], 1)
+
+    assert chain.build_block(now=pchain.now) is None
+    assert tips.tip().height == 0
+    assert tips.status(unfunded.tx_id).status is TxStatus.DROPPED
+    pchain.do(tx)
+    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+
+
+def test_transactions_go_with_a_change_that_is_due(pchain: PChain) -> None:
+    tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=30 * DAY))
+    payment = pchain.make()
+    pchain.now += 3_600
+    pchain.issue(payment)
+
+    block, *others = pchain.build()
+
+    assert block.time == staker_of(tx).start_time
+    assert [one.tx_id for one in block.txs] == [payment.tx_id]
+    assert others == []
+
+
+def test_whatever_fails_before_the_commit_leaves_nothing(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx = pchain.make()
+    pchain.issue(tx)
+    before = contents(remembered())
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(waiting, "remove", fail)
+        with pytest.raises(RuntimeError, match="the disk is full"):
+            chain.build_block(now=pchain.now)
+
+    assert contents(remembered()) == before
+    assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
+    assert tips.tip().height == 0
+    pchain.build()
+    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+
+
+def test_a_proposal_is_never_stored_without_its_option(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx = pchain.do(validator(pchain, "node", end=30 * DAY))
+    pchain.now += 40 * DAY
+    height = tips.tip().height
+    written = []
+    insert = chain.chain.bulk.insert
+
+    def watch(model: Any, columns: Any, rows: Any) -> None:
+        found = list(rows)
+        if model is models.Block:
+            written.append(len(found))
+        insert(model, columns, found)
+        if model is models.RewardUTXO:
+            raise RuntimeError("the power is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain.chain.bulk, "insert", watch)
+        with pytest.raises(RuntimeError, match="the power is gone"):
+            chain.build_block(now=pchain.now)
+
+    assert written == [2]
+    assert tips.tip().height == height
+    assert models.Block.objects.count() == height + 1
+    assert staker_of(tx).phase == Phase.CURRENT
+    pchain.build()
+    assert staker_of(tx).outcome == Outcome.REWARDED
+
+
+def test_blocks_stand_on_each_other_and_their_ids_are_the_hash_of_their_bytes(
+    pchain: PChain,
+) -> None:
+    pchain.do(validator(pchain, "node", end=30 * DAY))
+    pchain.do(pchain.make())
+    pchain.wait(40 * DAY)
+
+    rows = list(models.Block.objects.order_by("height"))
+
+    assert [row.height for row in rows] == list(range(len(rows)))
+    assert len(rows) == 5
+    for parent, row in pairwise(rows):
+        assert bytes(row.block_id) == sha256(bytes(row.raw))
+        assert bytes(row.parent_id) == bytes(parent.block_id)
+        block = parse_block(bytes(row.raw))
+        assert (block.parent_id, block.height) == (ID(bytes(row.parent_id)), row.height)
+        assert row.time == block.time
+
+
+def test_a_process_that_begins_anew_goes_on_where_another_one_ended(pchain: PChain) -> None:
+    tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=30 * DAY))
+    payment = pchain.make()
+    pchain.issue(payment)
+    before, parent = contents(remembered()), tips.tip()
+
+    _forget()  # what a process knows besides the rows
+
+    assert contents(remembered()) == before
+    block, *_ = pchain.wait(1_000)
+    assert block.parent_id == parent.block_id
+    assert tips.status(payment.tx_id).status is TxStatus.COMMITTED
+    assert staker_of(tx).phase == Phase.CURRENT
+
+
+def test_a_block_costs_as_many_questions_with_many_transactions_as_with_few(
+    pchain: PChain,
+) -> None:
+    asked = []
+    txs = payments(pchain, 52)
+    for part in (txs[:2], txs[2:]):
+        pchain.issue(*part)
+        with CaptureQueriesContext(connection) as captured:
+            chain.build_block(now=pchain.now)
+        asked.append(len(captured))
+
+    assert asked[0] == asked[1]

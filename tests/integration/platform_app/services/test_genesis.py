@@ -1,0 +1,337 @@
+"""The first start and the next ones: what is written, what is found again, what is refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaindb import clock
+from nodeproject import identity
+from platform_app import models, runtime
+from platform_app.blocks.block import parse_block
+from platform_app.config import DAY
+from platform_app.genesis.built_in import REFERENCE_STEP
+from platform_app.genesis.errors import (
+    MalformedGenesisField,
+    MissingGenesisField,
+    OtherDenomination,
+    SupplyAboveCap,
+    UnencodableGenesis,
+    UnreadableGenesisFile,
+)
+from platform_app.selectors import chain as tips
+from platform_app.selectors import stakers
+from platform_app.selectors import subnets as chains
+from platform_app.services import chain
+from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
+from platform_app.services.genesis import load_genesis
+from platform_app.store import genesis as first_rows
+from platform_app.store.chain import Network
+from platform_app.txs.status import TxStatus
+from primitives.ids import AVM_ID, EVM_ID, PRIMARY_NETWORK_ID
+from tests.builders import genesis, platform
+from tests.conformance.pchain_vectors import cases
+from tests.integration.platform_app.conftest import EWOQ, PChain, _forget
+
+C_CHAIN_GENESIS = '{"config":{"chainId":43112}}'
+
+_ANY_SIGNER = platform.proof_of_possession()
+
+Start = Callable[..., Network]
+"""Starts the node with settings of its own and returns which network it is."""
+
+
+@pytest.fixture
+def start(
+    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Start:
+    """Start a node as `initialise` does: in one data directory, by a clock that stands still."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    monkeypatch.setattr(clock, "now", lambda: platform.NOW)
+
+    def begin(now: int = platform.NOW, document: Any = None, **changes: Any) -> Network:
+        monkeypatch.setattr(clock, "now", lambda: now)
+        file = ""
+        if document is not None:
+            file = str(tmp_path / "genesis.json")
+            Path(file).write_text(document if isinstance(document, str) else json.dumps(document))
+        settings.NODE = replace(settings.NODE, platform_genesis=file, **changes)
+        _forget()
+        identity.make_identity(now)
+        return load_genesis(identity.signer(), C_CHAIN_GENESIS)
+
+    return begin
+
+
+@pytest.mark.parametrize("case", cases("genesis", config=...))
+def test_a_network_of_the_reference_begins_from_its_file(
+    start: Start, case: dict[str, Any]
+) -> None:
+    network = start(document=case["config"], network_id=case["networkID"], parameters="avalanchego")
+
+    assert_begun(network, case)
+
+
+@pytest.mark.parametrize("case", cases("genesis", config=..., networkID=12345))
+def test_the_references_local_network_needs_no_file(start: Start, case: dict[str, Any]) -> None:
+    network = start(now=case["startTime"] + DAY, parameters="avalanchego")
+
+    assert_begun(network, case)
+
+
+def assert_begun(network: Network, case: dict[str, Any]) -> None:
+    assert network.network_id == case["networkID"]
+    assert network.unit == 10**9
+    assert str(network.genesis_hash) == case["genesisID"]
+    assert str(network.asset_id) == case["avaxAssetID"]
+    assert str(network.x_chain_id) == case["xChainID"]
+    assert str(network.c_chain_id) == case["cChainID"]
+    block = tips.block_at(0)
+    assert block is not None
+    assert block.raw.hex() == case["genesisBlockBytes"]
+    assert str(tips.tip().block_id) == case["genesisBlockID"]
+    assert tips.tip().timestamp == case["startTime"]
+    assert tips.supply(PRIMARY_NETWORK_ID) == case["currentSupplyAfterGenesis"]
+    shown = {
+        str(one.node_id): (str(one.tx_id), one.start, one.end, one.weight, one.potential_reward)
+        for one in stakers.current_validators().validators
+    }
+    assert shown == {
+        one["nodeID"]: (
+            one["txID"], one["start"], one["end"], one["weight"], one["potentialReward"],
+        )
+        for one in case["validators"]
+    }  # fmt: skip
+    for one in case["validators"]:
+        tx_id = platform.ID.parse(one["txID"])
+        assert tips.status(tx_id).status is TxStatus.COMMITTED
+    assert [one.blockchain_id for one in chains.blockchains()] == [
+        network.x_chain_id,
+        network.c_chain_id,
+    ]
+
+
+def test_the_references_local_network_moves_its_start_in_whole_steps(start: Start) -> None:
+    first = start(now=1_721_016_000, parameters="avalanchego")
+    models.Chain.objects.all().delete()
+    for model in (models.Block, models.Tx, models.UTXOOwner, models.UTXO, models.StakeOutput,
+                  models.ValidatorUptime, models.Staker, models.Blockchain, models.Supply):  # fmt: skip
+        model._default_manager.all().delete()
+
+    later = start(now=1_721_016_000 + 3 * REFERENCE_STEP + 5, parameters="avalanchego")
+
+    assert tips.tip().timestamp == 1_721_016_000 + 3 * REFERENCE_STEP
+    assert later.genesis_hash != first.genesis_hash
+    assert later.asset_id == first.asset_id
+
+
+def test_a_network_of_ones_own_begins_now_with_this_node(start: Start) -> None:
+    network = start()
+
+    assert (network.network_id, network.unit) == (12345, 10**6)
+    assert tips.tip().timestamp == platform.NOW
+    (validator,) = stakers.current_validators().validators
+    assert validator.node_id == runtime.node_id()
+    assert validator.start == platform.NOW
+    signer = identity.signer()
+    assert validator.public_key == signer.public_key
+    assert validator.proof_of_possession == signer.proof_of_possession
+    assert validator.rewards_owner == platform.owners(EWOQ)
+    assert validator.shares == 20_000
+
+
+def test_it_has_the_c_chains_genesis_in_the_transaction_that_creates_that_chain(
+    start: Start,
+) -> None:
+    network = start()
+
+    found = tips.tx(network.c_chain_id)
+    assert found is not None
+    assert C_CHAIN_GENESIS.encode() in found.raw
+    x_chain, c_chain = chains.blockchains()
+    assert (x_chain.blockchain_id, x_chain.name, x_chain.vm_id) == (
+        network.x_chain_id, "X-Chain", AVM_ID,
+    )  # fmt: skip
+    assert (c_chain.name, c_chain.vm_id, c_chain.subnet_id) == (
+        "C-Chain", EVM_ID, PRIMARY_NETWORK_ID,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("network_id", [1, 5, 777])
+def test_every_network_can_be_ones_own(start: Start, network_id: int) -> None:
+    network = start(network_id=network_id)
+
+    assert network.network_id == network_id
+    assert len(stakers.current_validators().validators) == 1
+
+
+def test_the_first_block_is_the_references_kind(start: Start) -> None:
+    network = start()
+
+    row = tips.block_at(0)
+    assert row is not None
+    block = parse_block(row.raw)
+    assert block.parent_id == network.genesis_hash
+    assert (block.height, block.time, block.txs) == (0, None, ())
+    assert row.time == platform.NOW
+
+
+def test_a_later_start_finds_the_network_again(start: Start) -> None:
+    network = start()
+
+    assert start(now=platform.NOW + 40 * DAY) == network
+    assert models.Block.objects.count() == 1
+
+
+def test_a_start_after_blocks_were_made_finds_it_too(pchain: PChain) -> None:
+    pchain.do(pchain.make())
+
+    assert load_genesis(identity.signer(), C_CHAIN_GENESIS) == pchain.network
+    assert tips.tip().height == 1
+
+
+def test_a_file_that_says_the_same_is_taken_again(start: Start) -> None:
+    network = start(document=genesis.document(), parameters="avalanchego")
+
+    assert start(document=genesis.document(), now=platform.NOW + DAY) == network
+
+
+def test_another_file_is_refused(start: Start) -> None:
+    stored = start(document=genesis.document(), parameters="avalanchego").genesis_hash
+
+    with pytest.raises(OtherGenesis) as refused:
+        start(document=genesis.document(message="another one"))
+
+    assert refused.value.stored == stored
+    assert refused.value.wanted != stored
+    assert str(refused.value) == (
+        f"the P-Chain in the database began with genesis {stored}, not with "
+        f"{refused.value.wanted}: choose another NODE_DATA_DIR or another database"
+    )
+    assert models.Block.objects.count() == 1
+
+
+def test_a_file_where_the_network_began_without_is_refused(start: Start) -> None:
+    start(parameters="avalanchego")
+
+    with pytest.raises(OtherGenesis):
+        start(document=genesis.document())
+
+
+def test_another_network_is_refused(start: Start) -> None:
+    start()
+
+    with pytest.raises(OtherNetwork) as refused:
+        start(network_id=777)
+
+    assert (refused.value.stored, refused.value.wanted) == (12345, 777)
+    assert str(refused.value) == (
+        "the database holds the P-Chain of network 12345, or one with other parameters, not "
+        "network 777: choose another NODE_DATA_DIR or another database"
+    )
+
+
+def test_other_parameters_are_refused(start: Start) -> None:
+    start()
+
+    with pytest.raises(OtherNetwork):
+        start(parameters="avalanchego")
+
+
+def test_a_file_of_another_network_is_refused(start: Start) -> None:
+    with pytest.raises(FileOfOtherNetwork) as refused:
+        start(document=genesis.document(networkID=777))
+
+    assert (refused.value.in_file, refused.value.wanted) == (777, 12345)
+    assert str(refused.value) == (
+        "networkID 12345 specified but genesis config contains networkID 777: choose another "
+        "NODE_PLATFORM_GENESIS or NODE_NETWORK_ID"
+    )
+    assert not models.Chain.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [("{", MalformedGenesisField), ("{}", MissingGenesisField)],
+)
+def test_a_file_that_is_none_is_refused(
+    start: Start, document: str, reason: type[Exception]
+) -> None:
+    with pytest.raises(reason):
+        start(document=document)
+
+    assert not models.Chain.objects.exists()
+
+
+def test_a_file_whose_coins_have_other_decimals_is_refused(start: Start) -> None:
+    with pytest.raises(OtherDenomination) as refused:
+        start(document=genesis.document())
+
+    assert str(refused.value) == (
+        "coins of this genesis have 9 decimals, not 6: see NODE_PARAMETERS"
+    )
+    assert not models.Chain.objects.exists()
+
+
+def test_a_file_with_more_than_there_may_ever_be_is_refused(start: Start) -> None:
+    document = genesis.document()
+    document["allocations"][0]["initialAmount"] = 720_000_000 * 10**9
+
+    with pytest.raises(SupplyAboveCap, match="is above the cap 720000000000000000"):
+        start(document=document, parameters="avalanchego")
+
+
+def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, platform_genesis="/nowhere/genesis.json")
+
+    with pytest.raises(UnreadableGenesisFile) as refused:
+        load_genesis(_ANY_SIGNER, C_CHAIN_GENESIS)
+
+    assert str(refused.value) == (
+        "genesis file /nowhere/genesis.json cannot be read: No such file or directory"
+    )
+
+
+def test_a_file_with_more_than_the_binary_form_holds_is_refused(start: Start) -> None:
+    with pytest.raises(UnencodableGenesis, match=r"^genesis cannot be encoded: "):
+        start(document=genesis.document(message="m" * 65_536))
+
+    assert not models.Chain.objects.exists()
+
+
+def test_a_start_that_was_interrupted_begins_anew(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = first_rows.chain.commit
+
+    def fail(*arguments: Any) -> None:
+        commit(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(first_rows.chain, "commit", fail)
+        with pytest.raises(KeyboardInterrupt):
+            start()
+    assert not models.Chain.objects.exists()
+    assert not models.UTXO.objects.exists()
+    node_id = runtime.node_id()
+
+    start(now=platform.NOW + 60)
+
+    assert tips.tip().timestamp == platform.NOW + 60
+    assert [one.node_id for one in stakers.current_validators().validators] == [node_id]
+
+
+def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_same(
+    start: Start,
+) -> None:
+    start(now=1_721_016_000, parameters="avalanchego")
+    assert runtime.node_id() not in stakers.current_validators().by_node
+
+    block = chain.build_block(now=1_721_016_000 + 366 * DAY)
+
+    assert block is not None
+    assert len(stakers.current_validators().validators) == 4

@@ -1,0 +1,181 @@
+"""A long random history through mempool and builder: coins are conserved in the rows at every block.
+
+On SQLite it has 2,000 accepted transactions, on PostgreSQL, where each block costs several times as
+much, 300.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from nodeproject import identity
+from platform_app import models
+from platform_app.blocks.block import Block
+from platform_app.models import Phase
+from platform_app.selectors import chain as tips
+from platform_app.services import chain, mempool
+from platform_app.state.chain import FeeState
+from platform_app.state.diff import Diff
+from platform_app.state.staker import Priority
+from platform_app.store import outputs
+from platform_app.store.state import DatabaseState
+from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.staking import RewardValidatorTx
+from platform_app.txs.status import TxStatus
+from primitives.ids import PRIMARY_NETWORK_ID
+from tests.builders import platform, platform_rows
+from tests.builders.platform_random import History, burned, everything, funded, promised
+from tests.builders.platform_replay import assert_replays, contents, remembered
+from tests.builders.platform_state import SUPPLY, MemoryState
+from tests.integration.platform_app.conftest import _forget
+
+SEED = 2_000
+TXS = {"sqlite": 2_000, "postgresql": 300}
+AT_ONCE = 12
+"""The most that are issued in one commit."""
+BETWEEN_COMPARISONS = 100
+"""Blocks after which all rows are compared, not only what is live."""
+KINDS = 14
+"""Of transactions in such a history, proposals among them."""
+
+
+@pytest.fixture
+def ledger(
+    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> "Ledger":
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    _forget()
+    identity.make_identity(platform.NOW)  # it is nobody on this network
+    made = Ledger()
+    accept = chain.accept
+
+    def accept_and_check(blocks: Sequence[Block], outcome: Diff) -> None:
+        accept(blocks, outcome)
+        made.follow(blocks, outcome)
+
+    monkeypatch.setattr(chain, "accept", accept_and_check)
+    return made
+
+
+class Ledger:
+    """Follows the service block by block, and adds up by itself what was paid and burned."""
+
+    def __init__(self) -> None:
+        _begin(funded())
+        self.memory = remembered()
+        self.history = History(SEED, self.memory)
+        self.at_first = everything(self.memory)
+        self.paid = self.burned = self.blocks = 0
+        self.seen: Counter[Any] = Counter()
+        self.clocks: dict[int, int] = {0: platform.NOW}
+
+    @property
+    def accepted(self) -> int:
+        """Transactions that somebody has issued."""
+        return sum(count for (name, _), count in self.seen.items() if name != "RewardValidatorTx")
+
+    def run(self, count: int) -> None:
+        while self.accepted < count:
+            self.history.pass_time()
+            txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
+            outcomes = mempool.issue(txs, now=self.history.now)
+            self.assert_statuses(txs, outcomes)
+            while chain.build_block(now=self.history.now) is not None:
+                self._let_some_be_offline()
+
+    def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:
+        for tx, outcome in zip(txs, outcomes, strict=True):
+            if outcome == tx.tx_id:
+                assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
+
+    def follow(self, blocks: Sequence[Block], outcome: Diff) -> None:
+        """Take what a commit has changed, and compare."""
+        changes = outcome.changes()
+        self.memory.accept(changes)
+        self.blocks += len(blocks)
+        self.clocks |= {block.height: self.history.now for block in blocks}
+        self.paid += sum(inner_output(utxo.output).amount for _, utxo in changes.reward_utxos)
+        for tx, status in changes.txs:
+            if not isinstance(tx.unsigned, RewardValidatorTx):
+                self.burned += burned(tx)
+            self.seen[type(tx.unsigned).__name__, status] += 1
+        self.assert_coins_are_conserved()
+        self.assert_what_is_live_is_the_same()
+        if len(self.clocks) % BETWEEN_COMPARISONS == 0:
+            assert contents(remembered()) == contents(self.memory)
+
+    def assert_coins_are_conserved(self) -> None:
+        """Check the rows: what there was, with rewards and without what was burned, is there."""
+        unspent = _total(models.UTXO.objects.values_list("amount"))
+        elsewhere = _total(models.SharedUTXO.objects.values_list("amount"))
+        staked = _total(
+            models.Staker.objects.filter(subnet_id=PRIMARY_NETWORK_ID)
+            .exclude(phase=Phase.PAST)
+            .values_list("weight")
+        )
+        assert unspent + staked + elsewhere == self.at_first + self.paid - self.burned
+        supply = tips.supply(PRIMARY_NETWORK_ID)
+        assert supply == SUPPLY + self.paid + promised(self.memory)
+
+    def assert_what_is_live_is_the_same(self) -> None:
+        """Check unspent outputs, stakers in their order, and numbers against the diff's."""
+        state = DatabaseState()
+        assert state.timestamp() == self.memory.timestamp()
+        assert state.fee_state() == self.memory.fee_state()
+        assert list(state.current_stakers()) == list(self.memory.current_stakers())
+        assert list(state.pending_stakers()) == list(self.memory.pending_stakers())
+        keys = models.UTXO.objects.values_list("utxo_id", flat=True)
+        assert set(map(bytes, keys)) == set(self.memory.utxos)
+
+    def _let_some_be_offline(self) -> None:
+        """Let a third of the validators never have been online, and nobody look any more."""
+        for staker in self.memory.stakers.values():
+            is_validator = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
+            if is_validator and staker.tx_id[0] % 3 == 0:
+                models.ValidatorUptime.objects.filter(staker=staker.tx_id).update(
+                    up_duration=0, last_updated=staker.end
+                )
+
+
+def _begin(state: MemoryState) -> None:
+    """Write the first rows of a network that holds what a state does."""
+
+    def change(diff: Diff) -> None:
+        diff.set_supply(PRIMARY_NETWORK_ID, SUPPLY)
+        diff.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
+        for utxo in state.utxos.values():
+            diff.produce(utxo)
+
+    platform_rows.begin(change)
+    shared: dict[Any, list[UTXO]] = {}
+    for (source_chain, _), utxo in state.shared.items():
+        shared.setdefault(source_chain, []).append(utxo)
+    for source_chain, utxos in shared.items():
+        outputs.receive(source_chain, utxos, height=0)
+
+
+def _total(amounts: Any) -> int:
+    return sum(int(amount) for (amount,) in amounts)
+
+
+@pytest.mark.timeout(300)
+def test_a_long_history_conserves_coins_and_replays_from_its_bytes(ledger: Ledger) -> None:
+    before, wanted = remembered(), TXS[connection.vendor]
+
+    ledger.run(wanted)
+
+    assert ledger.accepted >= wanted
+    assert contents(remembered()) == contents(ledger.memory)
+    assert models.Tx.objects.count() == sum(ledger.seen.values())
+    assert _total(models.Tx.objects.values_list("burned")) == ledger.burned
+    assert tips.tip().height == ledger.blocks
+    assert_replays(before, 0, lambda block: ledger.clocks[block.height])
+    assert ledger.paid > 0
+    assert ledger.seen["RewardValidatorTx", TxStatus.COMMITTED]
+    assert ledger.seen["RewardValidatorTx", TxStatus.ABORTED]
+    assert len(ledger.seen) == KINDS

@@ -1,0 +1,172 @@
+"""Users of the keystore who do several things at once: each is done, or refused in its words."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event, Lock
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from platform_app import models
+from platform_app.config import UNIT
+from platform_app.selectors import chain
+from platform_app.services import keystore, wallet
+from platform_app.services.errors import ConflictingTx
+from platform_app.services.keystore_errors import TooManyUsers
+from platform_app.services.wallet import Issued, Payer
+from platform_app.store import keystore as store
+from platform_app.txs.status import TxStatus
+from primitives.ids import ShortID
+from tests.builders import platform
+from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.integration.platform_app.conftest import PChain
+
+THREADS = 4
+PAYER = Payer(NAME, PASSWORD)
+KEY, ADDRESS = platform.KEY, platform.ADDRESS
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
+
+
+def at_once(works: list[Callable[[], Any]]) -> list[Any]:
+    """Do all of it, each in a thread with a connection of its own; return results and errors."""
+    barrier = Barrier(len(works))
+
+    def run(work: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait()
+            return work()
+        except Exception as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
+
+
+def funded(pchain: PChain, coins: int) -> None:
+    """Make a user whose one key owns so many coins, each of which pays for a subnet."""
+    pchain.do(
+        pchain.make(platform.BaseTx, *(pchain.output(2 * UNIT, ADDRESS) for _ in range(coins)))
+    )
+    some_user(KEY)
+
+
+def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody issue before so many have chosen their coins."""
+    chosen = Barrier(threads)
+    first: set[int] = set()
+    lock = Lock()
+    retry = wallet.build_and_issue
+
+    def choosing(of: Any, build: Any, *, now: int) -> Any:
+        def once(held: Any) -> Any:
+            tx = build(held)
+            with lock:
+                begun = id(of) in first
+                first.add(id(of))
+            if not begun:
+                chosen.wait(30)
+            return tx
+
+        return retry(of, once, now=now)
+
+    monkeypatch.setattr(wallet, "build_and_issue", choosing)
+
+
+def assert_all_accepted(pchain: PChain, issued: list[Issued]) -> None:
+    assert len({one.tx_id for one in issued}) == len(issued)
+    pchain.wait(1)
+    for one in issued:
+        assert chain.status(one.tx_id).status is TxStatus.COMMITTED
+
+
+def subnet(pchain: PChain, threshold: int) -> Callable[[], Issued]:
+    keys = platform.ADDRESSES[:THREADS]
+    return lambda: wallet.create_subnet(
+        PAYER, control_keys=keys, threshold=threshold, now=pchain.now
+    )
+
+
+@pytest.mark.parametrize("thresholds", [(1, 1, 1, 1), (1, 2, 3, 4)], ids=["same", "different"])
+def test_what_is_asked_for_at_once_is_paid_with_different_coins(
+    shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch, thresholds: tuple[int, ...]
+) -> None:
+    funded(shared_pchain, THREADS)
+    same_coins_for(THREADS, monkeypatch)
+
+    issued = at_once([subnet(shared_pchain, threshold) for threshold in thresholds])
+
+    assert [one for one in issued if isinstance(one, Exception)] == []
+    assert_all_accepted(shared_pchain, issued)
+
+
+@pytest.mark.parametrize("thresholds", [(1, 1, 1, 1), (1, 2, 3, 4)], ids=["same", "different"])
+def test_with_one_coin_one_of_those_at_once_is_served(
+    shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch, thresholds: tuple[int, ...]
+) -> None:
+    funded(shared_pchain, 1)
+    same_coins_for(THREADS, monkeypatch)
+
+    answers = at_once([subnet(shared_pchain, threshold) for threshold in thresholds])
+
+    issued = [one for one in answers if isinstance(one, Issued)]
+    assert len(issued) == 1
+    assert len([one for one in answers if isinstance(one, ConflictingTx)]) == THREADS - 1
+    assert_all_accepted(shared_pchain, issued)
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_who_is_deleted_while_a_key_is_written_goes_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    some_user()
+    writing, deleting = Event(), Event()
+    add_keys, hold_user, delete_user = store.add_keys, store.hold_user, store.delete_user
+
+    def added(*arguments: Any) -> None:
+        writing.set()
+        # On SQLite the other one cannot even begin: it has no part in this then.
+        if deleting.wait(0.5):
+            time.sleep(0.2)  # for its first statement, which is to wait for this transaction
+        add_keys(*arguments)
+
+    def noticed(ask: Callable[[int], Any]) -> Callable[[int], Any]:
+        def asked(user_id: int) -> Any:
+            if writing.is_set():
+                deleting.set()
+            return ask(user_id)
+
+        return asked
+
+    def delete() -> None:
+        writing.wait(30)
+        keystore.delete_user(NAME, PASSWORD)
+
+    monkeypatch.setattr(store, "add_keys", added)
+    monkeypatch.setattr(store, "hold_user", noticed(hold_user))
+    monkeypatch.setattr(store, "delete_user", noticed(delete_user))
+    made, deleted = at_once([lambda: keystore.create_address(NAME, PASSWORD), delete])
+
+    assert isinstance(made, ShortID)
+    assert deleted is None
+    assert keystore.list_users() == []
+    assert models.KeystoreKey.objects.count() == 0
+
+
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.node_settings(keystore_users=2)
+def test_of_those_who_come_at_once_only_so_many_get_in(node_settings: Any) -> None:
+    def create(number: int) -> Callable[[], None]:
+        return lambda: keystore.create_user(f"user {number}", PASSWORD)
+
+    answers = at_once([create(number) for number in range(THREADS)])
+
+    assert [type(one) for one in answers if one is not None] == [TooManyUsers] * 2
+    assert len(keystore.list_users()) == 2

@@ -1,0 +1,443 @@
+"""Taking transactions in: which are refused and in what words, and what becomes of the others."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from platform_app import models
+from platform_app.blocks import builder
+from platform_app.config import DAY
+from platform_app.executor.errors import UtxoMissing, WrongTxType
+from platform_app.executor.staking_errors import AlreadyValidator, StakeTooLow, StartNotInFuture
+from platform_app.selectors import chain as tips
+from platform_app.selectors.chain import Status
+from platform_app.services import chain, mempool, scheduling
+from platform_app.services.errors import ConflictingTx, MempoolFull, TooLarge
+from platform_app.store import mempool as waiting
+from platform_app.store import outputs
+from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.chains import ExportTx, ImportTx
+from platform_app.txs.staking import RewardValidatorTx
+from platform_app.txs.status import TxStatus
+from tests.builders import platform
+from tests.integration.platform_app.conftest import EWOQ, PChain
+from tests.integration.platform_app.made import (
+    DELEGATION,
+    STAKE,
+    delegator,
+    payments,
+    rival,
+    scheduled_validator,
+    signed,
+    split,
+    validator,
+)
+from tests.integration.platform_app.services.conftest import Sent
+
+PROCESSING = Status(TxStatus.PROCESSING)
+COMMITTED = Status(TxStatus.COMMITTED)
+UNKNOWN = Status(TxStatus.UNKNOWN)
+
+
+def sizes(txs: list[Tx]) -> int:
+    return sum(len(tx.raw) for tx in txs)
+
+
+def unfunded(number: int = 0) -> Tx:
+    """Return a transfer of coins that nobody has."""
+    return platform.signed(BaseTx, inputs=platform.spend_all(platform.utxo(number=number)))
+
+
+def test_what_is_taken_is_processing_until_a_block_has_it(pchain: PChain) -> None:
+    tx = pchain.make()
+    assert tips.status(tx.tx_id) == UNKNOWN
+
+    assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
+    assert tips.status(tx.tx_id) == PROCESSING
+
+    pchain.build()
+    assert tips.status(tx.tx_id) == COMMITTED
+    assert list(waiting.oldest_first()) == []
+
+
+def test_many_are_answered_in_their_order(pchain: PChain) -> None:
+    good = payments(pchain, 3)
+    bad = unfunded()
+
+    outcomes = mempool.issue([good[0], bad, good[1], rival(good[0]), good[2]], now=pchain.now)
+
+    assert [type(outcome) for outcome in outcomes] == [
+        type(good[0].tx_id), UtxoMissing, type(good[1].tx_id), ConflictingTx, type(good[2].tx_id),
+    ]  # fmt: skip
+    assert [outcomes[place] for place in (0, 2, 4)] == [tx.tx_id for tx in good]
+    assert [tx.tx_id for tx in waiting.oldest_first()] == [tx.tx_id for tx in good]
+
+
+def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None:
+    tx = pchain.make()
+
+    assert mempool.issue([tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
+    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+
+    assert [one.tx_id for one in waiting.oldest_first()] == [tx.tx_id]
+
+
+def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChain) -> None:
+    tx = pchain.do(pchain.make())
+
+    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+
+    assert tips.status(tx.tx_id) == COMMITTED
+    assert list(waiting.oldest_first()) == []
+
+
+def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> None:
+    tx = signed(
+        platform.unsigned(
+            BaseTx,
+            inputs=platform.spend_all(pchain.coins()[0]),
+            outputs=tuple(pchain.output(1, EWOQ) for _ in range(900)),
+        )
+    )
+    assert len(tx.raw) > mempool.LARGEST_TX
+
+    with pytest.raises(TooLarge) as refused:
+        mempool.issue_tx(tx, now=pchain.now)
+
+    assert str(refused.value) == (
+        f"tx too large: {tx.tx_id} size ({len(tx.raw)}) > max size (65536)"
+    )
+    assert tips.status(tx.tx_id) == UNKNOWN
+
+
+def test_the_largest_that_is_taken_gets_into_a_block(pchain: PChain) -> None:
+    room = mempool.LARGEST_TX
+    coin = pchain.coins()[0]
+
+    def of(count: int) -> Tx:
+        outputs_made = tuple(pchain.output(1, EWOQ) for _ in range(count))
+        return signed(
+            platform.unsigned(BaseTx, inputs=platform.spend_all(coin), outputs=outputs_made)
+        )
+
+    each = len(of(2).raw) - len(of(1).raw)
+    count = (room - len(of(0).raw)) // each
+    memo = b"m" * (room - len(of(count).raw))
+    tx = rival(of(count), memo)
+    assert len(tx.raw) == room <= builder.TXS_SIZE_LIMIT
+
+    pchain.do(tx)
+
+    assert tips.status(tx.tx_id) == COMMITTED
+
+
+def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = payments(pchain, 3)
+    monkeypatch.setattr(mempool, "MOST_BYTES", sizes(txs) - 1)
+
+    *taken, refused = mempool.issue(txs, now=pchain.now)
+
+    assert taken == [tx.tx_id for tx in txs[:2]]
+    size = len(txs[2].raw)
+    assert isinstance(refused, MempoolFull)
+    assert str(refused) == (
+        f"mempool is full: {txs[2].tx_id} size ({size}) > available space ({size - 1})"
+    )
+    assert tips.status(txs[2].tx_id) == UNKNOWN
+    with pytest.raises(MempoolFull):  # what waits in the database counts as what came with it
+        mempool.issue_tx(txs[2], now=pchain.now)
+
+
+def test_a_mempool_that_a_block_has_emptied_takes_more(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = payments(pchain, 2)
+    monkeypatch.setattr(mempool, "MOST_BYTES", len(txs[0].raw))
+    mempool.issue_tx(txs[0], now=pchain.now)
+    with pytest.raises(MempoolFull):
+        mempool.issue_tx(txs[1], now=pchain.now)
+
+    pchain.build()
+
+    assert mempool.issue_tx(txs[1], now=pchain.now) == txs[1].tx_id
+
+
+def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
+    pchain: PChain,
+) -> None:
+    tx = pchain.make()
+    pchain.issue(tx)
+
+    with pytest.raises(ConflictingTx) as refused:
+        mempool.issue_tx(rival(tx), now=pchain.now)
+
+    assert str(refused.value) == f"tx conflicts with other tx: {rival(tx).tx_id}"
+    assert tips.status(rival(tx).tx_id) == UNKNOWN
+
+
+def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
+    exported = platform.utxo(platform.UNIT, EWOQ, asset_id=pchain.asset_id)
+    outputs.receive(pchain.network.x_chain_id, [exported], height=1)
+    tx = signed(
+        platform.unsigned(
+            ImportTx,
+            source_chain=pchain.network.x_chain_id,
+            imported_inputs=platform.spend_all(exported),
+            inputs=(),
+            outputs=(pchain.output(platform.UNIT - 10_000, EWOQ),),
+        )
+    )
+    pchain.issue(tx)
+
+    with pytest.raises(ConflictingTx, match=f"tx conflicts with other tx: {rival(tx).tx_id}"):
+        mempool.issue_tx(rival(tx), now=pchain.now)
+
+    pchain.build()
+    assert tips.status(tx.tx_id) == COMMITTED
+
+
+def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChain) -> None:
+    tx = pchain.make()
+    pchain.do(tx)
+    (spent,) = tx.unsigned.inputs  # type: ignore[attr-defined]
+
+    with pytest.raises(UtxoMissing) as refused:
+        mempool.issue_tx(rival(tx), now=pchain.now)
+
+    reason = f"failed to read consumed UTXO {spent.tx_id}:{spent.output_index} due to: not found"
+    assert str(refused.value) == reason
+    assert tips.status(rival(tx).tx_id) == Status(TxStatus.DROPPED, reason)
+
+
+def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
+    """A start that has passed when the block will be built is refused before it is built."""
+    tx = scheduled_validator(pchain, "late", start=60, end=3 * DAY)
+    pchain.now += 60
+
+    with pytest.raises(StartNotInFuture, match=r"^chain timestamp not before start time"):
+        mempool.issue_tx(tx, now=pchain.now)
+
+
+def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
+    tx = validator(pchain, "poor", end=3 * DAY, weight=STAKE - 1)
+
+    with pytest.raises(StakeTooLow, match=r"^weight of this validator is too low$") as refused:
+        mempool.issue_tx(tx, now=pchain.now)
+
+    assert tips.status(tx.tx_id) == Status(TxStatus.DROPPED, str(refused.value))
+
+
+def test_proposals_are_never_taken(pchain: PChain) -> None:
+    tx = platform.signed(RewardValidatorTx)
+
+    with pytest.raises(WrongTxType, match=r"^wrong transaction type$"):
+        mempool.issue_tx(tx, now=pchain.now)
+
+
+def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
+    export = pchain.make(
+        ExportTx,
+        destination_chain=pchain.network.x_chain_id,
+        exported_outputs=(pchain.output(platform.UNIT, EWOQ),),
+    )
+    spending_change = _spending_change(pchain, export)
+    with pytest.raises(UtxoMissing):  # it came before the coins that it spends
+        mempool.issue_tx(spending_change, now=pchain.now)
+    assert tips.status(spending_change.tx_id).status is TxStatus.DROPPED
+
+    pchain.do(export)
+    mempool.issue_tx(spending_change, now=pchain.now)
+
+    assert tips.status(spending_change.tx_id) == PROCESSING
+    pchain.build()
+    assert tips.status(spending_change.tx_id) == COMMITTED
+
+
+def _spending_change(pchain: PChain, tx: Tx) -> Tx:
+    (change,) = tx.unsigned.outputs  # type: ignore[attr-defined]
+    coin = platform.UTXO(tx.tx_id, 0, change.asset_id, change.output)
+    made = (pchain.output(platform.UNIT, EWOQ),)
+    return signed(platform.unsigned(inputs=platform.spend_all(coin), outputs=made))
+
+
+def test_only_the_last_dropped_ones_are_remembered(pchain: PChain) -> None:
+    txs = [unfunded(number) for number in range(waiting.DROPPED + 1)]
+
+    mempool.issue(txs, now=pchain.now)
+
+    assert tips.status(txs[0].tx_id) == UNKNOWN
+    assert all(tips.status(tx.tx_id).status is TxStatus.DROPPED for tx in txs[1:])
+
+
+def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx, other = payments(pchain, 2)
+    admit = mempool._admit
+
+    def after_a_block(*arguments: Any) -> Any:
+        monkeypatch.setattr(mempool, "_admit", admit)
+        pchain.do(rival(tx))
+        return admit(*arguments)
+
+    monkeypatch.setattr(mempool, "_admit", after_a_block)
+
+    refused, taken = mempool.issue([tx, other], now=pchain.now)
+
+    assert isinstance(refused, UtxoMissing)
+    assert tips.status(tx.tx_id).status is TxStatus.DROPPED
+    assert taken == other.tx_id
+
+
+def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx = pchain.make()
+    admit = mempool._admit
+
+    def after_a_rival(*arguments: Any) -> Any:
+        monkeypatch.setattr(mempool, "_admit", admit)
+        pchain.issue(rival(tx))
+        return admit(*arguments)
+
+    monkeypatch.setattr(mempool, "_admit", after_a_rival)
+
+    with pytest.raises(ConflictingTx):
+        mempool.issue_tx(tx, now=pchain.now)
+
+    assert [one.tx_id for one in waiting.oldest_first()] == [rival(tx).tx_id]
+
+
+def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itself(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx = pchain.make()
+    known = waiting.known
+
+    def before_it_came(tx_ids: Any) -> Any:
+        monkeypatch.setattr(waiting, "known", known)
+        found = known(tx_ids)
+        mempool.issue_tx(tx, now=pchain.now)  # another thread is faster
+        return found
+
+    monkeypatch.setattr(waiting, "known", before_it_came)
+
+    assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
+    assert [one.tx_id for one in waiting.oldest_first()] == [tx.tx_id]
+
+
+def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for remembering the reason: refusals that are not remembered write nothing at all."""
+    tx = pchain.make()
+    pchain.issue(tx)
+    monkeypatch.setattr(mempool, "_admit", None)
+
+    assert mempool.issue([], now=pchain.now) == []
+    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+    with pytest.raises(ConflictingTx):
+        mempool.issue_tx(rival(tx), now=pchain.now)
+
+
+def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
+    pchain: PChain,
+) -> None:
+    first = scheduled_validator(pchain, "node", start=600, end=3 * DAY)
+    pchain.do(pchain.make(BaseTx, pchain.output(3_000_000_000, EWOQ)))
+    second = scheduled_validator(pchain, "node", start=700, end=3 * DAY)
+    pchain.issue(first, second)  # each is valid by itself
+
+    pchain.build()
+
+    assert tips.status(first.tx_id) == COMMITTED
+    node_id = first.unsigned.validator.node_id  # type: ignore[attr-defined]
+    assert tips.status(second.tx_id) == Status(TxStatus.DROPPED, str(AlreadyValidator(node_id)))
+    assert list(waiting.oldest_first()) == []
+
+
+def test_all_that_is_taken_at_once_is_one_commit(shared_pchain: PChain) -> None:
+    txs = payments(shared_pchain, 40)
+
+    with CaptureQueriesContext(connection) as asked:
+        mempool.issue(txs, now=shared_pchain.now)
+
+    assert [query["sql"] for query in asked].count("COMMIT") == 1
+    assert models.MempoolTx.objects.count() == 40
+
+
+def test_the_number_of_questions_does_not_grow_with_the_transactions(pchain: PChain) -> None:
+    asked = []
+    txs = payments(pchain, 60)
+    for part in (txs[:2], txs[2:]):
+        with CaptureQueriesContext(connection) as captured:
+            mempool.issue(part, now=pchain.now)
+        asked.append(len(captured))
+
+    assert asked[0] == asked[1]
+
+
+def test_all_delegations_to_a_node_read_its_delegators_once(pchain: PChain) -> None:
+    pchain.do(validator(pchain, "node", end=30 * DAY))
+    split(pchain, 12, 2 * DELEGATION)
+    txs = [delegator(pchain, "node", end=20 * DAY) for _ in range(12)]
+    asked = []
+    for part in (txs[:2], txs[2:]):
+        with CaptureQueriesContext(connection) as captured:
+            mempool.issue(part, now=pchain.now)
+        asked.append(len(captured))
+
+    assert asked[0] == asked[1]
+
+
+def test_whatever_fails_on_the_way_nothing_of_it_is_kept(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(waiting, "drop", fail)
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        mempool.issue([pchain.make()], now=pchain.now)
+
+    assert list(waiting.oldest_first()) == []
+
+
+def test_a_block_is_asked_for_after_the_commit_and_only_then(
+    pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks() as callbacks:
+        pchain.issue(*payments(pchain, 3))
+        assert sent.names == []
+
+    for callback in callbacks:
+        callback()
+    assert sent.names == [scheduling.BUILDER.task]
+
+
+def test_who_brings_nothing_new_asks_for_no_block(
+    pchain: PChain, django_capture_on_commit_callbacks: Any
+) -> None:
+    tx = pchain.do(pchain.make())
+
+    with django_capture_on_commit_callbacks() as callbacks:
+        mempool.issue([tx, unfunded()], now=pchain.now)
+
+    assert callbacks == []
+
+
+@pytest.mark.usefixtures("broker_away")
+def test_a_broker_that_is_away_does_not_lose_the_transaction(
+    pchain: PChain, django_capture_on_commit_callbacks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    tx = pchain.make()
+
+    with django_capture_on_commit_callbacks(execute=True):
+        pchain.issue(tx)
+
+    assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
+    assert tips.status(tx.tx_id) == PROCESSING
+    assert chain.build_block(now=pchain.now) is not None

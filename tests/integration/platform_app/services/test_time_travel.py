@@ -1,0 +1,312 @@
+"""Staking time travel: the clock leaps, and every change of a staker on the way has its block."""
+
+from dataclasses import replace
+from io import StringIO
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from cchain_app.services.chain import produce_block
+from cchain_app.services.genesis import load_genesis as load_cchain
+from chaindb import clock
+from chaindb.clock import ClockMovesForward
+from chaindb.models import Clock
+from platform_app import models
+from platform_app.config import DAY
+from platform_app.management.commands.time_travel import duration
+from platform_app.models import Outcome, Phase
+from platform_app.selectors import chain as tips
+from platform_app.selectors import stakers
+from platform_app.services import chain
+from platform_app.services.errors import NotLocal
+from platform_app.services.time_travel import time_travel
+from platform_app.txs.base import Tx
+from platform_app.txs.status import TxStatus
+from tests.builders.platform_replay import assert_replays, remembered
+from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import (
+    DELEGATION,
+    STAKE,
+    delegator,
+    node,
+    payments,
+    scheduled_validator,
+    split,
+    staker_of,
+    subnet,
+    subnet_validator,
+    validator,
+)
+
+YEAR = 365 * DAY
+
+
+@pytest.fixture(autouse=True)
+def travelling_clock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's clock with the offset that a journey leaves."""
+    monkeypatch.setattr(clock, "now", lambda: pchain.now + clock.offset())
+
+
+def stakers_of_all_kinds(pchain: PChain, validators: int) -> list[Tx]:
+    """Add validators, current and pending, with delegators, some of which validate a subnet."""
+    random = Random(7)
+    subnet_id = subnet(pchain)
+    split(pchain, validators, STAKE + 10**6)
+    split(pchain, 3 * validators, DELEGATION + 10**6)
+    txs = []
+    for number in range(validators):
+        name, end = f"node {number}", random.randint(20, 300) * DAY + random.randint(0, DAY)
+        start = random.choice((0, random.randint(1_000, 12 * DAY)))
+        if start:
+            txs.append(scheduled_validator(pchain, name, start=start, end=end))
+        else:
+            txs.append(validator(pchain, name, end=end))
+    _take(pchain, txs)
+    more = []
+    for tx in txs:
+        period = tx.unsigned.validator  # type: ignore[attr-defined]
+        name = next(f"node {n}" for n in range(validators) if node(f"node {n}") == period.node_id)
+        first, last = max(period.start - pchain.now, 0), period.end - pchain.now
+        for _ in range(2):
+            start = first + random.randint(100, DAY)
+            end = random.randint(start + DAY, last)
+            more.append(delegator(pchain, name, start=start, end=end))
+        if len(more) % 3 == 0:
+            start = first + random.randint(100, DAY)
+            more.append(subnet_validator(pchain, subnet_id, name, start=start, end=last - 50))
+    _take(pchain, more)
+    return txs + more
+
+
+def _take(pchain: PChain, txs: list[Tx]) -> None:
+    pchain.issue(*txs)
+    pchain.build()
+    assert models.MempoolTx.objects.count() == 0
+
+
+def moments(txs: list[Tx]) -> set[int]:
+    """Return the seconds at which stakers of these transactions begin or end."""
+    rows = [staker_of(tx) for tx in txs]
+    begins = {row.start_time for row in rows if row.phase == Phase.PENDING}
+    return begins | {row.end_time for row in rows}
+
+
+def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> None:
+    txs = stakers_of_all_kinds(pchain, 40)
+    own_end = stakers.current_validators().by_node[pchain.node_id].end
+    expected = moments(txs) | {own_end}
+    height, before = tips.tip().height, remembered()
+
+    built = time_travel(YEAR + DAY)
+
+    blocks = assert_replays(before, height, lambda _block: clock.now())
+    assert {block.time for block in blocks} == expected
+    proposals = sum(block.proposal is not None for block in blocks)
+    assert len(blocks) == built + proposals
+    # Everybody but the subnet's validators was proposed for a reward, one after the other.
+    assert proposals == sum(1 for tx in txs if hasattr(tx.unsigned, "stake")) + 1
+    rows = [staker_of(tx) for tx in txs]
+    assert {row.phase for row in rows} == {Phase.PAST}
+    assert {row.outcome for row in rows} == {Outcome.REWARDED, Outcome.ENDED}
+    assert all(row.left_time == row.end_time for row in rows)
+
+
+def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
+    before = clock.now()
+
+    assert time_travel(30 * DAY) == 0
+
+    assert clock.now() == before + 30 * DAY
+    assert clock.offset() == 30 * DAY
+    assert tips.tip().height == 0  # nothing happened on the way
+
+
+def test_journeys_add_up(pchain: PChain) -> None:
+    time_travel(DAY)
+    time_travel(2 * DAY)
+
+    assert clock.offset() == 3 * DAY
+
+
+def test_the_own_validator_is_there_at_every_moment_of_ten_years(pchain: PChain) -> None:
+    time_travel(10 * YEAR)
+
+    stays = list(models.Staker.objects.filter(node_id=pchain.node_id).order_by("position"))
+    assert len(stays) == 11
+    for stay, after in pairwise(stays):
+        assert after.start_time == stay.end_time
+        assert after.joined_height == stay.left_height + 1
+    assert stays[-1].end_time > clock.now()
+
+
+def test_progress_is_told_after_each_step(pchain: PChain) -> None:
+    split(pchain, 3, 2 * STAKE)
+    txs = [
+        scheduled_validator(pchain, f"node {number}", start=100 * (number + 1), end=5 * DAY)
+        for number in range(3)
+    ]
+    _take(pchain, txs)
+    seen: list[int] = []
+
+    built = time_travel(DAY, seen.append)
+
+    assert built == 3
+    assert seen == sorted(staker_of(tx).start_time for tx in txs)
+
+
+def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -> None:
+    tx = pchain.make()
+    pchain.issue(tx)
+
+    time_travel(DAY)
+
+    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+
+
+def test_a_journey_ends_however_much_is_issued_meanwhile(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = iter(payments(pchain, 30))
+    split(pchain, 1, 2 * STAKE)
+    staker = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
+    build = chain.build_block
+
+    def build_and_issue(*, now: int) -> Any:
+        pchain.issue(next(txs))  # others are at work
+        return build(now=now)
+
+    monkeypatch.setattr(chain, "build_block", build_and_issue)
+    built = time_travel(3 * DAY)
+
+    # One where it begins, one where it ends, and one with what was waiting at the arrival.
+    assert built == 3
+    assert staker_of(staker).outcome == Outcome.REWARDED
+
+
+def test_who_ends_at_the_very_second_of_the_arrival_has_left(pchain: PChain) -> None:
+    first = pchain.do(validator(pchain, "node", end=2 * DAY))
+    end = staker_of(first).end_time
+    second = pchain.do(validator(pchain, "another", end=end - pchain.now))
+    pchain.issue(pchain.make())
+
+    time_travel(end - clock.now())
+
+    assert {staker_of(tx).outcome for tx in (first, second)} == {Outcome.REWARDED}
+
+
+def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split(pchain, 3, 2 * STAKE)
+    txs = [
+        scheduled_validator(pchain, f"node {number}", start=100 * (number + 1), end=5 * DAY)
+        for number in range(3)
+    ]
+    _take(pchain, txs)
+
+    def stop(_time: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        time_travel(DAY, stop)
+    assert clock.offset() == DAY
+    assert [staker_of(tx).phase for tx in txs].count(Phase.CURRENT) == 1
+
+    while chain.build_block(now=clock.now()) is not None:
+        pass
+
+    rows = [staker_of(tx) for tx in txs]
+    assert {row.phase for row in rows} == {Phase.CURRENT}
+    assert len({row.joined_height for row in rows}) == 3
+
+
+@pytest.mark.parametrize("network_id", [1, 5])
+def test_the_clock_of_a_public_network_is_not_moved(
+    pchain: PChain, settings: Any, network_id: int
+) -> None:
+    settings.NODE = replace(settings.NODE, network_id=network_id)
+
+    with pytest.raises(NotLocal) as refused:
+        time_travel(DAY)
+
+    assert str(refused.value) == (
+        f"only a local network's clock can be moved, not network {network_id}'s"
+    )
+    assert refused.value.network_id == network_id
+    assert not Clock.objects.exists()
+
+
+def test_nobody_travels_back(pchain: PChain) -> None:
+    with pytest.raises(ClockMovesForward):
+        time_travel(-1)
+
+
+def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
+    first = load_cchain()
+
+    time_travel(30 * DAY)
+
+    block = produce_block(now=clock.now(), allow_empty=True)
+    assert block is not None
+    assert block.header.timestamp == clock.now()
+    assert block.header.timestamp >= first.header.timestamp + 30 * DAY
+
+
+def test_the_command_says_what_it_did(pchain: PChain) -> None:
+    pchain.do(validator(pchain, "node", end=2 * DAY))
+    out = StringIO()
+
+    call_command("time_travel", "30d", stdout=out)
+
+    moment = "2023-12-14 22:13:21"  # its end was proposed and committed on the way
+    assert out.getvalue().startswith(f"It is {moment} UTC now. 2 blocks, ")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("15m", 900), ("12h", 43_200), ("30d", 30 * DAY), ("2w", 14 * DAY),
+     ("1y", YEAR), ("100y", 100 * YEAR)],
+)  # fmt: skip
+def test_durations_are_read_with_their_units(text: str, seconds: int) -> None:
+    assert duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-1d", "'-1d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("1.5d", "'1.5d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("", "'' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("day", "'day' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("٣d", "'٣d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("0", "the clock moves forward, and at most by 100y at once"),
+        ("101y", "the clock moves forward, and at most by 100y at once"),
+    ],
+)
+@pytest.mark.usefixtures("pchain")
+def test_what_is_no_duration_is_refused_by_the_command(text: str, words: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command("time_travel", "--", text)
+
+    assert str(refused.value).endswith(words)
+
+
+def test_the_command_refuses_public_networks_in_words(pchain: PChain, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, network_id=5)
+
+    with pytest.raises(CommandError, match="only a local network's clock can be moved"):
+        call_command("time_travel", "1d")
+
+
+@pytest.mark.usefixtures("db", "node_settings")
+def test_the_command_before_the_first_start_says_what_is_missing() -> None:
+    models.Chain.objects.all().delete()
+
+    with pytest.raises(
+        CommandError, match=r"^This node has no chain yet: start it with `make run`"
+    ):
+        call_command("time_travel", "1d")
+    assert not Clock.objects.exists()

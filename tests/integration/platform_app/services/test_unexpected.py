@@ -1,0 +1,90 @@
+"""What nobody expected harms its own sender only, and never holds up the chain."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from platform_app.blocks import builder
+from platform_app.executor import standard
+from platform_app.selectors import chain as selectors
+from platform_app.services import chain, mempool
+from platform_app.txs.base import Tx
+from platform_app.txs.status import TxStatus
+from primitives.ids import ID
+from tests.integration.platform_app.conftest import PChain
+
+
+class Broken(Exception):
+    """A fault of the rules themselves."""
+
+
+@pytest.fixture
+def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
+    """The rules fail for the transactions whose IDs are put in here."""
+    failing: set[ID] = set()
+
+    def execute(tx: Tx, *arguments: Any) -> None:
+        if tx.tx_id in failing:
+            raise Broken
+        standard.execute(tx, *arguments)
+
+    for module in (builder, chain, mempool):
+        monkeypatch.setattr(module, "execute", execute)
+    return failing
+
+
+def test_a_transaction_that_breaks_admission_is_its_senders_trouble_alone(
+    pchain: PChain, breaking: set[ID]
+) -> None:
+    bad, good = pchain.make(), pchain.make()
+    breaking.add(bad.tx_id)
+
+    refused, taken = mempool.issue([bad, good], now=pchain.now)
+
+    assert isinstance(refused, Broken)
+    assert taken == good.tx_id
+    assert selectors.status(bad.tx_id).status is TxStatus.UNKNOWN
+
+
+def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
+    pchain: PChain, breaking: set[ID], caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = pchain.make(), pchain.make()
+    pchain.issue(bad, good)
+    breaking.add(bad.tx_id)
+
+    pchain.build()
+
+    assert selectors.status(bad.tx_id) == (TxStatus.DROPPED, "internal error")
+    assert selectors.status(good.tx_id).status is TxStatus.COMMITTED
+    assert "fails instead of being refused" in caplog.text
+
+
+def test_a_fault_that_is_no_transactions_is_raised(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise Broken
+
+    monkeypatch.setattr(chain, "build", fail)
+
+    with pytest.raises(Broken):
+        pchain.build()
+
+
+def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tx = pchain.make()
+    looked: list[int] = []
+    look = mempool._Admission._look_at
+
+    def mistaken_at_first(self: Any, one: Tx) -> Any:
+        looked.append(1)
+        return Broken() if len(looked) == 1 else look(self, one)
+
+    monkeypatch.setattr(mempool._Admission, "_look_at", mistaken_at_first)
+    monkeypatch.setattr(mempool, "chain", SimpleNamespace(read=lambda: None))
+
+    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]

@@ -1,0 +1,124 @@
+"""Celery's door: blocks are made on a transaction's arrival and by the clock, one worker at a time."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+
+from chaindb import wakeup
+from platform_app import tasks
+from platform_app.blocks import builder
+from platform_app.config import DAY
+from platform_app.models import Phase
+from platform_app.selectors import chain as tips
+from platform_app.services import mempool, scheduling
+from platform_app.txs.status import TxStatus
+from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import payments, scheduled_validator, staker_of
+from tests.integration.platform_app.services.conftest import Sent
+
+TASK = "platform_app.build_blocks"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    """What is given to the broker; nobody has asked for anything yet."""
+    cache.clear()
+    made = Sent()
+    monkeypatch.setattr(wakeup, "current_app", made)
+    return made
+
+
+def issue(pchain: PChain, *txs: Any, commit: Any) -> None:
+    """Issue in one commit, and let happen what happens on it."""
+    with commit(execute=True):
+        pchain.issue(*txs)
+
+
+def test_a_transaction_asks_for_a_block_once(
+    pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
+) -> None:
+    txs = payments(pchain, 3)
+
+    for tx in txs:
+        issue(pchain, tx, commit=django_capture_on_commit_callbacks)
+
+    assert sent.names == [TASK]
+
+
+def test_what_arrives_after_the_worker_began_asks_again(
+    pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
+) -> None:
+    first, second = payments(pchain, 2)
+    issue(pchain, first, commit=django_capture_on_commit_callbacks)
+    assert tasks.build_blocks() == {"blocks": 1}
+
+    issue(pchain, second, commit=django_capture_on_commit_callbacks)
+
+    assert sent.names == [TASK] * 2
+
+
+def test_the_tick_makes_the_block_whose_request_was_lost(pchain: PChain) -> None:
+    tx = pchain.make()
+    pchain.issue(tx)  # nobody takes the request
+
+    assert tasks.build_blocks() == {"blocks": 1}
+    assert tasks.build_blocks() == {"blocks": 0}
+    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+
+
+def test_the_tick_makes_what_the_clock_brings(pchain: PChain) -> None:
+    tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
+    pchain.now += 601
+
+    assert tasks.build_blocks() == {"blocks": 1}
+
+    assert staker_of(tx).phase == Phase.CURRENT
+
+
+def test_all_that_is_due_is_made_at_one_tick(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = payments(pchain, 4)
+    monkeypatch.setattr(builder, "TXS_SIZE_LIMIT", len(txs[0].raw))
+    pchain.issue(*txs)
+
+    assert tasks.build_blocks() == {"blocks": 4}
+
+
+def test_a_worker_under_steady_load_lets_others_have_their_turn(
+    pchain: PChain, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    txs = payments(pchain, 3)
+    monkeypatch.setattr(builder, "TXS_SIZE_LIMIT", len(txs[0].raw))
+    monkeypatch.setattr(tasks, "TURN", -1.0)
+    pchain.issue(*txs)
+
+    assert tasks.build_blocks() == {"blocks": 1}
+    assert sent.names == [TASK]
+
+
+def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick(
+    shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where tasks run at once, as in these tests, the block is there when the answer is."""
+    monkeypatch.undo()
+    cache.clear()
+    monkeypatch.setattr(tasks.clock, "now", lambda: shared_pchain.now)
+    tx = shared_pchain.make()
+
+    mempool.issue_tx(tx, now=shared_pchain.now)
+
+    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+
+
+def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second() -> None:
+    from nodeproject.celery import app
+
+    app.loader.import_default_modules()
+    assert scheduling.BUILDER.task == TASK
+    assert TASK in app.tasks
+    entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == TASK]
+    assert [entry["schedule"] for entry in entries] == [1.0]
+    assert settings.CELERY_TASK_ROUTES["platform_app.*"] == {"queue": "chain"}
