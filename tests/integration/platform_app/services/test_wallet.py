@@ -1,22 +1,16 @@
 """What users of the keystore issue is built of their coins, signed with their keys, and accepted."""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
 from platform_app.selectors import chain, coins, outputs, stakers, subnets
 from platform_app.services import keystore, wallet
-from platform_app.services import mempool as services_mempool
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
-from platform_app.services.wallet import Issued, Payer
+from platform_app.services.wallet import Payer
 from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
-from platform_app.txs.base import Tx
-from platform_app.txs.codec import parse
 from platform_app.txs.components import inner_output
 from platform_app.txs.errors import IllegalChainName, UnspendableOutput
 from platform_app.txs.status import TxStatus
@@ -34,17 +28,23 @@ from platform_app.wallet.errors import (
 from primitives.codec_errors import UnencodableValue
 from primitives.devkeys import EWOQ_KEY
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
-from primitives.keys import address_of
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.integration.platform_app.conftest import PChain
-
-EWOQ = address_of(EWOQ_KEY)
-KEY, ADDRESS = platform.KEY, platform.ADDRESS
-OTHER_KEY, OTHER = platform.KEYS[1], platform.ADDRESSES[1]
-FEES = platform.CONFIG.fees
-STAKE = platform.CONFIG.min_validator_stake
-PAYER = Payer(NAME, PASSWORD)
+from tests.integration.platform_app.services.paying import (
+    ADDRESS,
+    EWOQ,
+    FEES,
+    KEY,
+    OTHER,
+    PAYER,
+    STAKE,
+    accepted,
+    delegator,
+    funded,
+    period,
+    validator,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -57,44 +57,6 @@ def rich(pchain: PChain) -> PChain:
     """A chain with a user who has ewoq's key."""
     some_user(EWOQ_KEY)
     return pchain
-
-
-def accepted(pchain: PChain, issued: Issued) -> Tx:
-    """Build the block with a transaction, and return it."""
-    pchain.wait(1)
-    found = chain.tx(issued.tx_id)
-    assert found is not None
-    assert found.status is TxStatus.COMMITTED
-    return parse(found.raw)
-
-
-def period(pchain: PChain, **changes: Any) -> dict[str, Any]:
-    """Return ten weeks of staking that begin in a minute."""
-    fields = {"start": pchain.now + 60, "end": pchain.now + 70 * DAY, "now": pchain.now}
-    return {**fields, **changes}
-
-
-def validator(pchain: PChain, **changes: Any) -> dict[str, Any]:
-    fields = {
-        "stake": STAKE,
-        "reward_address": ADDRESS,
-        "delegation_fee_rate": 2.0,
-        "node_id": platform.NODE_ID,
-    }
-    return {**fields, **period(pchain), **changes}
-
-
-def delegator(pchain: PChain, **changes: Any) -> dict[str, Any]:
-    fields = {"stake": platform.CONFIG.min_delegator_stake, "reward_address": ADDRESS}
-    return {**fields, **period(pchain), **changes}
-
-
-def funded(pchain: PChain, *amounts: int, key: bytes = KEY) -> Payer:
-    """Return a user with one key that owns these amounts."""
-    pchain.do(
-        pchain.make(platform.BaseTx, *(pchain.output(one, address_of(key)) for one in amounts))
-    )
-    return Payer(some_user(key, name="poor"), PASSWORD)
 
 
 def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
@@ -432,128 +394,3 @@ def test_an_unknown_subnet_is_named(rich: PChain) -> None:
         f"failed to fetch subnet {unknown}: not found"
     )
     assert keystore.list_users() == [NAME]
-
-
-def overtaken(monkeypatch: pytest.MonkeyPatch, times: int, meanwhile: Any) -> None:
-    """Let something happen after a wallet has built, so many times."""
-    issue_tx, left = services_mempool.issue_tx, times
-
-    def issued(tx: Tx, *, now: int) -> ID:
-        nonlocal left
-        if left:
-            left -= 1
-            meanwhile(tx, issue_tx)
-        return issue_tx(tx, now=now)
-
-    monkeypatch.setattr(services_mempool, "issue_tx", issued)
-
-
-def rivals(pchain: PChain, key: bytes = KEY) -> Any:
-    """Return what issues another transaction with the same inputs."""
-
-    def issue(tx: Tx, issue_tx: Any) -> None:
-        issue_tx(platform.signed(replace(tx.unsigned, memo=b"rival"), [[key]]), now=pchain.now)
-
-    return issue
-
-
-def test_who_is_overtaken_pays_with_other_coins(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payer = funded(pchain, *[2 * UNIT] * 5)
-    overtaken(monkeypatch, 4, rivals(pchain))
-
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
-
-    accepted(pchain, issued)
-    assert len(subnets.subnets()) == 5
-
-
-def test_who_is_overtaken_each_time_is_refused(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payer = funded(pchain, *[2 * UNIT] * 6)
-    overtaken(monkeypatch, 5, rivals(pchain))
-
-    with pytest.raises(ConflictingTx):
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
-
-    assert len(list(mempool.oldest_first())) == 5
-
-
-def test_whose_coins_are_gone_with_a_block_pays_with_others(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payer = funded(pchain, 3 * UNIT, UNIT)
-    issue = rivals(pchain)
-
-    def accept(tx: Tx, issue_tx: Any) -> None:
-        issue(tx, issue_tx)
-        pchain.wait(1)
-
-    overtaken(monkeypatch, 1, accept)
-
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
-
-    (spent,) = accepted(pchain, issued).unsigned.inputs
-    assert spent.input.amount in {UNIT, 3 * UNIT - FEES.create_subnet}
-
-
-def test_locked_coins_that_are_being_staked_leave_the_stake_to_others(pchain: PChain) -> None:
-    until = pchain.now + 400 * DAY
-    stake = platform.CONFIG.min_delegator_stake
-    locked = pchain.output(stake, ADDRESS, stakeable_until=until)
-    pchain.do(pchain.make(platform.BaseTx, locked, pchain.output(3 * stake, ADDRESS)))
-    payer = Payer(some_user(KEY), PASSWORD)
-    first = wallet.add_delegator(payer, **delegator(pchain))
-
-    second = wallet.add_delegator(payer, **delegator(pchain, end=pchain.now + 80 * DAY))
-
-    (staked,) = accepted(pchain, first).unsigned.stake
-    assert staked == locked
-    (staked,) = accepted(pchain, second).unsigned.stake
-    assert staked == pchain.output(stake, ADDRESS)
-
-
-def test_what_is_being_imported_is_left_to_the_first(rich: PChain) -> None:
-    x_chain = rich.network.x_chain_id
-    coming = [platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id, number=n) for n in range(2)]
-    shared_outputs.receive(x_chain, coming[:1], 1)
-    imports = [wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)]
-    with pytest.raises(ConflictingTx):
-        wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
-
-    shared_outputs.receive(x_chain, coming[1:], 2)
-    imports.append(wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now))
-
-    spent = [accepted(rich, one).unsigned.imported_inputs for one in imports]
-    assert [[one.utxo_id for one in inputs] for inputs in spent] == [
-        [one.utxo_id] for one in coming
-    ]
-
-
-def test_the_same_asked_for_while_it_is_being_issued_is_another(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payer = funded(pchain, 2 * UNIT, 2 * UNIT)
-    issued: list[Issued] = []
-
-    def ask() -> None:
-        one = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
-        issued.append(one)
-
-    overtaken(monkeypatch, 1, lambda _tx, _issue_tx: ask())
-    ask()
-
-    assert len({one.tx_id for one in issued}) == 2
-    for one in issued:
-        accepted(pchain, one)
-
-
-def test_a_claim_ends_with_the_request(rich: PChain) -> None:
-    with pytest.raises(StakeTooLow) as first:
-        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
-    with pytest.raises(StakeTooLow) as second:
-        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
-
-    assert str(first.value) == str(second.value)

@@ -1,0 +1,60 @@
+"""Users of the keystore who can pay, and what their requests need."""
+
+from typing import Any
+
+from platform_app.config import DAY
+from platform_app.selectors import chain
+from platform_app.services.wallet import Issued, Payer
+from platform_app.txs.base import Tx
+from platform_app.txs.codec import parse
+from platform_app.txs.status import TxStatus
+from primitives.devkeys import EWOQ_KEY
+from primitives.keys import address_of
+from tests.builders import platform
+from tests.builders.keystore import NAME, PASSWORD, some_user
+from tests.integration.platform_app.conftest import PChain
+
+EWOQ = address_of(EWOQ_KEY)
+KEY, ADDRESS = platform.KEY, platform.ADDRESS
+OTHER_KEY, OTHER = platform.KEYS[1], platform.ADDRESSES[1]
+FEES = platform.CONFIG.fees
+STAKE = platform.CONFIG.min_validator_stake
+PAYER = Payer(NAME, PASSWORD)
+
+
+def accepted(pchain: PChain, issued: Issued) -> Tx:
+    """Build the block with a transaction, and return it."""
+    pchain.wait(1)
+    found = chain.tx(issued.tx_id)
+    assert found is not None
+    assert found.status is TxStatus.COMMITTED
+    return parse(found.raw)
+
+
+def period(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    """Return ten weeks of staking that begin in a minute."""
+    fields = {"start": pchain.now + 60, "end": pchain.now + 70 * DAY, "now": pchain.now}
+    return {**fields, **changes}
+
+
+def validator(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    fields = {
+        "stake": STAKE,
+        "reward_address": ADDRESS,
+        "delegation_fee_rate": 2.0,
+        "node_id": platform.NODE_ID,
+    }
+    return {**fields, **period(pchain), **changes}
+
+
+def delegator(pchain: PChain, **changes: Any) -> dict[str, Any]:
+    fields = {"stake": platform.CONFIG.min_delegator_stake, "reward_address": ADDRESS}
+    return {**fields, **period(pchain), **changes}
+
+
+def funded(pchain: PChain, *amounts: int, key: bytes = KEY) -> Payer:
+    """Return a user with one key that owns these amounts."""
+    pchain.do(
+        pchain.make(platform.BaseTx, *(pchain.output(one, address_of(key)) for one in amounts))
+    )
+    return Payer(some_user(key, name="poor"), PASSWORD)
