@@ -37,13 +37,13 @@ def test_a_transaction_is_found_by_its_hash(
 
 
 def test_the_nodes_own_validator_is_found_and_in_the_file(
-    node: CheckedNode, tmp_path: Path
+    fresh: CheckedNode, tmp_path: Path
 ) -> None:
-    with node.database() as ask:
+    with fresh.database() as ask:
         [(own,)] = ask("SELECT node FROM platform_app_staker WHERE added_height = 0")
     given = {
-        "base": f"http://127.0.0.1:{node.port}",
-        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "base": f"http://127.0.0.1:{fresh.port}",
+        "password": (fresh.directory / "data" / "admin_password").read_text().strip(),
         "node": own,
         "screenshot": str(tmp_path / "validator.png"),
     }
