@@ -4,7 +4,7 @@ Class names begin with `nd-`: templates/admin/node_style.html gives them their l
 copies what `data-copy` holds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -114,6 +114,15 @@ def line(*parts: object) -> SafeString:
     """Return parts side by side, wrapping where they must."""
     return format_html(
         '<span class="nd-line">{}</span>', format_html_join("", "{}", ((part,) for part in parts))
+    )
+
+
+def between_neighbours(number: int, page: Callable[[int], str], *, has_next: bool) -> SafeString:
+    """Return a number of a chain between links to the pages of the ones before and after it."""
+    return line(
+        f"{number:,}",
+        link("‹ previous", page(number - 1)) if number else "",
+        link("next ›", page(number + 1)) if has_next else "",
     )
 
 

@@ -55,13 +55,8 @@ class BlockAdmin(ReadOnlyModelAdmin):
     @asked_once
     def height(self, block: Block) -> SafeString:
         """Return the number between links to the neighbours."""
-        older = block.number and display.link("‹ previous", links.block_page(block.number - 1))
         newer = Block.objects.filter(pk=block.number + 1).exists()
-        return display.line(
-            f"{block.number:,}",
-            older or "",
-            display.link("next ›", links.block_page(block.number + 1)) if newer else "",
-        )
+        return display.between_neighbours(block.number, links.block_page, has_next=newer)
 
     @admin.display(description="Hash")
     def full_hash(self, block: Block) -> SafeString:

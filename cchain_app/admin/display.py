@@ -9,6 +9,7 @@ from chaindb.display import (
     NOTHING,
     badge,
     bar,
+    between_neighbours,
     box,
     copy_button,
     counted_link,
@@ -24,7 +25,7 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 __all__ = [
-    "NOTHING", "amount", "badge", "block_link", "box", "counted_link", "full", "full_account",
+    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "full", "full_account",
     "full_amount", "full_link", "gas_share", "line", "link", "moment", "short", "short_account",
     "short_link", "stack", "status", "table",
 ]  # fmt: skip

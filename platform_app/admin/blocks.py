@@ -72,13 +72,8 @@ class BlockAdmin(PlatformAdmin):
     @asked_once
     def place(self, block: Block) -> SafeString:
         """Return the height between links to the neighbours."""
-        older = block.height and display.link("‹ previous", links.block_page(block.height - 1))
         newer = Block.objects.filter(pk=block.height + 1).exists()
-        return display.line(
-            f"{block.height:,}",
-            older or "",
-            display.link("next ›", links.block_page(block.height + 1)) if newer else "",
-        )
+        return display.between_neighbours(block.height, links.block_page, has_next=newer)
 
     @admin.display(description="ID")
     def full_id(self, block: Block) -> SafeString:

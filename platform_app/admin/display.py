@@ -9,6 +9,7 @@ from chaindb.display import (
     NOTHING,
     badge,
     bar,
+    between_neighbours,
     box,
     counted_link,
     faint,
@@ -30,7 +31,7 @@ from platform_app.txs.components import LockOut, Output, OutputOwners, inner_out
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
 __all__ = [
-    "NOTHING", "amount", "asset_amount", "badge", "block_link", "box", "counted_link", "faint",
+    "NOTHING", "amount", "asset_amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint",
     "full", "full_address", "full_amount", "full_link", "full_signers", "full_subnet", "key",
     "line", "link", "locks_of", "moment", "node_link", "owners_of_output", "period",
     "phase", "share_bar", "short", "short_address", "short_link", "short_locks", "short_node", "signers", "stack",
