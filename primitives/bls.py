@@ -39,6 +39,9 @@ class Library(Protocol):
     def sign(self, secret: bytes, message: bytes, suite: Suite) -> bytes:
         """Return the signature."""
 
+    def is_signature(self, signature: bytes) -> bool:
+        """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
+
     def verify(self, public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
         """Say whether the signature is this message's by this key; False for what is no key."""
 
@@ -89,6 +92,14 @@ def sign(secret: bytes, message: bytes, suite: Suite = Suite.MESSAGE) -> bytes:
     """
     _verify_secret(secret)
     return _library.sign(secret, message, suite)
+
+
+def is_signature(signature: bytes) -> bool:
+    """Say whether bytes are a signature's encoding, of whatever message and key.
+
+    Length, encoding and subgroup are looked at. The identity is one, though nobody's.
+    """
+    return len(signature) == SIGNATURE_SIZE and _library.is_signature(signature)
 
 
 def verify(

@@ -24,6 +24,15 @@ def sign(secret: bytes, message: bytes, suite: Suite) -> bytes:
     return bytes(_multiply(G2Element.from_message(message, suite.value), secret))
 
 
+def is_signature(signature: bytes) -> bool:
+    """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
+    try:
+        G2Element.from_bytes(signature)
+    except ValueError:
+        return False
+    return True
+
+
 def verify(public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
     """Say whether the signature is this message's by this key; False for what is no key."""
     try:

@@ -42,6 +42,16 @@ def sign(secret: bytes, message: bytes, suite: Suite) -> bytes:
     return _SCHEMES[suite].Sign(int.from_bytes(secret, "big"), message)
 
 
+def is_signature(signature: bytes) -> bool:
+    """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
+    from py_ecc.bls.g2_primitives import signature_to_G2, subgroup_check
+
+    try:
+        return subgroup_check(signature_to_G2(BLSSignature(signature)))
+    except ValueError:
+        return False
+
+
 def verify(public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
     """Say whether the signature is this message's by this key; False for what is no key."""
     return _SCHEMES[suite].Verify(BLSPubkey(public_key), message, BLSSignature(signature))

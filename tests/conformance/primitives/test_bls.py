@@ -104,6 +104,36 @@ def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
         assert not bls_py_ecc.verify(key, MESSAGE, signature, suite)
 
 
+@libraries
+def test_a_signature_has_an_encoding_that_is_known_without_its_key(library: Library) -> None:
+    for suite in Suite:
+        assert library.is_signature(bls.sign(SECRET, MESSAGE, suite))
+    assert library.is_signature(IDENTITY_SIGNATURE)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "signature",
+    [
+        bytes(96),
+        b"\x80" + bytes(95),
+        b"\xff" * 96,
+        b"\xe0" + bytes(95),
+        # x = 2 is on the curve, but that point is not in the subgroup.
+        b"\x80" + bytes(94) + b"\x02",
+    ],
+    ids=["zeros", "off the curve", "above the field", "other identity", "outside the subgroup"],
+)
+def test_points_that_are_none_are_no_signatures(library: Library, signature: bytes) -> None:
+    assert not library.is_signature(signature)
+
+
+@pytest.mark.parametrize("size", [0, 48, 95, 97])
+def test_other_lengths_are_no_signatures(size: int) -> None:
+    assert not bls.is_signature(IDENTITY_SIGNATURE.ljust(97, b"\0")[:size])
+    assert bls.is_signature(IDENTITY_SIGNATURE)
+
+
 @pytest.mark.parametrize(("key_size", "signature_size"), [(47, 96), (49, 96), (48, 95), (48, 97)])
 def test_other_lengths_are_no_keys_and_signatures(key_size: int, signature_size: int) -> None:
     assert not bls.verify(bytes(key_size), MESSAGE, bytes(signature_size))

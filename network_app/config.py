@@ -1,0 +1,94 @@
+"""Limits and periods of the peer protocol (p2p.md 2, 4, 5, 6, 7, 8, 9). Pure.
+
+Tests make one with shorter periods; a running node has these, but for what its settings say.
+"""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """Seconds, bytes and counts."""
+
+    network_id: int
+    upgrade_time: int = 0
+    """Unix seconds of the latest upgrade, as the handshake tells it."""
+
+    # connections
+    handshake_timeout: float = 15.0
+    """For TLS, and then for the peer's handshake."""
+    dial_timeout: float = 30.0
+    max_inbound: int = 256
+    """Connections that others opened; more are closed."""
+    max_half_open: int = 64
+    """Connections whose TLS is not done."""
+    inbound_per_second: int = 256
+    inbound_cooldown: float = 10.0
+    """Seconds before the same address may connect again; loopback may always."""
+    dials_per_second: int = 50
+    first_retry: float = 1.0
+    longest_retry: float = 60.0
+
+    # keep-alive
+    ping_interval: float = 22.5
+    read_timeout: float = 30.0
+    clock_tolerance: int = 60
+    """Seconds by which a peer's clock may differ."""
+
+    # throttling
+    peer_rate: int = 512 * 1024
+    """Bytes a second that are read from one peer."""
+    peer_burst: int = 2 * MIB
+    peer_messages: int = 1024
+    """Messages of one peer that may wait to be worked off."""
+    shared_pool: int = 6 * MIB
+    """Bytes in work for all peers that do not validate."""
+    shared_pool_of_one: int = 2 * MIB
+    validator_pool: int = 32 * MIB
+    """Bytes in work for validators, divided by stake."""
+    send_queue: int = 8 * MIB
+    """Bytes that wait to be sent to one peer."""
+    send_queue_messages: int = 4096
+
+    # discovery
+    peer_list_interval: float = 2.0
+    peer_list_size: int = 15
+    most_known_addresses: int = 4096
+    filter_interval: float = 60.0
+
+    # requests
+    first_request_timeout: float = 5.0
+    least_request_timeout: float = 2.0
+    most_request_timeout: float = 10.0
+    most_open_requests: int = 1024
+    bench_above: float = 0.5
+    bench_below: float = 0.2
+    bench_time: float = 300.0
+
+    # gossip
+    push_interval: float = 0.02
+    """Seconds between pushes of new transactions. The reference waits 0.5; nobody minds less."""
+    push_again: float = 30.0
+    pull_interval: float = 1.5
+    pull_size: int = 20 * 1024
+    pulls_per_hour: int = 2400
+
+    # blocks
+    frontier_sample: int = 20
+    ancestors_count: int = 2000
+    ancestors_bytes: int = 1_677_721
+    ancestors_time: float = 0.05
+    execute_batch: int = 64
+    """Blocks that are committed together while bootstrapping."""
+    most_fetched: int = 50_000
+    """Fetched blocks that wait, above which the gap is fetched in pieces."""
+    poll_interval: float = 0.1
+    """Seconds between pull queries while blocks come."""
+    slowest_poll: float = 2.0
+    """Unspecified: an idle follower asks less and less often, down to this."""
+    behind_by: int = 256
+    """Blocks that are missing above which a node bootstraps anew instead of asking one by one."""
+    sync_repeat: float = 10.0
+    """Seconds before a chain that is done looks again while others are not."""

@@ -1,0 +1,140 @@
+"""Where validators say that they listen, and whom to tell which of these claims (p2p.md 5).
+
+Claims come in verified (`handshake.claims`); here the newest of each node is kept, of wanted nodes only,
+so that nobody can fill the book with nodes that do not exist.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random, SystemRandom
+
+from network_app.bloom import BloomFilter, SaltedBloom
+from network_app.handshake.claims import NodeClaim, gossip_id
+from primitives.ids import ID, NodeID
+
+SAMPLE = 15
+"""Claims in one answer."""
+MOST_KNOWN = 4096
+FILTER_INTERVAL = 60.0
+"""Seconds after which the filter is made anew."""
+
+_LEAST_EXPECTED = 128
+_TARGET_RATE = 0.001
+_MOST_RATE = 0.01
+_ENTRIES_OF_ONE = 2
+"""Claims of one node in a filter: who signs a new address every second fills nobody's."""
+_LOOKED_AT = 512
+"""Claims that are held against an asker's filter."""
+
+
+class AddressBook:
+    """The claims that this node knows.
+
+    Args:
+        own: This node's claim. Nobody need tell it, and it is not told on: whoever asks knows it.
+        wanted: Whether a node is one to connect to: a validator, or one that is tracked by hand.
+        most_known: Claims that are kept.
+        filter_interval: Seconds after which the filter is made anew.
+        random: What picks the claims that are told on.
+    """
+
+    def __init__(
+        self,
+        own: NodeClaim,
+        wanted: Callable[[NodeID], bool],
+        *,
+        most_known: int = MOST_KNOWN,
+        filter_interval: float = FILTER_INTERVAL,
+        random: Random | None = None,
+    ) -> None:
+        self._own = own
+        self._wanted = wanted
+        self._most_known = most_known
+        self._filter_interval = filter_interval
+        self._random = SystemRandom() if random is None else random
+        self._claims: dict[NodeID, NodeClaim] = {}
+        self._filter = self._new_filter()
+        self._made_at: float | None = None
+        self._entries: Counter[NodeID] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def get(self, node_id: NodeID) -> NodeClaim | None:
+        """Return a node's newest claim: where to dial it, as long as it is wanted."""
+        return self._claims.get(node_id) if self._wanted(node_id) else None
+
+    def is_news(self, offered: NodeClaim) -> bool:
+        """Say whether a claim is worth verifying: of a wanted node, and newer than what is known."""
+        if offered.node_id == self._own.node_id or not self._wanted(offered.node_id):
+            return False
+        known = self._claims.get(offered.node_id)
+        return known is None or offered.claim.timestamp > known.claim.timestamp
+
+    def offer(self, offered: NodeClaim) -> bool:
+        """Keep a verified claim if it is news; then its node is to be dialled there.
+
+        A full book takes no further nodes until the next filter is made: then those are forgotten
+        that are not wanted any more.
+        """
+        full = len(self._claims) >= self._most_known and offered.node_id not in self._claims
+        if full or not self.is_news(offered):
+            return False
+        self._claims[offered.node_id] = offered
+        if self._filter.full:
+            self._fill_filter()
+        elif self._entries[offered.node_id] < _ENTRIES_OF_ONE:
+            self._add_to_filter(offered)
+        return True
+
+    def known_peers(self, now: float) -> tuple[bytes, bytes]:
+        """Return the filter of known claims and its salt; `now` is seconds of any clock."""
+        if self._made_at is None or now - self._made_at >= self._filter_interval:
+            self._forget_unwanted()
+            self._fill_filter()
+            self._made_at = now
+        return self._filter.marshal()
+
+    def sample(
+        self, exclude: BloomFilter, count: int = SAMPLE, *, asker: NodeID | None = None
+    ) -> list[NodeClaim]:
+        """Return claims at random that an asker's filter does not have, and that are not its own.
+
+        Unspecified: of a large book only a part is looked at, another one each time, so that
+        no question is expensive.
+        """
+        looked_at = min(len(self._claims), _LOOKED_AT)
+        found: list[NodeClaim] = []
+        for known in self._random.sample(list(self._claims.values()), looked_at):
+            if len(found) >= count:
+                break
+            if (
+                known.node_id != asker
+                and _key(known) not in exclude
+                and self._wanted(known.node_id)
+            ):
+                found.append(known)
+        return found
+
+    def _forget_unwanted(self) -> None:
+        self._claims = {
+            node_id: known for node_id, known in self._claims.items() if self._wanted(node_id)
+        }
+
+    def _new_filter(self) -> SaltedBloom:
+        expected = max(_LEAST_EXPECTED, 2 * len(self._claims))
+        return SaltedBloom(expected, _TARGET_RATE, _MOST_RATE)
+
+    def _fill_filter(self) -> None:
+        self._filter = self._new_filter()
+        self._entries.clear()
+        for known in (self._own, *self._claims.values()):
+            self._add_to_filter(known)
+
+    def _add_to_filter(self, known: NodeClaim) -> None:
+        self._filter.add(_key(known))
+        self._entries[known.node_id] += 1
+
+
+def _key(known: NodeClaim) -> ID:
+    return gossip_id(known.node_id, known.claim.timestamp)

@@ -1,0 +1,212 @@
+"""The address that a node claims as its own, signed, told by itself or passed on (p2p.md 4, 5.1, 5.2).
+
+Which claims are kept and told to whom is in `network_app.gossip.addresses`.
+"""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TypeAlias
+
+from network_app.handshake.errors import (
+    InvalidAddress,
+    InvalidClaimant,
+    InvalidPort,
+    SignedInTheFuture,
+    WrongBlsSignature,
+    WrongTlsSignature,
+)
+from network_app.wire.p2p_pb2 import ClaimedIpPort
+from primitives import bls
+from primitives.bls_suite import Suite
+from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
+from primitives.hashing import sha256
+from primitives.identity import CertificateError, node_id_of
+from primitives.ids import ID, NodeID
+
+IPAddress: TypeAlias = IPv4Address | IPv6Address
+
+TOLERANCE = 60
+"""Seconds by which a signing time may be ahead of our clock."""
+
+_IPV4_PREFIX = bytes(10) + b"\xff\xff"
+_GOSSIP_PADDING = bytes(12)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIP:
+    """Where a node says that it listens."""
+
+    ip: IPAddress
+    port: int
+    """1 to 65535."""
+    timestamp: int
+    """Unix seconds at which it was signed; of two, the newer one counts."""
+    tls_signature: bytes
+    bls_signature: bytes | None = None
+    """None where the claim was passed on by others."""
+
+    @property
+    def signed(self) -> bytes:
+        """What the signatures are made of."""
+        return preimage(self.ip, self.port, self.timestamp)
+
+    @property
+    def host_port(self) -> str:
+        """IP:port, an IPv6 address in brackets."""
+        return f"[{self.ip}]:{self.port}" if self.ip.version == 6 else f"{self.ip}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClaim:
+    """A claim, and whose it is."""
+
+    node_id: NodeID
+    certificate_der: bytes
+    claim: SignedIP
+
+    def verify(self, now: float) -> None:
+        """Believe that the node made this claim.
+
+        Raises:
+            SignedInTheFuture: It cannot have signed it yet.
+            InvalidClaimant: It is no node.
+            WrongTlsSignature: Somebody else signed it.
+        """
+        check_time(self.claim, now)
+        verify_tls(self.claim, self.certificate_der)
+
+
+def preimage(ip: IPAddress, port: int, timestamp: int) -> bytes:
+    """Return the 26 bytes that are signed: IPv6 or mapped IPv4, port, Unix seconds."""
+    return _as_16_bytes(ip) + port.to_bytes(2, "big") + timestamp.to_bytes(8, "big")
+
+
+def sign_ip(
+    ip: IPAddress, port: int, timestamp: int, *, tls_key: PrivateKey, bls_secret: bytes
+) -> SignedIP:
+    """Claim an address with both keys of a node. Only a change of the address is worth a new one.
+
+    Raises:
+        InvalidSecretKey: `bls_secret` is no BLS key.
+    """
+    message = preimage(ip, port, timestamp)
+    return SignedIP(
+        ip=ip,
+        port=port,
+        timestamp=timestamp,
+        tls_signature=sign(tls_key, message),
+        bls_signature=bls.sign(bls_secret, message, Suite.POSSESSION),
+    )
+
+
+def read_ip(raw: bytes) -> IPAddress:
+    """Read 4 or 16 bytes; a mapped IPv4 address is an IPv4 address.
+
+    Raises:
+        InvalidAddress: There are more or fewer.
+    """
+    if len(raw) not in {4, 16}:
+        raise InvalidAddress(len(raw))
+    return ip_address(raw.removeprefix(_IPV4_PREFIX) if len(raw) == 16 else raw)
+
+
+def read_port(number: int) -> int:
+    """Read a port: the low 16 bits of what was sent.
+
+    Raises:
+        InvalidPort: They are 0.
+    """
+    port = number & 0xFFFF
+    if not port:
+        raise InvalidPort
+    return port
+
+
+def check_time(claim: SignedIP, now: float, *, tolerance: int = TOLERANCE) -> None:
+    """Accept a claim's signing time; `now` is Unix seconds.
+
+    Raises:
+        SignedInTheFuture: It is too far ahead.
+    """
+    if claim.timestamp > int(now) + tolerance:
+        raise SignedInTheFuture(claim.timestamp, int(now))
+
+
+def verify_tls(claim: SignedIP, certificate_der: bytes) -> None:
+    """Accept a claim as signed with the key of a certificate.
+
+    Raises:
+        InvalidClaimant: Nodes have no such certificates.
+        WrongTlsSignature: It was not signed with it.
+    """
+    try:
+        key = public_key_of(certificate_der)
+    except CertificateError as error:
+        raise InvalidClaimant(error) from None
+    if not verify(key, claim.signed, claim.tls_signature):
+        raise WrongTlsSignature
+
+
+def verify_bls(claim: SignedIP, public_key: bytes) -> None:
+    """Accept a claim as signed with a validator's BLS key (compressed, 48 bytes).
+
+    Raises:
+        WrongBlsSignature: It was not.
+    """
+    signature = claim.bls_signature or b""
+    if not bls.verify(public_key, claim.signed, signature, Suite.POSSESSION):
+        raise WrongBlsSignature
+
+
+def gossip_id(node_id: NodeID, timestamp: int) -> ID:
+    """Return the ID of a claim in the filters of known addresses."""
+    return ID(sha256(node_id + timestamp.to_bytes(8, "big") + _GOSSIP_PADDING))
+
+
+def claimed_ip_port(certificate_der: bytes, claim: SignedIP) -> ClaimedIpPort:
+    """Return a claim as it is passed on."""
+    return ClaimedIpPort(
+        x509_certificate=certificate_der,
+        ip_addr=_as_16_bytes(claim.ip),
+        ip_port=claim.port,
+        timestamp=claim.timestamp,
+        signature=claim.tls_signature,
+        tx_id=bytes(ID.SIZE),
+    )
+
+
+def parse_claimed_ip_port(message: ClaimedIpPort) -> NodeClaim:
+    """Read a claim that was passed on, and believe nothing of it yet: see `NodeClaim.verify`.
+
+    Raises:
+        InvalidClaimant: Its certificate is none.
+        InvalidAddress: Its address is none.
+        InvalidPort: Its port is 0.
+    """
+    certificate = message.x509_certificate
+    try:
+        public_key_of(certificate)
+    except CertificateError as error:
+        raise InvalidClaimant(error) from None
+    claim = SignedIP(
+        ip=read_ip(message.ip_addr),
+        port=read_port(message.ip_port),
+        timestamp=message.timestamp,
+        tls_signature=message.signature,
+    )
+    return NodeClaim(node_id_of(certificate), certificate, claim)
+
+
+def read_claimed_ip_port(message: ClaimedIpPort, now: float) -> NodeClaim:
+    """Read and verify a claim that was passed on; `now` is Unix seconds.
+
+    Raises:
+        ClaimError: It is malformed, from the future, or not signed by its node.
+    """
+    claimed = parse_claimed_ip_port(message)
+    claimed.verify(now)
+    return claimed
+
+
+def _as_16_bytes(ip: IPAddress) -> bytes:
+    return _IPV4_PREFIX + ip.packed if isinstance(ip, IPv4Address) else ip.packed

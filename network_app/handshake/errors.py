@@ -1,0 +1,140 @@
+"""Why a handshake, or an address that a node claims, is refused: the connection is closed.
+
+HandshakeError
+├── WrongNetwork               another network's node
+├── ClocksDiffer               its clock is too far from ours
+├── TooManySubnets             it tracks more than 16
+├── InvalidSubnet              a subnet's ID is not 32 bytes
+├── ConflictingOpinions        it supports and objects to the same proposal
+├── InvalidKnownPeers          its filter is none
+├── IncompatibleVersion        it runs something too old, or of another major version
+├── MalformedBlsSignature      no encoding of a signature
+├── WrongBlsSignature          not made with the validator's BLS key
+└── ClaimError                 of an address, told by its node or passed on by others
+    ├── InvalidAddress         neither 4 nor 16 bytes
+    ├── InvalidPort            port 0
+    ├── SignedInTheFuture      signed at a time that has not come
+    ├── InvalidClaimant        no certificate that nodes accept
+    └── WrongTlsSignature      not made with the certificate's key
+"""
+
+from network_app.bloom import BloomError
+from primitives.identity import CertificateError
+
+
+class HandshakeError(Exception):
+    """Something that ends the connection to whoever said it."""
+
+
+class WrongNetwork(HandshakeError):
+    """A node of another network."""
+
+    def __init__(self, theirs: int, ours: int) -> None:
+        super().__init__(f"network ID {theirs} is not ours, {ours}")
+        self.theirs = theirs
+
+
+class ClocksDiffer(HandshakeError):
+    """A node in another time."""
+
+    def __init__(self, theirs: int, ours: int) -> None:
+        super().__init__(f"peer's clock says {theirs}, ours {ours}: too far apart")
+        self.theirs = theirs
+        self.ours = ours
+
+
+class TooManySubnets(HandshakeError):
+    """More tracked subnets than a node may tell."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"peer tracks {count} subnets, more than {limit}")
+        self.count = count
+
+
+class InvalidSubnet(HandshakeError):
+    """A tracked subnet that is no ID."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"tracked subnet ID has {size} bytes, not 32")
+        self.size = size
+
+
+class ConflictingOpinions(HandshakeError):
+    """Support of a proposal, and objection to it."""
+
+    def __init__(self, acp: int) -> None:
+        super().__init__(f"peer supports and objects to ACP {acp}")
+        self.acp = acp
+
+
+class InvalidKnownPeers(HandshakeError):
+    """A filter of known peers that is none."""
+
+    def __init__(self, reason: BloomError) -> None:
+        super().__init__(f"known peers: {reason}")
+        self.reason = reason
+
+
+class IncompatibleVersion(HandshakeError):
+    """A version that we do not talk to."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"version {version} is not compatible")
+        self.version = version
+
+
+class MalformedBlsSignature(HandshakeError):
+    """Bytes that are no BLS signature, whosoever."""
+
+    def __init__(self) -> None:
+        super().__init__("malformed BLS signature of the address")
+
+
+class WrongBlsSignature(HandshakeError):
+    """A BLS signature that is not the validator's."""
+
+    def __init__(self) -> None:
+        super().__init__("BLS signature of the address is not the validator's")
+
+
+class ClaimError(HandshakeError):
+    """An address that its node cannot have claimed like this."""
+
+
+class InvalidAddress(ClaimError):
+    """Bytes that are no IP address."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"IP address has {size} bytes, neither 4 nor 16")
+        self.size = size
+
+
+class InvalidPort(ClaimError):
+    """A port where nobody listens."""
+
+    def __init__(self) -> None:
+        super().__init__("port is 0")
+
+
+class SignedInTheFuture(ClaimError):
+    """A signing time too far ahead of our clock."""
+
+    def __init__(self, timestamp: int, now: int) -> None:
+        super().__init__(f"address was signed at {timestamp}, but it is {now}")
+        self.timestamp = timestamp
+        self.now = now
+
+
+class InvalidClaimant(ClaimError):
+    """A certificate that no node has."""
+
+    def __init__(self, reason: CertificateError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class WrongTlsSignature(ClaimError):
+    """A signature that is not of the certificate's key."""
+
+    def __init__(self) -> None:
+        super().__init__("signature of the address is not its node's")

@@ -1,0 +1,206 @@
+"""The first message of each side: made of what we are, and checked rule by rule (p2p.md 4)."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from network_app.bloom import EMPTY, BloomError, BloomFilter
+from network_app.handshake.claims import (
+    TOLERANCE,
+    SignedIP,
+    check_time,
+    read_ip,
+    read_port,
+    verify_bls,
+    verify_tls,
+)
+from network_app.handshake.errors import (
+    ClocksDiffer,
+    ConflictingOpinions,
+    InvalidKnownPeers,
+    InvalidSubnet,
+    MalformedBlsSignature,
+    TooManySubnets,
+    WrongNetwork,
+)
+from network_app.handshake.version import PROTOCOL, Version, check_compatible
+from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
+from network_app.wire.p2p_pb2 import Handshake
+from primitives import bls
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+MAX_SUBNETS = 16
+DEBATED_ACPS: frozenset[int] = frozenset()
+"""Proposals on which nodes have an opinion. Unspecified: none is debated at release 1.14.2."""
+
+_MAX_STORED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFacts:
+    """What a valid handshake says of its sender."""
+
+    version: Version
+    claim: SignedIP
+    tracked_subnets: tuple[ID, ...]
+    """Each once, in their order, without the Primary Network, which every node tracks."""
+    supported_acps: tuple[int, ...]
+    """In their order; only those that are debated."""
+    objected_acps: tuple[int, ...]
+    upgrade_time: int
+    """Unix seconds; at most what a row can hold."""
+    known_peers: BloomFilter
+    """Of gossip IDs of claims."""
+    all_subnets: bool
+
+
+def make(
+    *,
+    network_id: int,
+    now: float,
+    claim: SignedIP,
+    tracked_subnets: Iterable[ID],
+    known_peers: tuple[bytes, bytes],
+    all_subnets: bool,
+    upgrade_time: int,
+    supported_acps: Sequence[int] = (),
+    objected_acps: Sequence[int] = (),
+) -> Handshake:
+    """Return our own handshake.
+
+    Args:
+        network_id: Of the network that we are in.
+        now: Unix seconds.
+        claim: Our address, signed with both keys.
+        tracked_subnets: Without the Primary Network.
+        known_peers: A filter of the claims that we know, and its salt.
+        all_subnets: Whether addresses of every subnet's validators are welcome.
+        upgrade_time: Unix seconds of the network's latest upgrade.
+        supported_acps: Debated proposals that we want.
+        objected_acps: Debated proposals that we do not want.
+    """
+    entries, salt = known_peers
+    return Handshake(
+        network_id=network_id,
+        my_time=int(now),
+        ip_addr=claim.ip.packed,
+        ip_port=claim.port,
+        upgrade_time=upgrade_time,
+        ip_signing_time=claim.timestamp,
+        ip_node_id_sig=claim.tls_signature,
+        ip_bls_sig=claim.bls_signature or b"",
+        tracked_subnets=tracked_subnets,
+        client=PROTOCOL.client(),
+        supported_acps=supported_acps,
+        objected_acps=objected_acps,
+        known_peers=FilterMessage(filter=entries, salt=salt),
+        all_subnets=all_subnets,
+    )
+
+
+def check(
+    handshake: Handshake,
+    *,
+    certificate_der: bytes,
+    network_id: int,
+    now: float,
+    validator_key: bytes | None,
+    upgraded: bool = True,
+    clock_tolerance: int = TOLERANCE,
+    debated_acps: Collection[int] = DEBATED_ACPS,
+) -> PeerFacts:
+    """Believe a peer's handshake, or say which rule it breaks.
+
+    Args:
+        handshake: What it sent first.
+        certificate_der: What it showed as its TLS certificate.
+        network_id: Of the network that we are in.
+        now: Unix seconds.
+        validator_key: Its BLS key, if it validates the Primary Network and has one.
+        upgraded: Whether the network's latest upgrade is active.
+        clock_tolerance: Seconds by which clocks may differ.
+        debated_acps: Proposals whose numbers are not dropped.
+
+    Raises:
+        HandshakeError: The connection has to be closed.
+    """
+    _check_network(handshake, network_id)
+    _check_clock(handshake, now, clock_tolerance)
+    subnets = _tracked_subnets(handshake)
+    supported, objected = _opinions(handshake, debated_acps)
+    known_peers = _known_peers(handshake)
+    claim = _claim(handshake)
+    check_time(claim, now, tolerance=clock_tolerance)
+    version = Version.of(handshake.client)
+    check_compatible(version, upgraded=upgraded)
+    verify_tls(claim, certificate_der)
+    if not bls.is_signature(handshake.ip_bls_sig):
+        raise MalformedBlsSignature
+    if validator_key is not None:
+        verify_bls(claim, validator_key)
+    return PeerFacts(
+        version=version,
+        claim=claim,
+        tracked_subnets=subnets,
+        supported_acps=supported,
+        objected_acps=objected,
+        upgrade_time=min(handshake.upgrade_time, _MAX_STORED),
+        known_peers=known_peers,
+        all_subnets=handshake.all_subnets,
+    )
+
+
+def read_filter(message: FilterMessage) -> BloomFilter:
+    """Read a filter of known peers, of a handshake or of a later request for addresses.
+
+    Raises:
+        InvalidKnownPeers: It is none; an absent one is none too.
+    """
+    try:
+        return BloomFilter.parse(message.filter, message.salt)
+    except BloomError as error:
+        raise InvalidKnownPeers(error) from None
+
+
+def _check_network(handshake: Handshake, network_id: int) -> None:
+    if handshake.network_id != network_id:
+        raise WrongNetwork(handshake.network_id, network_id)
+
+
+def _check_clock(handshake: Handshake, now: float, tolerance: int) -> None:
+    if abs(handshake.my_time - int(now)) > tolerance:
+        raise ClocksDiffer(handshake.my_time, int(now))
+
+
+def _tracked_subnets(handshake: Handshake) -> tuple[ID, ...]:
+    if len(handshake.tracked_subnets) > MAX_SUBNETS:
+        raise TooManySubnets(len(handshake.tracked_subnets), MAX_SUBNETS)
+    for raw in handshake.tracked_subnets:
+        if len(raw) != ID.SIZE:
+            raise InvalidSubnet(len(raw))
+    subnets = {ID(raw) for raw in handshake.tracked_subnets}
+    return tuple(sorted(subnets - {PRIMARY_NETWORK_ID}))
+
+
+def _opinions(
+    handshake: Handshake, debated: Collection[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return which of the debated proposals are supported, and which objected to."""
+    supported = {acp for acp in handshake.supported_acps if acp in debated}
+    objected = {acp for acp in handshake.objected_acps if acp in debated}
+    if both := supported & objected:
+        raise ConflictingOpinions(min(both))
+    return tuple(sorted(supported)), tuple(sorted(objected))
+
+
+def _known_peers(handshake: Handshake) -> BloomFilter:
+    return read_filter(handshake.known_peers) if handshake.HasField("known_peers") else EMPTY
+
+
+def _claim(handshake: Handshake) -> SignedIP:
+    return SignedIP(
+        ip=read_ip(handshake.ip_addr),
+        port=read_port(handshake.ip_port),
+        timestamp=handshake.ip_signing_time,
+        tls_signature=handshake.ip_node_id_sig,
+        bls_signature=handshake.ip_bls_sig,
+    )

@@ -1,0 +1,222 @@
+"""Outer blocks as values, from bytes and to bytes (p2p.md 11.1).
+
+    OuterBlock
+    ├── SignedBlock     type 0, type 2 where it has an epoch; may be unsigned
+    └── OptionBlock     type 1: commit or abort of a proposal, the same from every node
+
+Blocks are made by the functions here: `raw` and `outer_id` belong to the fields. What is inside is a
+block of the chain, not looked at. Whether a block may follow another is in `verification`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from network_app.proposervm import signing
+from network_app.proposervm.epochs import NO_EPOCH, Epoch
+from network_app.proposervm.errors import (
+    HeightTooLarge,
+    MissingSignature,
+    UnexpectedSignature,
+    ZeroEpoch,
+)
+from network_app.proposervm.layout import (
+    LENGTH,
+    Option,
+    WithEpoch,
+    WithoutEpoch,
+    encode,
+    read,
+)
+from primitives.certificate_keys import PrivateKey, sign
+from primitives.hashing import sha256
+from primitives.ids import ID, NodeID
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OuterBlock(ABC):
+    """A block as peers know it."""
+
+    raw: bytes
+    outer_id: ID
+    """By which peers know it."""
+    parent_id: ID
+    """The outer parent; of the first one, the bare genesis block."""
+    inner: bytes
+    """The chain's own block."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> int:
+        """The type ID: 0, 1 or 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBlock(OuterBlock):
+    """A block with a time, whoever may have signed it."""
+
+    time: int
+    """Unix seconds."""
+    p_chain_height: int
+    """The validators there own the slots of this block's children."""
+    epoch: Epoch | None
+    certificate: bytes
+    """DER; empty where nobody signed."""
+    signature: bytes
+    proposer: NodeID | None
+    """Who signed, as the certificate says."""
+
+    @property
+    @override
+    def kind(self) -> int:
+        return 0 if self.epoch is None else 2
+
+
+@dataclass(frozen=True, slots=True)
+class OptionBlock(OuterBlock):
+    """A block that follows from its parent: nobody signs it."""
+
+    @property
+    @override
+    def kind(self) -> int:
+        return 1
+
+
+def parse(raw: bytes) -> OuterBlock:
+    """Read an outer block. Who signed is read, that they signed is verified elsewhere.
+
+    Raises:
+        NotAnOuterBlock: It is of another layout: a bare block, if it is one at all.
+        UnexpectedSignature: It has a signature and no certificate.
+        MissingSignature: It has a certificate and no signature.
+        InvalidCertificate: The certificate is none that nodes have.
+        ZeroEpoch: An epoch of zeros is written.
+        HeightTooLarge: A P-Chain height or an epoch's number has more than 63 bits. Unspecified:
+            no chain comes so far, and rows hold no more.
+    """
+    layout = read(raw)
+    if isinstance(layout, Option):
+        return OptionBlock(raw, ID(sha256(raw)), layout.parent_id, layout.inner)
+    _verify_numbers(layout)
+    return _signed_block(raw, layout, _proposer(layout))
+
+
+def build_signed(
+    parent_id: ID,
+    time: int,
+    p_chain_height: int,
+    epoch: Epoch | None,
+    inner: bytes,
+    *,
+    chain_id: ID,
+    certificate: bytes,
+    key: PrivateKey,
+) -> SignedBlock:
+    """Build a block and sign it; certificate is the DER of the key's.
+
+    Raises:
+        InvalidCertificate: The certificate is none that nodes accept of each other.
+        CodecError: A number does not fit into its field.
+    """
+    unsigned = encode_signed(parent_id, time, p_chain_height, epoch, inner, certificate=certificate)
+    outer_id = _unsigned_id(unsigned, b"")
+    signature = sign(key, signing.header(chain_id, parent_id, outer_id))
+    raw = unsigned[:-LENGTH] + len(signature).to_bytes(LENGTH, "big") + signature
+    proposer = signing.proposer_of(certificate)
+    return SignedBlock(
+        raw, outer_id, parent_id, inner, time, p_chain_height, epoch, certificate, signature, proposer
+    )  # fmt: skip
+
+
+def build_unsigned(
+    parent_id: ID, time: int, p_chain_height: int, epoch: Epoch | None, inner: bytes
+) -> SignedBlock:
+    """Build a block that nobody signs.
+
+    Raises:
+        CodecError: A number does not fit into its field.
+    """
+    raw = encode_signed(parent_id, time, p_chain_height, epoch, inner)
+    outer_id = _unsigned_id(raw, b"")
+    return SignedBlock(
+        raw, outer_id, parent_id, inner, time, p_chain_height, epoch, b"", b"", None
+    )  # fmt: skip
+
+
+def build_option(parent_id: ID, inner: bytes) -> OptionBlock:
+    """Build an option's block."""
+    raw = encode_option(parent_id, inner)
+    return OptionBlock(raw, ID(sha256(raw)), parent_id, inner)
+
+
+def encode_signed(
+    parent_id: ID,
+    time: int,
+    p_chain_height: int,
+    epoch: Epoch | None,
+    inner: bytes,
+    *,
+    certificate: bytes = b"",
+    signature: bytes = b"",
+) -> bytes:
+    """Return the bytes of a block, signed before or not: no key is needed, nothing is verified.
+
+    Raises:
+        CodecError: A number does not fit into its field.
+    """
+    layout = (
+        WithoutEpoch(parent_id, time, p_chain_height, certificate, inner, signature)
+        if epoch is None
+        else WithEpoch(parent_id, time, p_chain_height, certificate, inner, epoch, signature)
+    )
+    return encode(layout)
+
+
+def encode_option(parent_id: ID, inner: bytes) -> bytes:
+    """Return the bytes of an option's block."""
+    return encode(Option(parent_id, inner))
+
+
+def _verify_numbers(layout: WithoutEpoch | WithEpoch) -> None:
+    numbers = [layout.p_chain_height]
+    if layout.epoch is not None:
+        if layout.epoch == NO_EPOCH:
+            raise ZeroEpoch
+        numbers += [layout.epoch.p_chain_height, layout.epoch.number]
+    if max(numbers) > _LARGEST:
+        raise HeightTooLarge(max(numbers))
+
+
+def _proposer(layout: WithoutEpoch | WithEpoch) -> NodeID | None:
+    if not layout.certificate:
+        if layout.signature:
+            raise UnexpectedSignature
+        return None
+    if not layout.signature:
+        raise MissingSignature
+    return signing.proposer_of(layout.certificate)
+
+
+def _signed_block(
+    raw: bytes, layout: WithoutEpoch | WithEpoch, proposer: NodeID | None
+) -> SignedBlock:
+    return SignedBlock(
+        raw,
+        _unsigned_id(raw, layout.signature),
+        layout.parent_id,
+        layout.inner,
+        layout.time,
+        layout.p_chain_height,
+        layout.epoch,
+        layout.certificate,
+        layout.signature,
+        proposer,
+    )
+
+
+def _unsigned_id(raw: bytes, signature: bytes) -> ID:
+    """Return the hash of all but the signature and its length, which are last."""
+    return ID(sha256(raw[: -LENGTH - len(signature)]))

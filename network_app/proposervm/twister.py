@@ -1,0 +1,83 @@
+"""The Mersenne Twisters, of 32 and of 64 bits, that draw the proposers (p2p.md 11.3)."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+
+class Variant(NamedTuple):
+    """The numbers that tell one Mersenne Twister from another, by their names in the literature."""
+
+    w: int
+    """Bits of a word."""
+    n: int
+    """Words of the state."""
+    m: int
+    """How far ahead the word is that is mixed in."""
+    r: int
+    """Bits of the lower part of a word."""
+    a: int
+    """The matrix."""
+    u: int
+    d: int
+    s: int
+    b: int
+    t: int
+    c: int
+    l: int  # noqa: E741 - its name
+    f: int
+    """The multiplier by which the first state grows from the seed."""
+
+
+MT19937 = Variant(
+    w=32, n=624, m=397, r=31, a=0x9908B0DF, u=11, d=0xFFFFFFFF, s=7, b=0x9D2C5680,
+    t=15, c=0xEFC60000, l=18, f=1812433253,
+)  # fmt: skip
+MT19937_64 = Variant(
+    w=64, n=312, m=156, r=31, a=0xB5026F5AA96619E9, u=29, d=0x5555555555555555, s=17,
+    b=0x71D67FFFEDA60000, t=37, c=0xFFF7EEE000000000, l=43, f=6364136223846793005,
+)  # fmt: skip
+
+
+def words(variant: Variant, seed: int) -> Iterator[int]:
+    """Yield the generator's words for a seed, of which the lowest bits count.
+
+    The state is made as far as it is needed: who draws a proposer takes a word or two.
+    """
+    mask = (1 << variant.w) - 1
+    lower = (1 << variant.r) - 1
+    upper = mask ^ lower
+    size, middle = variant.n, variant.m
+    state = [seed & mask]
+    _grow(state, variant, middle)
+    for step in count():
+        if len(state) < size:
+            _grow(state, variant, 1)
+        place = step % size
+        mixed = (state[place] & upper) | (state[(step + 1) % size] & lower)
+        state[place] = (
+            state[(step + middle) % size] ^ (mixed >> 1) ^ (variant.a if mixed & 1 else 0)
+        )
+        yield _tempered(state[place], variant)
+
+
+def _grow(state: list[int], variant: Variant, more: int) -> None:
+    """Append words of the first state, as many as there are more."""
+    multiplier, shift, mask = variant.f, variant.w - 2, (1 << variant.w) - 1
+    last, size = state[-1], len(state)
+    for place in range(size, min(size + more, variant.n)):
+        last = (multiplier * (last ^ (last >> shift)) + place) & mask
+        state.append(last)
+
+
+def _tempered(word: int, variant: Variant) -> int:
+    word ^= (word >> variant.u) & variant.d
+    word ^= (word << variant.s) & variant.b
+    word ^= (word << variant.t) & variant.c
+    return word ^ (word >> variant.l)
+
+
+def words_of_64(seed: int) -> Iterator[int]:
+    """Yield words of 64 bits from the generator of 32, the higher half first."""
+    halves = words(MT19937, seed)
+    return (high << 32 | low for high, low in zip(halves, halves, strict=False))

@@ -1,0 +1,261 @@
+"""Whether an outer block may follow its parent (p2p.md 11.2). What is inside is verified by its chain.
+
+The very first outer block follows a bare one, genesis: then nobody owns a slot, and nobody signs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from network_app.proposervm import epochs, signing, windower
+from network_app.proposervm.block import OptionBlock, OuterBlock, SignedBlock
+from network_app.proposervm.epochs import Epoch
+from network_app.proposervm.errors import (
+    HeightDecreased,
+    HeightNotReached,
+    NotAnOption,
+    OptionExpected,
+    ProposalExpected,
+    ProposerMismatch,
+    SignedTooEarly,
+    TimeDecreased,
+    TimeTooAdvanced,
+    UnexpectedProposer,
+    WindowNotStarted,
+    WrongEpoch,
+    WrongHeight,
+    WrongInnerParent,
+    WrongParent,
+)
+from primitives.ids import ID, NodeID
+
+MOST_AHEAD = 10
+"""Seconds by which a block's time may be ahead of the clock."""
+
+Proposers: TypeAlias = Callable[[int], Mapping[NodeID, int]]
+"""The weights of those who may propose, by P-Chain height."""
+
+
+@dataclass(frozen=True, slots=True)
+class InnerFacts:
+    """What is known of the block inside, from its bytes."""
+
+    block_id: ID
+    parent_id: ID
+    height: int
+    options: tuple[ID, ...] = ()
+    """Of a proposal: the only blocks that may follow it, which it makes itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParentFacts:
+    """What a child needs to know of its parent. `of_genesis` and `follow` make it."""
+
+    outer_id: ID
+    inner_id: ID
+    height: int
+    time: int
+    """Unix seconds; of an option those of the proposal, like the two that follow."""
+    p_chain_height: int | None
+    """None: it is a bare block."""
+    epoch: Epoch | None = None
+    options: tuple[ID, ...] = ()
+    """Of a proposal: inner IDs of the only blocks that may follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrades:
+    """Since when rules hold (Unix seconds); on own networks from genesis on."""
+
+    durango_time: int = 0
+    granite_time: int = 0
+    epoch_duration: int = epochs.DURATION
+    """Seconds."""
+
+
+ALL_ACTIVE = Upgrades()
+
+
+def of_genesis(block_id: ID, time: int) -> ParentFacts:
+    """Return what the first outer block needs to know of the genesis block, which is bare."""
+    return ParentFacts(block_id, block_id, 0, time, None)
+
+
+def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentFacts:
+    """Return what a child of a block needs to know of it; an option hands its parent's times on."""
+    facts = replace(
+        parent,
+        outer_id=block.outer_id,
+        inner_id=inner.block_id,
+        height=inner.height,
+        options=inner.options,
+    )
+    if isinstance(block, SignedBlock):
+        return replace(
+            facts, time=block.time, p_chain_height=block.p_chain_height, epoch=block.epoch
+        )
+    return facts
+
+
+def verify_child(
+    block: OuterBlock,
+    parent: ParentFacts,
+    *,
+    inner: InnerFacts,
+    chain_id: ID,
+    now: float,
+    p_height: int,
+    bootstrapping: bool,
+    proposers: Proposers,
+    upgrades: Upgrades = ALL_ACTIVE,
+) -> None:
+    """Accept a block that may follow its parent.
+
+    Args:
+        block: The block, as `parse` returned it.
+        parent: The last block before it.
+        inner: What is known of the block inside.
+        chain_id: Whose blocks these are: signatures name it.
+        now: Unix seconds.
+        p_height: Of the last accepted P-Chain block.
+        bootstrapping: The block is of the past: who was to propose it, its epoch and its P-Chain
+            height are not verified, and `proposers` is not asked.
+        proposers: Asked for the validators at the parent's P-Chain height.
+        upgrades: Which rules hold.
+
+    Rules that a block breaks for ever come first: NotYetValid means that all those are kept.
+
+    Raises:
+        InvalidChild: It may not; NotYetValid: it may later.
+        InvalidCertificate: Its certificate is none (blocks that `parse` did not make).
+        Overflow: The validators' weights have more than 64 bits.
+    """
+    _verify_link(block, inner, parent)
+    if isinstance(block, OptionBlock):
+        _verify_option(inner, parent)
+    elif isinstance(block, SignedBlock):
+        _verify_order(block, parent)
+        if not bootstrapping:
+            _verify_epoch(block, parent, upgrades)
+            _verify_proposer(
+                block,
+                parent,
+                chain_id=chain_id,
+                height=inner.height,
+                proposers=proposers,
+                upgrades=upgrades,
+            )
+        _verify_signature(block, parent, chain_id)
+        _verify_reached(block, now, None if bootstrapping else p_height)
+
+
+def _verify_link(block: OuterBlock, inner: InnerFacts, parent: ParentFacts) -> None:
+    if block.parent_id != parent.outer_id:
+        raise WrongParent(block.parent_id, parent.outer_id)
+    if inner.parent_id != parent.inner_id:
+        raise WrongInnerParent(inner.parent_id, parent.inner_id)
+    if inner.height != parent.height + 1:
+        raise WrongHeight(inner.height, parent.height + 1)
+
+
+def _verify_option(inner: InnerFacts, parent: ParentFacts) -> None:
+    if not parent.options:
+        raise ProposalExpected
+    if inner.block_id not in parent.options:
+        raise NotAnOption
+
+
+def _verify_order(block: SignedBlock, parent: ParentFacts) -> None:
+    if parent.options:
+        raise OptionExpected
+    if parent.p_chain_height is not None and block.p_chain_height < parent.p_chain_height:
+        raise HeightDecreased(block.p_chain_height, parent.p_chain_height)
+    if block.time < parent.time:
+        raise TimeDecreased(block.time, parent.time)
+
+
+def _verify_reached(block: SignedBlock, now: float, p_height: int | None) -> None:
+    if block.time > now + MOST_AHEAD:
+        raise TimeTooAdvanced(block.time, now + MOST_AHEAD)
+    if p_height is not None and block.p_chain_height > p_height:
+        raise HeightNotReached(block.p_chain_height, p_height)
+
+
+def _verify_epoch(block: SignedBlock, parent: ParentFacts, upgrades: Upgrades) -> None:
+    expected = epoch_of_child(parent, block.time, upgrades)
+    if block.epoch != expected:
+        raise WrongEpoch(block.epoch, expected)
+
+
+def epoch_of_child(parent: ParentFacts, time: int, upgrades: Upgrades) -> Epoch | None:
+    """Return the epoch of a child with this time (Unix seconds)."""
+    if parent.p_chain_height is None:
+        return None
+    return epochs.next_epoch(
+        parent.time,
+        parent.p_chain_height,
+        parent.epoch,
+        time,
+        upgrades.epoch_duration,
+        granite_time=upgrades.granite_time,
+    )
+
+
+def _verify_proposer(
+    block: SignedBlock,
+    parent: ParentFacts,
+    *,
+    chain_id: ID,
+    height: int,
+    proposers: Proposers,
+    upgrades: Upgrades,
+) -> None:
+    if parent.p_chain_height is None:
+        return
+    validators = proposers(parent.p_chain_height)
+    if parent.time < upgrades.durango_time:
+        signed = _signed_before_durango(block, parent, height, chain_id, validators)
+    else:
+        signed = _signed_in_slot(block, parent, height, chain_id, validators)
+    if signed is not (block.proposer is not None):
+        raise ProposerMismatch(should_be_signed=signed)
+
+
+def _signed_in_slot(
+    block: SignedBlock,
+    parent: ParentFacts,
+    height: int,
+    chain_id: ID,
+    validators: Mapping[NodeID, int],
+) -> bool:
+    """Return whether the block must be signed; if so its proposer is the slot's owner."""
+    slot = windower.slot_of(block.time, parent.time)
+    owner = windower.proposer_at(chain_id, height, slot, validators)
+    if owner is not None and block.proposer != owner:
+        raise UnexpectedProposer(slot, owner)
+    return owner is not None
+
+
+def _signed_before_durango(
+    block: SignedBlock,
+    parent: ParentFacts,
+    height: int,
+    chain_id: ID,
+    validators: Mapping[NodeID, int],
+) -> bool:
+    """Return whether the block must be signed; its proposer has waited long enough."""
+    delay = block.time - parent.time
+    owners = windower.window_owners(chain_id, height, validators)
+    minimum = windower.minimum_delay(owners, block.proposer)
+    if delay < minimum:
+        raise WindowNotStarted(delay, minimum)
+    return delay < windower.WINDOWS * windower.SLOT
+
+
+def _verify_signature(block: SignedBlock, parent: ParentFacts, chain_id: ID) -> None:
+    if block.proposer is None:
+        return
+    if parent.p_chain_height is None:
+        raise SignedTooEarly(block.proposer)
+    message = signing.header(chain_id, block.parent_id, block.outer_id)
+    signing.verify_signature(block.certificate, message, block.signature)

@@ -1,0 +1,122 @@
+"""Who may propose a block, and when: slots of five seconds, drawn by stake (p2p.md 11.3)."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from network_app.proposervm.sampler import WeightedHeap, draw, draw_without_replacement
+from network_app.proposervm.twister import MT19937_64, words, words_of_64
+from primitives.ids import EMPTY_NODE_ID, ID, NodeID
+
+SLOT = 5
+"""Seconds of a slot, and of a window before Durango."""
+LOOK_AHEAD = 720
+"""Slots among which a builder looks for its next: an hour."""
+WINDOWS = 6
+"""Windows before Durango; when they have passed anybody may propose, unsigned."""
+
+_REMEMBERED_SETS = 64
+_REMEMBERED_DRAWS = 4096
+
+
+class _Lottery(NamedTuple):
+    """Validators as they are drawn."""
+
+    node_ids: tuple[NodeID, ...]
+    heap: WeightedHeap
+
+
+def slot_of(time: int, parent_time: int) -> int:
+    """Return the slot of a time (Unix seconds); what is before the parent counts as its time."""
+    return max(time - parent_time, 0) // SLOT
+
+
+def proposer_at(
+    chain_id: ID, height: int, slot: int, validators: Mapping[NodeID, int]
+) -> NodeID | None:
+    """Return the only one who may propose a block in a slot; None: anybody, unsigned.
+
+    Args:
+        chain_id: Whose block.
+        height: The new block's.
+        slot: `slot_of` its time.
+        validators: Weights at the *parent's* P-Chain height.
+
+    Raises:
+        Overflow: The weights' sum has more than 64 bits.
+    """
+    return _owner(_lottery(frozenset(validators.items())), _source(chain_id) ^ height, slot)
+
+
+def next_slot(
+    chain_id: ID, height: int, node_id: NodeID, validators: Mapping[NodeID, int], *, first: int
+) -> int | None:
+    """Return the first slot, from `first` on, in which a node may propose a block.
+
+    None: it has none within the hour. Where nobody owns the slots, the first one is free for all.
+
+    Raises:
+        Overflow: The weights' sum has more than 64 bits.
+    """
+    lottery = _lottery(frozenset(validators.items()))
+    if lottery.heap.total and not validators.get(node_id):
+        return None
+    source = _source(chain_id) ^ height
+    for slot in range(first, first + LOOK_AHEAD):
+        if _owner(lottery, source, slot) in {node_id, None}:
+            return slot
+    return None
+
+
+def window_owners(
+    chain_id: ID, height: int, validators: Mapping[NodeID, int], windows: int = WINDOWS
+) -> tuple[NodeID, ...]:
+    """Return who may propose in each window before Durango; a node may stand there several times.
+
+    Raises:
+        Overflow: The weights' sum has more than 64 bits.
+    """
+    node_ids, heap = _lottery(frozenset(validators.items()))
+    generator = words_of_64(_source(chain_id) ^ height)
+    drawn = draw_without_replacement(generator, heap.total, min(windows, heap.total))
+    return tuple(node_ids[heap.find(number)] for number in drawn)
+
+
+def minimum_delay(owners: tuple[NodeID, ...], proposer: NodeID | None) -> int:
+    """Return the seconds after its parent's time that a proposer waits before Durango."""
+    if proposer is None:
+        return WINDOWS * SLOT
+    places = owners.index(proposer) if proposer in owners else len(owners)
+    return places * SLOT
+
+
+def _owner(lottery: _Lottery, source: int, slot: int) -> NodeID | None:
+    total = lottery.heap.total
+    if not total:
+        return None
+    if len(lottery.node_ids) == 1:
+        return lottery.node_ids[0]
+    return lottery.node_ids[lottery.heap.find(_drawn(source ^ _reversed(slot), total))]
+
+
+@lru_cache(maxsize=_REMEMBERED_SETS)
+def _lottery(validators: frozenset[tuple[NodeID, int]]) -> _Lottery:
+    """Return validators in order of their node IDs; validators that are inactive L1s' have none."""
+    ordered = sorted(pair for pair in validators if pair[0] != EMPTY_NODE_ID)
+    return _Lottery(
+        tuple(node_id for node_id, _ in ordered), WeightedHeap([weight for _, weight in ordered])
+    )
+
+
+@lru_cache(maxsize=_REMEMBERED_DRAWS)
+def _drawn(seed: int, total: int) -> int:
+    return draw(words(MT19937_64, seed), total - 1)
+
+
+def _source(chain_id: ID) -> int:
+    return int.from_bytes(chain_id[:8], "big")
+
+
+def _reversed(slot: int) -> int:
+    """Return the 64 bits of a slot in reverse: neighbouring slots then have far-apart seeds."""
+    return int(f"{slot:064b}"[::-1], 2)

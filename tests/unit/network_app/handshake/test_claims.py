@@ -1,0 +1,206 @@
+"""Addresses that nodes claim: signing, passing on, and believing them."""
+
+import re
+from dataclasses import replace
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from network_app.handshake import claims
+from network_app.handshake.claims import SignedIP
+from network_app.handshake.errors import (
+    ClaimError,
+    HandshakeError,
+    InvalidAddress,
+    InvalidClaimant,
+    InvalidPort,
+    SignedInTheFuture,
+    WrongBlsSignature,
+    WrongTlsSignature,
+)
+from network_app.wire.p2p_pb2 import ClaimedIpPort
+from primitives import bls
+from primitives.bls_suite import Suite
+from primitives.ids import NodeID
+from tests.builders.nodes import NOW, PORT, node
+
+IDENTITY = node(0).identity
+CLAIM = node(0).claim()
+STRANGER = node(1).identity
+
+
+def passed_on(**changes: Any) -> ClaimedIpPort:
+    message = claims.claimed_ip_port(IDENTITY.certificate_der, CLAIM)
+    message.MergeFrom(ClaimedIpPort(**changes))
+    return message
+
+
+def test_an_ipv4_address_is_signed_as_a_mapped_one() -> None:
+    signed = claims.preimage(ip_address("1.2.3.4"), 0x2233, 0x445566778899AABB)
+
+    assert signed.hex() == "00000000000000000000ffff01020304" + "2233" + "445566778899aabb"
+
+
+@pytest.mark.parametrize(
+    ("raw", "ip"),
+    [
+        ("01020304", "1.2.3.4"),
+        ("00000000000000000000ffff01020304", "1.2.3.4"),
+        ("20010db8000000000000000000000001", "2001:db8::1"),
+        ("00000000000000000000000001020304", "::102:304"),
+    ],
+)
+def test_an_address_is_read(raw: str, ip: str) -> None:
+    assert claims.read_ip(bytes.fromhex(raw)) == ip_address(ip)
+
+
+@pytest.mark.parametrize("size", [0, 3, 5, 12, 15, 17])
+def test_an_address_of_another_size_is_none(size: int) -> None:
+    with pytest.raises(InvalidAddress, match=rf"^IP address has {size} bytes, neither 4 nor 16$"):
+        claims.read_ip(bytes(size))
+
+
+@given(st.ip_addresses(), st.integers(1, 2**16 - 1), st.integers(0, 2**64 - 1))
+def test_an_address_comes_back_after_it_was_passed_on(ip: Any, port: int, timestamp: int) -> None:
+    claim = SignedIP(ip, port, timestamp, b"signature")
+    message = claims.claimed_ip_port(IDENTITY.certificate_der, claim)
+    claimed = claims.parse_claimed_ip_port(ClaimedIpPort.FromString(message.SerializeToString()))
+
+    assert len(message.ip_addr) == 16
+    assert message.tx_id == bytes(32)
+    assert claimed.node_id == IDENTITY.node_id
+    assert claimed.claim.signed == claim.signed
+    mapped = ip.version == 6 and ip.ipv4_mapped
+    assert claimed.claim == replace(claim, ip=mapped or ip)
+
+
+@pytest.mark.parametrize(("number", "port"), [(1, 1), (65535, 65535), (0x10001, 1)])
+def test_a_port_is_the_low_16_bits(number: int, port: int) -> None:
+    assert claims.read_port(number) == port
+
+
+@pytest.mark.parametrize("number", [0, 0x10000])
+def test_port_0_is_none(number: int) -> None:
+    with pytest.raises(InvalidPort, match=r"^port is 0$"):
+        claims.read_port(number)
+
+
+def test_the_text_has_brackets_around_an_ipv6_address() -> None:
+    assert CLAIM.host_port == "192.0.2.1:9651"
+    assert replace(CLAIM, ip=ip_address("2001:db8::1")).host_port == "[2001:db8::1]:9651"
+
+
+def test_a_claim_is_signed_with_both_keys() -> None:
+    claims.verify_tls(CLAIM, IDENTITY.certificate_der)
+    claims.verify_bls(CLAIM, IDENTITY.bls_public_key)
+    assert CLAIM.bls_signature == bls.sign(IDENTITY.bls_secret, CLAIM.signed, Suite.POSSESSION)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ip": ip_address("192.0.2.2")},
+        {"port": PORT + 1},
+        {"timestamp": NOW + 1},
+        {"tls_signature": b"", "bls_signature": None},
+        {"tls_signature": CLAIM.tls_signature[:-1], "bls_signature": bytes(96)},
+    ],
+    ids=["ip", "port", "timestamp", "none", "others"],
+)
+def test_a_changed_claim_is_not_believed(change: dict[str, Any]) -> None:
+    changed = replace(CLAIM, **change)
+    with pytest.raises(WrongTlsSignature, match=r"^signature of the address is not its node's$"):
+        claims.verify_tls(changed, IDENTITY.certificate_der)
+    with pytest.raises(
+        WrongBlsSignature, match=r"^BLS signature of the address is not the validator's$"
+    ):
+        claims.verify_bls(changed, IDENTITY.bls_public_key)
+
+
+def test_a_claim_of_a_stranger_is_not_believed() -> None:
+    with pytest.raises(WrongTlsSignature):
+        claims.verify_tls(CLAIM, STRANGER.certificate_der)
+    with pytest.raises(WrongBlsSignature):
+        claims.verify_bls(CLAIM, STRANGER.bls_public_key)
+
+
+def test_a_signature_of_the_other_suite_is_not_believed() -> None:
+    other = replace(CLAIM, bls_signature=bls.sign(IDENTITY.bls_secret, CLAIM.signed))
+    with pytest.raises(WrongBlsSignature):
+        claims.verify_bls(other, IDENTITY.bls_public_key)
+
+
+def test_a_claim_that_was_passed_on_is_believed_up_to_a_minute_ahead() -> None:
+    read = claims.read_claimed_ip_port(passed_on(), NOW - 60)
+
+    assert read.node_id == IDENTITY.node_id
+    assert read.certificate_der == IDENTITY.certificate_der
+    assert read.claim == replace(CLAIM, bls_signature=None)
+    assert claims.read_claimed_ip_port(passed_on(), NOW - 59.9) == read
+    with pytest.raises(
+        SignedInTheFuture, match=f"^address was signed at {NOW}, but it is {NOW - 61}$"
+    ):
+        claims.read_claimed_ip_port(passed_on(), NOW - 60.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"x509_certificate": b"none"}, InvalidClaimant, "malformed certificate"),
+        (
+            {"x509_certificate": bytes(2049)},
+            InvalidClaimant,
+            "certificate length is greater than 2048",
+        ),
+        ({"ip_addr": bytes(5)}, InvalidAddress, "IP address has 5 bytes, neither 4 nor 16"),
+        ({"ip_port": 0x10000}, InvalidPort, "port is 0"),
+        (
+            {"x509_certificate": STRANGER.certificate_der},
+            WrongTlsSignature,
+            "signature of the address is not its node's",
+        ),
+        (
+            {"timestamp": NOW - 1},
+            WrongTlsSignature,
+            "signature of the address is not its node's",
+        ),
+    ],
+    ids=["certificate", "long certificate", "address", "port", "stranger", "time"],
+)
+def test_a_claim_that_was_changed_on_its_way_is_refused(
+    changes: dict[str, Any], error: type[ClaimError], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        claims.read_claimed_ip_port(passed_on(**changes), NOW)
+
+
+def test_claims_fail_as_handshakes_do() -> None:
+    assert issubclass(ClaimError, HandshakeError)
+    with pytest.raises(InvalidClaimant, match=r"^malformed certificate$"):
+        claims.verify_tls(CLAIM, b"none")
+
+
+@given(
+    st.builds(
+        ClaimedIpPort,
+        x509_certificate=st.binary(max_size=100) | st.just(IDENTITY.certificate_der),
+        ip_addr=st.binary(max_size=17),
+        ip_port=st.integers(0, 2**32 - 1),
+        timestamp=st.integers(0, 2**64 - 1),
+        signature=st.binary(max_size=100),
+    )
+)
+def test_nothing_that_is_passed_on_fails_otherwise(message: ClaimedIpPort) -> None:
+    # the signature cannot be right: some byte would have to be this node's
+    with pytest.raises(ClaimError):
+        claims.read_claimed_ip_port(message, NOW)
+
+
+def test_the_gossip_id_names_node_and_time() -> None:
+    # sha256 of the node ID, the time as 8 bytes and 12 zeros
+    node_id = NodeID(bytes(range(20)))
+    assert claims.gossip_id(node_id, 1) != claims.gossip_id(node_id, 2)
+    assert claims.gossip_id(node_id, 1) != claims.gossip_id(IDENTITY.node_id, 1)

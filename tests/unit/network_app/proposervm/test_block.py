@@ -1,0 +1,204 @@
+"""Outer blocks to bytes and back, and bytes that are none."""
+
+from contextlib import suppress
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_app.proposervm import signing
+from network_app.proposervm.block import (
+    OuterBlock,
+    SignedBlock,
+    build_option,
+    build_unsigned,
+    encode_signed,
+    parse,
+)
+from network_app.proposervm.epochs import Epoch
+from network_app.proposervm.errors import (
+    HeightTooLarge,
+    InvalidCertificate,
+    MalformedBlock,
+    MissingSignature,
+    NotAnOuterBlock,
+    UnexpectedSignature,
+    ZeroEpoch,
+)
+from primitives.codec_errors import InputTooShort, TrailingBytes, UnencodableValue, UnknownTypeId
+from primitives.hashing import sha256
+from tests.builders.outer_blocks import (
+    ALICE,
+    BOB,
+    CHAIN,
+    an_id,
+    epochs,
+    heights,
+    ids,
+    inners,
+    signed,
+    times,
+)
+
+unsigned_blocks = st.builds(build_unsigned, ids, times, heights, epochs, inners)
+option_blocks = st.builds(build_option, ids, inners)
+# not signed anew for each example: signatures are random, and these need not be right
+signed_blocks = st.builds(
+    partial(encode_signed, certificate=ALICE.certificate),
+    ids,
+    times,
+    heights,
+    epochs,
+    inners,
+    signature=st.binary(min_size=1, max_size=72),
+).map(parse)
+blocks = unsigned_blocks | option_blocks | signed_blocks
+
+
+@settings(max_examples=25, deadline=None)
+@given(blocks)
+def test_a_block_is_read_as_it_was_built(block: OuterBlock) -> None:
+    assert parse(block.raw) == block
+
+
+@settings(max_examples=25, deadline=None)
+@given(unsigned_blocks | signed_blocks)
+def test_a_block_is_written_from_its_fields_alone(block: OuterBlock) -> None:
+    assert isinstance(block, SignedBlock)
+    raw = encode_signed(
+        block.parent_id,
+        block.time,
+        block.p_chain_height,
+        block.epoch,
+        block.inner,
+        certificate=block.certificate,
+        signature=block.signature,
+    )
+    assert raw == block.raw
+
+
+@settings(max_examples=25, deadline=None)
+@given(signed_blocks)
+def test_the_signature_is_no_part_of_the_id(block: OuterBlock) -> None:
+    assert isinstance(block, SignedBlock)
+    other = block.raw[: -len(block.signature)] + bytes(len(block.signature))
+
+    assert block.outer_id == sha256(block.raw[: -4 - len(block.signature)])
+    assert parse(other).outer_id == block.outer_id
+
+
+@settings(max_examples=20, deadline=None)
+@given(option_blocks)
+def test_an_options_id_is_of_all_its_bytes(block: OuterBlock) -> None:
+    assert block.outer_id == sha256(block.raw)
+
+
+@settings(max_examples=60, deadline=None)
+@given(raw=st.binary(max_size=120), block=blocks, data=st.data())
+def test_any_bytes_are_a_block_or_refused(
+    raw: bytes, block: OuterBlock, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(block.raw) - 1))
+    head, tail = block.raw[:place], block.raw[place:]
+    changed = head + bytes([tail[0] ^ data.draw(st.integers(1, 255))]) + tail[1:]
+    for strange in (raw, changed, head, head + raw, block.raw[:6] + raw):
+        with suppress(MalformedBlock):
+            assert parse(strange).raw == strange
+
+
+@settings(max_examples=25, deadline=None)
+@given(blocks, st.data())
+def test_a_block_that_ends_early_is_none(block: OuterBlock, data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(block.raw) - 1))
+    with pytest.raises(NotAnOuterBlock):
+        parse(block.raw[:end])
+
+
+def test_the_reason_is_the_codecs() -> None:
+    raw = build_option(an_id("parent"), b"inner").raw
+    with pytest.raises(NotAnOuterBlock, match=r"^packer has insufficient length") as caught:
+        parse(raw[:-1])
+    assert isinstance(caught.value.reason, InputTooShort)
+    with pytest.raises(NotAnOuterBlock, match=r"trailing buffer space") as caught:
+        parse(raw + b"!")
+    assert isinstance(caught.value.reason, TrailingBytes)
+    with pytest.raises(NotAnOuterBlock, match=r"unknown type ID 3$") as caught:
+        parse(raw[:5] + b"\x03" + raw[6:])
+    assert isinstance(caught.value.reason, UnknownTypeId)
+
+
+def test_bare_genesis_blocks_of_both_chains_are_no_outer_blocks() -> None:
+    p_chain = bytes.fromhex("000000000002") + bytes(32) + bytes(8)  # ApricotCommitBlock
+    for raw in (p_chain, b"\xf9\x02\x00" + bytes(512)):
+        with pytest.raises(NotAnOuterBlock):
+            parse(raw)
+
+
+def test_certificate_and_signature_come_together() -> None:
+    head = (an_id("parent"), 5, 6, None, b"inner")
+    with pytest.raises(MissingSignature, match=r"^no signature provided when one was expected$"):
+        parse(encode_signed(*head, certificate=ALICE.certificate))
+    with pytest.raises(UnexpectedSignature, match=r"^signature provided when none was expected$"):
+        parse(encode_signed(*head, signature=b"!"))
+
+
+def test_a_certificate_is_one_that_nodes_accept() -> None:
+    raw = encode_signed(an_id("parent"), 5, 6, None, b"inner", certificate=b"x", signature=b"y")
+    with pytest.raises(InvalidCertificate, match=r"^invalid certificate: malformed certificate$"):
+        parse(raw)
+
+
+def test_an_epoch_of_zeros_is_none() -> None:
+    with pytest.raises(ZeroEpoch, match=r"^epoch must not be zero$"):
+        parse(encode_signed(an_id("parent"), 5, 6, Epoch(0, 0, 0), b"inner"))
+    assert parse(encode_signed(an_id("parent"), 5, 6, Epoch(0, 0, -1), b"inner")).kind == 2
+
+
+@pytest.mark.parametrize(
+    ("p_chain_height", "epoch"),
+    [(2**63, None), (2**63, Epoch(1, 1, 1)), (1, Epoch(2**63, 1, 1)), (1, Epoch(1, 2**63, 1))],
+)
+def test_heights_have_63_bits(p_chain_height: int, epoch: Epoch | None) -> None:
+    raw = encode_signed(an_id("parent"), 5, p_chain_height, epoch, b"inner")
+    with pytest.raises(HeightTooLarge, match=f"^height of more than 63 bits: {2**63}$"):
+        parse(raw)
+
+
+def test_what_does_not_fit_is_not_written() -> None:
+    with pytest.raises(UnencodableValue):
+        build_unsigned(an_id("parent"), 2**63, 1, None, b"inner")
+
+
+def test_a_block_names_its_type() -> None:
+    assert build_unsigned(an_id("parent"), 5, 6, None, b"").kind == 0
+    assert build_option(an_id("parent"), b"").kind == 1
+    assert build_unsigned(an_id("parent"), 5, 6, Epoch(1, 1, 1), b"").kind == 2
+
+
+def test_proposers_are_remembered_in_bounds() -> None:
+    signing.proposer_of.cache_clear()
+    for block in (signed(), signed(BOB), signed()):
+        assert isinstance(parse(block.raw), SignedBlock)
+
+    info = signing.proposer_of.cache_info()
+    assert (info.misses, info.currsize) == (2, 2)
+    assert info.maxsize is not None
+
+
+def test_a_signed_block_is_read_as_it_was_built() -> None:
+    block = signed()
+
+    assert parse(block.raw) == block
+    assert block.proposer == ALICE.node_id
+
+
+def test_a_signature_is_over_chain_parent_and_block() -> None:
+    block = signed()
+
+    assert signing.header(CHAIN, block.parent_id, block.outer_id) == (
+        b"\0\0" + CHAIN + block.parent_id + block.outer_id
+    )
+    message = signing.header(CHAIN, block.parent_id, block.outer_id)
+    assert len(message) == 98
+    signing.verify_signature(block.certificate, message, block.signature)

@@ -1,0 +1,312 @@
+"""Whether a block may follow another: one test for each way in which it may not."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from network_app.proposervm import errors, windower
+from network_app.proposervm.block import build_option, build_unsigned
+from network_app.proposervm.building import Signature, build_child
+from network_app.proposervm.epochs import Epoch
+from network_app.proposervm.verification import (
+    InnerFacts,
+    ParentFacts,
+    Upgrades,
+    follow,
+    of_genesis,
+    verify_child,
+)
+from primitives.ids import NodeID
+from tests.builders.outer_blocks import (
+    ALICE,
+    BOB,
+    CHAIN,
+    HEAD,
+    INNER,
+    NOW,
+    PARENT,
+    Case,
+    an_id,
+    signed,
+)
+
+GENESIS = of_genesis(an_id("genesis"), NOW - 100)
+FIRST_INNER = InnerFacts(an_id("inner 1"), GENESIS.inner_id, 1)
+NEXT_EPOCH = Epoch(7, 4, NOW - 40)
+
+
+def unsigned(**changed: Any) -> Case:
+    return Case(build_unsigned(**HEAD | changed))
+
+
+def first(**changed: Any) -> Case:
+    """Return a block on genesis."""
+    head = HEAD | {"parent_id": GENESIS.outer_id, "epoch": None} | changed
+    return Case(build_unsigned(**head), GENESIS, FIRST_INNER)
+
+
+def option() -> Case:
+    """Return an option on a proposal."""
+    return Case(
+        build_option(PARENT.outer_id, b"commit"),
+        replace(PARENT, options=(an_id("abort"), INNER.block_id)),
+        INNER,
+    )
+
+
+def nobody(height: int) -> dict[NodeID, int]:
+    return {}
+
+
+def never(height: int) -> dict[NodeID, int]:
+    raise AssertionError(height)
+
+
+def test_a_block_of_the_slots_owner_is_accepted() -> None:
+    Case(signed()).verify()
+
+
+def test_the_first_block_is_unsigned_and_nobodys() -> None:
+    first().verify(proposers=never)
+
+
+def test_an_option_follows_a_proposal() -> None:
+    option().verify(proposers=never)
+
+
+def test_where_nobody_validates_blocks_are_unsigned() -> None:
+    unsigned().verify(proposers=nobody)
+
+
+def test_another_outer_parent() -> None:
+    stranger = an_id("stranger")
+    words = f"^outer parentID {stranger} didn't match expected parent {PARENT.outer_id}$"
+    with pytest.raises(errors.WrongParent, match=words):
+        Case(signed(parent_id=stranger)).verify()
+
+
+@pytest.mark.parametrize("case", [Case(signed()), option()], ids=["signed", "option"])
+def test_another_inner_parent(case: Case) -> None:
+    words = f"^inner parentID {PARENT.outer_id} didn't match expected parent {PARENT.inner_id}$"
+    with pytest.raises(errors.WrongInnerParent, match=words):
+        case.with_inner(parent_id=PARENT.outer_id).verify()
+
+
+@pytest.mark.parametrize("case", [Case(signed()), option()], ids=["signed", "option"])
+def test_another_height(case: Case) -> None:
+    words = "^block height 6 didn't match expected height 5$"
+    with pytest.raises(errors.WrongHeight, match=words):
+        case.with_inner(height=6).verify()
+
+
+def test_a_signed_block_on_a_proposal() -> None:
+    with pytest.raises(errors.OptionExpected, match=r"expected an option of the proposal$"):
+        Case(signed()).with_parent(options=(INNER.block_id,)).verify()
+
+
+def test_an_options_wrapping_around_another_block() -> None:
+    with pytest.raises(errors.NotAnOption, match=r"^the inner block is no option of the proposal$"):
+        option().with_inner(block_id=an_id("stranger")).verify()
+
+
+def test_an_option_on_no_proposal() -> None:
+    with pytest.raises(errors.ProposalExpected, match=r"the parent is no proposal$"):
+        option().with_parent(options=()).verify()
+    with pytest.raises(errors.ProposalExpected, match=r"the parent is no proposal$"):
+        replace(
+            option(), block=build_option(GENESIS.outer_id, b"commit"), parent=GENESIS,
+            inner=FIRST_INNER,
+        ).verify()  # fmt: skip
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_a_signed_first_block(*, bootstrapping: bool) -> None:
+    case = Case(signed(parent_id=GENESIS.outer_id, epoch=None), GENESIS, FIRST_INNER)
+    words = f"^child of a bare block is signed by {ALICE.node_id}$"
+    with pytest.raises(errors.SignedTooEarly, match=words):
+        case.verify(bootstrapping=bootstrapping)
+
+
+def test_a_first_block_with_an_epoch() -> None:
+    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: Epoch\(.*\) != expected None$"):
+        first(epoch=Epoch(8, 1, NOW)).verify()
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_a_time_before_the_parents(*, bootstrapping: bool) -> None:
+    words = f"^time must monotonically increase: {NOW - 61} < {NOW - 60}$"
+    with pytest.raises(errors.TimeDecreased, match=words):
+        Case(signed(time=NOW - 61)).verify(bootstrapping=bootstrapping)
+
+
+def test_the_parents_time_is_early_enough() -> None:
+    Case(signed(time=PARENT.time)).verify()
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_a_lower_p_chain_height(*, bootstrapping: bool) -> None:
+    words = "^non monotonically increasing P-chain height: 6 < 7$"
+    with pytest.raises(errors.HeightDecreased, match=words):
+        Case(signed(p_chain_height=6)).verify(bootstrapping=bootstrapping)
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_a_time_of_the_future(*, bootstrapping: bool) -> None:
+    Case(signed(time=NOW + 10)).verify(bootstrapping=bootstrapping)
+    words = f"^time is too far advanced: {NOW + 11} > {NOW + 10}$"
+    with pytest.raises(errors.TimeTooAdvanced, match=words):
+        Case(signed(time=NOW + 11)).verify(bootstrapping=bootstrapping)
+
+
+def test_a_p_chain_height_that_is_not_there_yet() -> None:
+    words = "^block P-chain height larger than current P-chain height: 8 > 7$"
+    for case in (Case(signed()), first()):
+        with pytest.raises(errors.HeightNotReached, match=words):
+            case.verify(p_height=7)
+
+
+def test_what_waiting_heals_is_told_apart() -> None:
+    assert issubclass(errors.TimeTooAdvanced, errors.NotYetValid)
+    assert issubclass(errors.HeightNotReached, errors.NotYetValid)
+    for late in (signed(BOB, time=NOW + 99), signed(BOB, p_chain_height=99)):
+        with pytest.raises(errors.UnexpectedProposer):
+            Case(late).verify()
+
+
+def test_another_epoch() -> None:
+    after = Case(signed(epoch=NEXT_EPOCH)).with_parent(time=NOW - 40)
+    after.verify()
+    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: "):
+        Case(signed()).with_parent(time=NOW - 40).verify()
+    after.verify(upgrades=Upgrades(epoch_duration=35))
+    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: "):
+        after.verify(upgrades=Upgrades(epoch_duration=36))
+    with pytest.raises(errors.WrongEpoch, match=r"!= expected None$"):
+        Case(signed()).verify(upgrades=Upgrades(granite_time=NOW + 1))
+
+
+def test_the_slot_of_somebody_else() -> None:
+    words = f"^unexpected proposer for current window: slot 12 expects {ALICE.node_id}$"
+    with pytest.raises(errors.UnexpectedProposer, match=words):
+        Case(signed(BOB)).verify()
+    with pytest.raises(errors.UnexpectedProposer, match=words):
+        unsigned().verify()
+
+
+def test_slots_are_owned_by_those_who_validate_at_the_parents_height() -> None:
+    stake = {ALICE.node_id: 3, BOB.node_id: 1}
+    owners = {
+        time: windower.proposer_at(CHAIN, 5, windower.slot_of(time, PARENT.time), stake)
+        for time in range(PARENT.time, NOW + 1, windower.SLOT)
+    }
+    assert set(owners.values()) == {ALICE.node_id, BOB.node_id}
+    for time, owner in owners.items():
+        by, other = (ALICE, BOB) if owner == ALICE.node_id else (BOB, ALICE)
+        Case(signed(by, time=time)).verify(proposers={7: stake}.__getitem__)
+        with pytest.raises(errors.UnexpectedProposer):
+            Case(signed(other, time=time)).verify(proposers={7: stake}.__getitem__)
+
+
+def test_a_signed_block_where_nobody_validates() -> None:
+    words = "^proposer mismatch: the block should be unsigned$"
+    with pytest.raises(errors.ProposerMismatch, match=words):
+        Case(signed()).verify(proposers=nobody)
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_a_signature_for_another_chain(*, bootstrapping: bool) -> None:
+    words = f"^invalid signature of {ALICE.node_id}$"
+    with pytest.raises(errors.WrongSignature, match=words):
+        Case(signed(chain_id=an_id("another"))).verify(bootstrapping=bootstrapping)
+
+
+def test_a_signature_of_another_key() -> None:
+    mixed = ALICE._replace(key=BOB.key)
+    words = f"^invalid signature of {ALICE.node_id}$"
+    with pytest.raises(errors.WrongSignature, match=words):
+        Case(signed(mixed)).verify()
+
+
+def test_bytes_that_are_no_signature() -> None:
+    with pytest.raises(errors.WrongSignature):
+        Case(replace(signed(), signature=b"no signature")).verify()
+
+
+@pytest.mark.parametrize(
+    "block", [signed(BOB), signed(p_chain_height=99), signed(epoch=None), HEAD], ids=str
+)
+def test_while_bootstrapping_nobody_asks_who_proposed_when(block: Any) -> None:
+    case = unsigned() if block is HEAD else Case(block)
+    case.verify(bootstrapping=True, proposers=never)
+    with pytest.raises(errors.InvalidChild):
+        case.verify()
+
+
+class TestBeforeDurango:
+    UPGRADES = Upgrades(durango_time=NOW)
+    STAKE = {ALICE.node_id: 2, BOB.node_id: 1}
+
+    def verify(self, case: Case) -> None:
+        case.verify(proposers={7: self.STAKE}.__getitem__, upgrades=self.UPGRADES)
+
+    def test_nodes_wait_for_their_window(self) -> None:
+        owners = windower.window_owners(CHAIN, 5, self.STAKE)
+        for node in (ALICE, BOB):
+            start = PARENT.time + windower.minimum_delay(owners, node.node_id)
+            self.verify(Case(signed(node, time=start)))
+            if start > PARENT.time:
+                words = r"^proposer window hasn't started: delay \d+ s < \d+ s$"
+                with pytest.raises(errors.WindowNotStarted, match=words):
+                    self.verify(Case(signed(node, time=start - 1)))
+
+    def test_after_half_a_minute_anybody_proposes_and_nobody_signs(self) -> None:
+        self.verify(unsigned(time=PARENT.time + 30))
+        with pytest.raises(errors.WindowNotStarted, match=r"delay 29 s < 30 s$"):
+            self.verify(unsigned(time=PARENT.time + 29))
+        with pytest.raises(errors.ProposerMismatch, match=r"should be unsigned$"):
+            self.verify(Case(signed(time=PARENT.time + 30)))
+
+
+def test_a_chain_that_is_built_is_accepted() -> None:
+    """Genesis, blocks through several epochs, a proposal, its option, and what follows that."""
+    signature = Signature(CHAIN, ALICE.certificate, ALICE.key)
+    parent, numbers = GENESIS, []
+    for height in range(1, 12):
+        inner = InnerFacts(
+            an_id(f"inner {height}"), parent.inner_id, height,
+            options=(an_id("inner 9"), an_id("abort")) if height == 8 else (),
+        )  # fmt: skip
+        block = (
+            build_option(parent.outer_id, b"commit")
+            if height == 9
+            else build_child(
+                parent, b"inner", time=GENESIS.time + 9 * height,
+                p_chain_height=height // 2, signature=signature,
+            )
+        )  # fmt: skip
+        verify_child(
+            block, parent, inner=inner, chain_id=CHAIN, now=NOW, p_height=height,
+            bootstrapping=False, proposers=lambda _: {ALICE.node_id: 1},
+        )  # fmt: skip
+        parent = follow(parent, block, inner)
+        numbers.append(parent.epoch and parent.epoch.number)
+
+    assert numbers == [None, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+    assert parent.height == 11
+
+
+def test_an_option_hands_on_its_proposals_times() -> None:
+    proposal = replace(PARENT, options=(INNER.block_id, an_id("abort")))
+    block = build_option(proposal.outer_id, b"commit")
+
+    assert follow(proposal, block, INNER) == ParentFacts(
+        block.outer_id, INNER.block_id, 5, PARENT.time, PARENT.p_chain_height, PARENT.epoch
+    )
+
+
+def test_a_child_is_never_before_or_below_its_parent() -> None:
+    built = build_child(PARENT, b"inner", time=5, p_chain_height=3, signature=None)
+
+    assert (built.time, built.p_chain_height, built.epoch) == (PARENT.time, 7, PARENT.epoch)
+    assert built.proposer is None
