@@ -28,6 +28,9 @@ FORKS = (
 BLACKHOLE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
 """Where tips go on a C-Chain: nobody has the key."""
 
+MIN_BASE_FEE = "minBaseFee"
+"""Key of the file's `config`: wei, the floor of the base fee."""
+
 _BLOCK_FORKS = (
     ("homestead", "homesteadBlock"),
     ("tangerine_whistle", "eip150Block"),
@@ -129,7 +132,7 @@ class ChainConfig:
     blobs: Mapping[str, BlobParameters]
     """By the name of the fork that brought them."""
     min_base_fee: int = 0
-    """Wei; the floor under the EIP-1559 formula. A setting, not part of the file."""
+    """Wei; the floor under the EIP-1559 formula. A setting, unless the file has `minBaseFee`."""
     coinbase: Address = BLACKHOLE
     """Who is credited with the tips. A setting, not part of the file."""
 
@@ -151,7 +154,8 @@ def parse_config(
 ) -> ChainConfig:
     """Return the chain's parameters from the `config` object of a genesis file.
 
-    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored.
+    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored. One is
+    known that geth does not have: `minBaseFee`, since all nodes of a network must agree on it.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures.
 
@@ -162,11 +166,12 @@ def parse_config(
         UnsupportedForkError: A fork is named that no engine can execute.
     """
     schedule = _parse_schedule(document)
+    floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)
     return ChainConfig(
         chain_id=read_number(document, "chainId", "config."),
         schedule=schedule,
         blobs=_parse_blobs(read_object(document, "blobSchedule", "config."), schedule),
-        min_base_fee=min_base_fee,
+        min_base_fee=min_base_fee if floor is None else floor,
         coinbase=coinbase,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import NamedTuple
 
-from cchain_app.config import BLACKHOLE, ChainConfig, at_least, parse_config
+from cchain_app.config import BLACKHOLE, MIN_BASE_FEE, ChainConfig, at_least, parse_config
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.genesis_fields import (
     Document,
@@ -105,7 +105,7 @@ def load_genesis(
 
     Args:
         text: The file's content.
-        min_base_fee: Floor of the base fee in wei, from settings.
+        min_base_fee: Floor of the base fee in wei, from settings; the file's own wins.
         coinbase: Who is credited with tips, from settings.
 
     Raises:
@@ -118,6 +118,27 @@ def load_genesis(
     if not isinstance(document, Mapping):
         raise MalformedFieldError("not a JSON object")
     return parse_genesis(document, min_base_fee=min_base_fee, coinbase=coinbase)
+
+
+def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> str:
+    """Return a genesis file with all that a node elsewhere needs to begin the same chain.
+
+    That is what files may leave to the first start and to settings: timestamp, chain ID and floor
+    of the base fee. The rest stays as it is.
+
+    Args:
+        text: A file that `load_genesis` takes.
+        timestamp: Of block 0, in Unix seconds.
+        config: The rules with which the chain was begun.
+    """
+    document = dict(json.loads(text))
+    document["config"] = {
+        **document["config"],
+        "chainId": config.chain_id,
+        MIN_BASE_FEE: config.min_base_fee,
+    }
+    document["timestamp"] = hex(timestamp)
+    return json.dumps(document, separators=(",", ":"))
 
 
 def built_in_text(name: str) -> bytes:

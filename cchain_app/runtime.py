@@ -31,17 +31,35 @@ def genesis() -> Genesis:
 
 
 def genesis_file() -> bytes:
-    """Return the genesis file of this network: the one that NODE_GENESIS names, else its own."""
+    """Return the genesis file of this network.
+
+    It is the one that NODE_GENESIS names, else the one that other nodes of the network gave, else
+    the one that comes with the node.
+    """
     node = settings.NODE
     if node.genesis:
         return Path(node.genesis).read_bytes()
+    fetched = fetched_genesis()
+    if fetched.exists():
+        return fetched.read_bytes()
     return built_in_text(_NETWORKS.get(node.network_id, "local"))
+
+
+def fetched_genesis() -> Path:
+    """Return where a genesis file that came from other nodes is kept."""
+    return Path(settings.NODE.directory) / "genesis" / "cchain.json"
 
 
 @cache
 def config() -> ChainConfig:
     """Return the rules of this chain."""
     return genesis().config
+
+
+def read_genesis_again() -> None:
+    """Forget which genesis this process has read: other nodes have given another one."""
+    genesis.cache_clear()
+    config.cache_clear()
 
 
 @cache

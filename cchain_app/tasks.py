@@ -36,8 +36,8 @@ def tick() -> dict[str, int]:
         made: dict[str, int] = produce_blocks()
         return made
     if settings.NODE.mining == "interval":
-        chain.produce_block(now=clock.now(), allow_empty=True)
-        return {"blocks": 1}
+        block = chain.produce_block(now=clock.now(), allow_empty=True)
+        return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}
 
 

@@ -41,19 +41,20 @@ def delete(model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
 
 
 def _execute(sql: str, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
-    big = _big_integers(model, columns) if connection.vendor != "postgresql" else {}
-    adapted = [_adapt(row, big) for row in rows] if big else list(rows)
+    vendor = connection.vendor  # asking the connection for each value takes longer than to adapt it
+    big = _big_integers(model, columns) if vendor != "postgresql" else {}
+    adapted = [_adapt(row, big, vendor) for row in rows] if big else list(rows)
     if adapted:
         with connection.cursor() as cursor:
             cursor.executemany(sql, adapted)
 
 
-def _adapt(row: Row, big: Mapping[int, int]) -> list[Any]:
+def _adapt(row: Row, big: Mapping[int, int], vendor: str) -> list[Any]:
     """Give big integers the form that this database's columns have."""
     values = list(row)
     for place, digits in big.items():
         if values[place] is not None:
-            values[place] = for_database(values[place], digits, connection.vendor)
+            values[place] = for_database(values[place], digits, vendor)
     return values
 
 

@@ -39,7 +39,26 @@ def move(seconds: int) -> int:
     """
     if seconds < 0:
         raise ClockMovesForward
-    row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})
+    row = _held()
     row.offset += seconds
     row.save(update_fields=["offset"])
     return row.offset
+
+
+def reach(moment: int) -> int:
+    """Move the clock forward to a moment (Unix seconds), unless it shows it already.
+
+    Returns by how many seconds. The caller holds the transaction.
+    """
+    row = _held()
+    behind = max(0, moment - int(time.time()) - row.offset)
+    if behind:
+        row.offset += behind
+        row.save(update_fields=["offset"])
+    return behind
+
+
+def _held() -> Clock:
+    """Return the clock's row; until the transaction ends nobody else moves it."""
+    row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})
+    return row

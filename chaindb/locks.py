@@ -24,6 +24,10 @@ class Lock(IntEnum):
     """Admission to the P-Chain's mempool."""
     KEYSTORE = 0x6E6F6465_06
     """Making users of the keystore."""
+    NETWORK = 0x6E6F6465_07
+    """Writing the outer blocks of accepted blocks. Taken after a chain's lock, never before."""
+    HEALTH = 0x6E6F6465_08
+    """Writing the history of health checks."""
 
 
 class NotInTransaction(Exception):

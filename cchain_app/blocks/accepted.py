@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from cchain_app.blocks.block import block_size
-from cchain_app.blocks.header import Header
+from cchain_app.blocks.block import join_block
+from cchain_app.blocks.header import Header, encode_header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash
+from primitives.hashing import keccak256
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,7 @@ def make_block(
     header: Header, transactions: tuple[Transaction, ...], receipts: tuple[Receipt, ...]
 ) -> AcceptedBlock:
     """Return a block with its hash and size."""
-    return AcceptedBlock(
-        header=header,
-        hash=header.hash,
-        size=block_size(header, [transaction.raw for transaction in transactions]),
-        transactions=transactions,
-        receipts=receipts,
-    )
+    encoded = encode_header(header)
+    envelopes = [transaction.raw for transaction in transactions]
+    whole = join_block(encoded, envelopes, withdrawals=header.withdrawals_root is not None)
+    return AcceptedBlock(header, keccak256(encoded), len(whole), transactions, receipts)

@@ -288,4 +288,12 @@ class Engine(Protocol):
 
 
 class InvalidBlock(Exception):
-    """A block that must not enter the chain; the message names the rule it breaks."""
+    """A block that must not enter the chain; the message names the rule it breaks.
+
+    Engines raise this class itself; the tree below it is in `blocks.errors`.
+    """
+
+    number: int | None = None
+    """Height of the block, where somebody checked several at once and says which it was."""
+    hash: Hash | None = None
+    """Likewise."""

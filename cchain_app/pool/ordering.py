@@ -11,6 +11,8 @@ from typing import NamedTuple
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.limits import PoolLimits
 
+_ANY_SIZE = 1 << 62
+
 
 class Lane(NamedTuple):
     """A sender's waiting transactions, each part in ascending order of nonces."""
@@ -125,11 +127,13 @@ def select(
     base_fee: int,
     gas_limit: int,
     minimum_tip: int = 0,
+    most_bytes: int = _ANY_SIZE,
 ) -> tuple[PoolEntry, ...]:
     """Choose transactions for a block from lanes' executable parts, in the order in which they run.
 
     The gas limits of those chosen stay within gas_limit together. They use less than that, so a
-    caller whose engine leaves out what does not fit may give more than one block's limit.
+    caller whose engine leaves out what does not fit may give more than one block's limit. Their
+    envelopes stay within most_bytes together.
 
     Unspecified: as in go-ethereum a sender's transaction that does not fit ends its lane, and the
     search goes on with the others.
@@ -137,10 +141,11 @@ def select(
     chosen: list[PoolEntry] = []
     heads = _Heads(executable, base_fee, minimum_tip)
     while (best := heads.best()) is not None:
-        if best.gas > gas_limit:
+        if best.gas > gas_limit or best.size > most_bytes:
             heads.leave()
         else:
             gas_limit -= best.gas
+            most_bytes -= best.size
             chosen.append(best)
             heads.advance()
     return tuple(chosen)

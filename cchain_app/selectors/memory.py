@@ -64,6 +64,14 @@ class StateMemory:
         """Return code that is remembered, else None."""
         return self._codes.get(code_hash)
 
+    def sizes(self) -> dict[str, int]:
+        """Return how many of each kind are kept."""
+        return {
+            "accounts": len(self._accounts),
+            "slots": len(self._slots),
+            "codes": len(self._codes),
+        }
+
     def remember_accounts(
         self, values: Iterable[tuple[Address, AccountState | None]], number: int
     ) -> None:
@@ -145,6 +153,9 @@ class BlockMemory:
         self.head: AcceptedBlock | None = None
         """The head as this process sees it; None before the first question."""
 
+    def __len__(self) -> int:
+        return len(self._by_number)
+
     def by_number(self, number: int) -> AcceptedBlock | None:
         """Return a remembered block."""
         return self._by_number.get(number)
@@ -202,6 +213,9 @@ class TransactionMemory:
         self._most = transactions
         self._by_hash: dict[Hash, Transaction] = {}
 
+    def __len__(self) -> int:
+        return len(self._by_hash)
+
     def get(self, transaction_hash: Hash) -> Transaction | None:
         """Return a remembered transaction."""
         return self._by_hash.get(transaction_hash)
@@ -236,6 +250,9 @@ class PoolMemory:
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
 
+    def __len__(self) -> int:
+        return len(self._nonces)
+
     def tag(self, state: StateMemory) -> tuple[int, int | None]:
         """Return what a nonce must be read and remembered with: taken before it is read."""
         return self._changes, state.number
@@ -268,6 +285,15 @@ class Memory:
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many of each kind are kept, for monitoring."""
+        return {
+            **self.state.sizes(),
+            "blocks": len(self.blocks),
+            "transactions": len(self.transactions),
+            "pending_nonces": len(self.pool),
+        }
 
     def follow(self, block: AcceptedBlock) -> None:
         """Take the block after the head as the head. State moves on its own."""

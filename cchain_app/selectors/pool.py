@@ -122,6 +122,16 @@ def executable_hashes() -> list[Hash]:
     return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
 
 
+def newest_hashes(limit: int) -> list[Hash]:
+    """Return the hashes of the transactions that came last, at most `limit`, newest last."""
+    return rows.newest(limit)
+
+
+def raws_of(hashes: Iterable[Hash]) -> dict[Hash, bytes]:
+    """Return the envelopes of those of the transactions that wait, by hash."""
+    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(hashes).items()}
+
+
 def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
     """Return waiting transactions as they are on the remembered head.
 

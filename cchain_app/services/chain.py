@@ -1,53 +1,52 @@
-"""Making blocks: choose from the pool, execute, commit, tell.
+"""Making blocks: choose from the pool, execute, and accept.
 
-A block is executed on a view of the head, without a lock, and written under the chain's lock if the
-head is still its parent; else it is made anew on the new head.
+If somebody else was faster, the block is made anew on the new head.
 """
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from django.db import transaction as database
 
-from cchain_app import notifications, runtime
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.evm.engine import ExecutedBlock
-from cchain_app.evm.trie import TrieError, TrieUpdate
-from cchain_app.feemarket import next_gas_limit
+from cchain_app.evm.trie import TrieError
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.next_block import base_fee_after
+from cchain_app.services.acceptance import (
+    HeadMoved,
+    accept,
+    execute,
+    finish,
+    head_moved,
+    surroundings,
+)
 from cchain_app.services.limits import pool_limits
-from cchain_app.store import chain, evm_state
+from cchain_app.store import evm_state
 from cchain_app.store import pool as rows
+from cchain_app.store.chain import Made
 from cchain_app.txs.transaction import Transaction
+from chaindb import turns
+from chaindb.building import building
+from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
 from primitives.evm import Hash
 
 _CHOICE = 3
 """So many blocks' worth of gas limits are offered to the engine, since most use less than theirs."""
 
+MOST_BYTES = 1_500_000
+"""Of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, an answer with
+many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."""
+
 _log = logging.getLogger(__name__)
 
 
-class _HeadMoved(Exception):
-    """Another process has written a block on the same parent."""
-
-
-class _Made(NamedTuple):
-    """A block before it is written."""
-
-    block: AcceptedBlock
-    executed: ExecutedBlock
-    trie: TrieUpdate
-    invalid: tuple[Hash, ...]
-    """Of the pool, what can never be mined."""
-
-
 def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | None:
-    """Make one block of what the pool has and return it, or None when there is nothing to put in.
+    """Make one block of what the pool has and return it.
+
+    None when there is nothing to put in, or when it is another node's turn.
 
     Args:
         now: Unix seconds; the block's time, unless its parent's is later.
@@ -55,25 +54,31 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
     """
     while True:
         head = blocks.catch_up()
+        if not turns.may_produce(Chain.C, head.number + 1, now):
+            return None
         chosen = _choose(head)
         if not chosen and not allow_empty:
             return None
         try:
-            made = _make(head, chosen, now)
+            with building(Chain.C, head.number + 1):
+                return _produce(head, chosen, now, allow_empty=allow_empty)
+        except HeadMoved:
+            continue
         except TrieError:
             # Unless another process has written a block meanwhile, the rows are damaged.
-            if chain.head_pointer() == (head.number, head.hash):
+            if not head_moved(head):
                 raise
-            continue
-        if not made.block.transactions and not allow_empty:
-            _drop(made.invalid)
-            return None
-        try:
-            _write(made, head)
-        except _HeadMoved:
-            continue
-        _accept(made)
-        return made.block
+
+
+def _produce(
+    head: AcceptedBlock, chosen: Sequence[Transaction], now: int, *, allow_empty: bool
+) -> AcceptedBlock | None:
+    made, invalid = _make(head, chosen, now)
+    if not made.block.transactions and not allow_empty:
+        _drop(invalid)
+        return None
+    accept([made], head, unusable=invalid)
+    return made.block
 
 
 def _choose(head: AcceptedBlock) -> list[Transaction]:
@@ -87,6 +92,7 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
         base_fee_after(head) or 0,
         head.header.gas_limit * _CHOICE,
         pool_limits().minimum_tip,
+        MOST_BYTES,
     )
     memory = blocks.memory().transactions
     unknown = pool.transactions(one.hash for one in chosen if memory.get(one.hash) is None)
@@ -94,50 +100,17 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
     return [one for one in found if one is not None]
 
 
-def _make(head: AcceptedBlock, transactions: Sequence[Transaction], now: int) -> _Made:
-    """Execute transactions on the head and put the block together."""
-    env = next_env(
-        head,
-        runtime.config(),
-        timestamp=max(now, head.header.timestamp),
-        gas_limit=next_gas_limit(head.header.gas_limit, runtime.genesis().gas_limit),
-        base_fee=base_fee_after(head),
-    )
+def _make(
+    head: AcceptedBlock, transactions: Sequence[Transaction], now: int
+) -> tuple[Made, tuple[Hash, ...]]:
+    """Execute transactions on the head; return the block, and what of them can never be mined."""
+    env = surroundings(head, max(now, head.header.timestamp))
     recipients = {tx.to for tx in transactions if tx.to is not None}
     state.prefetch_accounts([*recipients, env.coinbase], head.number)
-    executed = runtime.engine().execute_block(
-        env, transactions, state.state_at(head.number), skip_invalid=True
-    )
-    trie = runtime.trie().update(head.header.state_root, executed.changes, evm_state.NodeRows())
-    block = assemble(
-        env,
-        [transactions[index] for index in executed.included],
-        executed,
-        state_root=trie.root,
-        ordered_root=runtime.trie().ordered_root,
-    )
-    return _Made(block, executed, trie, _invalid(transactions, executed))
-
-
-def _write(made: _Made, parent: AcceptedBlock) -> None:
-    """Commit a block and take what it used out of the pool."""
-    with database.atomic(durable=True):
-        acquire(Lock.CCHAIN)
-        if chain.head_pointer() != (parent.number, parent.hash):
-            raise _HeadMoved
-        chain.commit(made.block, made.executed, made.trie)
-        acquire(Lock.CCHAIN_POOL)
-        rows.remove_mined(made.block.transactions)
-        rows.remove(made.invalid)
-
-
-def _accept(made: _Made) -> None:
-    """Move this process to the new head, and tell the others."""
-    block = made.block
-    blocks.memory().pool.changed()
-    runtime.trie().commit(made.trie.root)
-    blocks.memory().advance(block, made.executed.changes)
-    notifications.head_accepted(block.number, block.hash)
+    executed = execute(env, transactions, state.state_at(head.number), skip_invalid=True)
+    included = [transactions[index] for index in executed.included]
+    before = (head.header.state_root, evm_state.NodeRows())
+    return finish(env, included, executed, before), _invalid(transactions, executed)
 
 
 def _drop(invalid: Sequence[Hash]) -> None:

@@ -10,7 +10,7 @@ from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, EMPTY_ROOT, Header
 from cchain_app.config import at_least
 from cchain_app.evm.trie import EMPTY_ROOT as EMPTY_STATE
 from cchain_app.evm.trie import TrieUpdate
-from cchain_app.genesis import Genesis
+from cchain_app.genesis import Genesis, complete_text
 from cchain_app.store import chain
 from chaindb import clock
 from chaindb.locks import Lock, acquire
@@ -78,12 +78,24 @@ def load_genesis() -> AcceptedBlock:
     return stored
 
 
+def genesis_text() -> str:
+    """Return the genesis file from which another node makes the very block 0 of this one.
+
+    Before the first start of a chain whose file leaves its time open, that time is now.
+    """
+    timestamp = runtime.genesis().timestamp
+    if not timestamp:
+        began = chain.head_number() is not None
+        timestamp = chain.load_block(0).header.timestamp if began else clock.now()
+    return complete_text(runtime.genesis_file(), timestamp=timestamp, config=runtime.config())
+
+
 def _write(genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
         genesis = genesis.with_timestamp(clock.now())
     block, update = _first_block(genesis)
     chain.begin(block, genesis.config.chain_id)
-    chain.commit_state(0, genesis.state_changes(), update)
+    chain.commit_state([(0, genesis.state_changes())], [update])
     return block
 
 

@@ -4,6 +4,7 @@ from functools import cache
 
 from django.conf import settings
 
+from cchain_app import runtime
 from cchain_app.pool.limits import PoolLimits
 
 WEI = 10**18
@@ -21,7 +22,7 @@ def pool_limits() -> PoolLimits:
         account_queued=node.pool_account_queue,
         queued_lifetime=node.pool_lifetime,
         minimum_tip=node.pool_min_tip,
-        minimum_fee=node.min_base_fee,
+        minimum_fee=runtime.config().min_base_fee,
         fee_cap=int(node.rpc_tx_fee_cap * WEI) or None,
         unprotected_allowed=node.pool_unprotected,
     )

@@ -1,8 +1,8 @@
 """Blocks with their transactions, receipts and logs: written whole, read whole."""
 
-from collections.abc import Iterator
-from itertools import groupby
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from cchain_app import models
 from cchain_app.blocks import bloom
@@ -46,19 +46,34 @@ def head_number() -> int | None:
     return None if pointer is None else pointer[0]
 
 
-def commit(block: AcceptedBlock, executed: ExecutedBlock, trie: TrieUpdate) -> None:
-    """Write a block and all that it changed. The caller holds the lock and the transaction."""
-    add_block(block)
-    bulk.insert(models.Transaction, _TRANSACTION, _transaction_rows(block))
-    bulk.insert(models.Receipt, _RECEIPT, _receipt_rows(block, executed))
-    bulk.insert(models.Log, _LOG, _log_rows(block))
-    commit_state(block.number, executed.changes, trie)
+class Made(NamedTuple):
+    """A block that was executed, with what it changes: all that is stored of it."""
+
+    block: AcceptedBlock
+    executed: ExecutedBlock
+    trie: TrieUpdate
 
 
-def commit_state(number: int, changes: StateChanges, trie: TrieUpdate) -> None:
-    """Write what block `number` changed: state as it is now, as it was, and the trie's nodes."""
-    state.write_changes(number, changes)
-    state.write_nodes(trie)
+def commit(made: Sequence[Made]) -> None:
+    """Write blocks that follow each other and all that they changed, in the same few statements.
+
+    The caller holds the lock and the transaction.
+    """
+    blocks = [one.block for one in made]
+    bulk.insert(models.Block, _BLOCK, map(_block_row, blocks))
+    bulk.insert(models.Transaction, _TRANSACTION, _of_each(_transaction_rows, blocks))
+    receipts = (_receipt_rows(one.block, one.executed) for one in made)
+    bulk.insert(models.Receipt, _RECEIPT, itertools.chain.from_iterable(receipts))
+    bulk.insert(models.Log, _LOG, _of_each(_log_rows, blocks))
+    commit_state(
+        [(one.block.number, one.executed.changes) for one in made], [one.trie for one in made]
+    )
+
+
+def commit_state(changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]) -> None:
+    """Write what blocks changed: state as it is now, as it was, and the trie's nodes."""
+    state.write_changes(changes)
+    state.write_nodes(tries)
 
 
 def chain_id() -> int | None:
@@ -70,19 +85,7 @@ def chain_id() -> int | None:
 def begin(genesis: AcceptedBlock, chain_id: int) -> None:
     """Write the genesis block, and which chain it begins."""
     models.Chain.objects.create(genesis_hash=genesis.hash, chain_id=chain_id)
-    add_block(genesis)
-
-
-def add_block(block: AcceptedBlock) -> None:
-    """Write the row of a block alone (of the genesis block, which has nothing in it)."""
-    header = block.header
-    row = (
-        header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
-        header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
-        len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
-        encode_header(header),
-    )  # fmt: skip
-    bulk.insert(models.Block, _BLOCK, [row])
+    bulk.insert(models.Block, _BLOCK, [_block_row(genesis)])
 
 
 def load_block(number: int) -> AcceptedBlock:
@@ -131,7 +134,8 @@ def _logs(number: int) -> dict[int, tuple[Log, ...]]:
         "transaction_id", "address", "topic0", "topic1", "topic2", "topic3", "data"
     )
     return {
-        key: tuple(_log(row) for row in group) for key, group in groupby(values, lambda row: row[0])
+        key: tuple(_log(row) for row in group)
+        for key, group in itertools.groupby(values, lambda row: row[0])
     }
 
 
@@ -142,6 +146,22 @@ def _log(row: tuple[Any, ...]) -> Log:
         tuple(Word(bytes(topic)) for topic in topics if topic is not None),
         bytes(data),
     )
+
+
+def _of_each(
+    rows: Callable[[AcceptedBlock], Iterable[bulk.Row]], blocks: Iterable[AcceptedBlock]
+) -> Iterator[bulk.Row]:
+    return itertools.chain.from_iterable(map(rows, blocks))
+
+
+def _block_row(block: AcceptedBlock) -> bulk.Row:
+    header = block.header
+    return (
+        header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
+        header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
+        len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
+        encode_header(header),
+    )  # fmt: skip
 
 
 def _transaction_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:

@@ -20,6 +20,7 @@ SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, valu
 FROM cchain_app_pooltransaction
 """
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
+_NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
 _EXTENT = "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction"
 
 
@@ -91,6 +92,12 @@ def envelopes(hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
     return {
         Hash(bytes(tx_hash)): (Address(bytes(sender)), bytes(raw)) for tx_hash, sender, raw in found
     }
+
+
+def newest(limit: int) -> list[Hash]:
+    """Return the hashes of the transactions that came last, newest last."""
+    found = sql.rows(_NEWEST, [limit])
+    return [Hash(bytes(tx_hash)) for (tx_hash,) in reversed(found)]
 
 
 def _entry(row: tuple[Any, ...]) -> PoolEntry:

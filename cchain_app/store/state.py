@@ -1,13 +1,14 @@
 """Writes state: what accounts and slots are now, what they were, and the nodes of the trie."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from cchain_app import models
-from cchain_app.evm.engine import AccountChange, SlotChange, StateChanges
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.store import evm_state
 from chaindb import bulk
-from primitives.evm import ZERO_WORD, Address, Slot, Word
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 
 _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _ACCOUNT_CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
@@ -17,24 +18,54 @@ _SLOT_CHANGE = ("id", "key", "number", "value")
 _SlotChanges = dict[tuple[Address, Slot], SlotChange]
 
 
-def write_changes(number: int, changes: StateChanges) -> None:
-    """Write what block `number` changed. Block 0 is where the state begins: it has no before."""
-    slots = _with_cleared(changes)
-    if number:
-        bulk.insert(
-            models.AccountChange, _ACCOUNT_CHANGE, _account_history(number, changes.accounts)
-        )
-        bulk.insert(models.StorageChange, _SLOT_CHANGE, _slot_history(number, slots))
-    _write_codes(changes)
-    _write_accounts(changes)
+def write_changes(changes: Sequence[tuple[int, StateChanges]]) -> None:
+    """Write what blocks changed, by number. Block 0 is where the state begins: it has no before."""
+    for together in _apart(changes):
+        _write(together)
+
+
+def _apart(
+    changes: Sequence[tuple[int, StateChanges]],
+) -> Iterator[Sequence[tuple[int, StateChanges]]]:
+    """Split blocks into those whose changes can be written together.
+
+    What was cleared is read from the rows, so all blocks before must have been written.
+    """
+    starts = [place for place, (_, of_block) in enumerate(changes) if place and of_block.cleared]
+    for start, end in pairwise([0, *starts, len(changes)]):
+        yield changes[start:end]
+
+
+def _write(changes: Sequence[tuple[int, StateChanges]]) -> None:
+    """Write the changes of blocks of which only the first has cleared anything."""
+    accounts: dict[Address, AccountState | None] = {}
+    slots: dict[tuple[Address, Slot], Word] = {}
+    codes: dict[Hash, bytes] = {}
+    past_accounts: list[bulk.Row] = []
+    past_slots: list[bulk.Row] = []
+    for number, of_block in changes:
+        of_slots = _with_cleared(of_block)
+        if number:
+            past_accounts += _account_history(number, of_block.accounts)
+            past_slots += _slot_history(number, of_slots)
+        accounts.update((address, one.after) for address, one in of_block.accounts.items())
+        slots.update((key, one.after) for key, one in of_slots.items())
+        codes.update(of_block.codes)
+    bulk.insert(models.AccountChange, _ACCOUNT_CHANGE, past_accounts)
+    bulk.insert(models.StorageChange, _SLOT_CHANGE, past_slots)
+    _write_codes(codes)
+    _write_accounts(accounts)
     _write_slots(slots)
 
 
-def write_nodes(trie: TrieUpdate) -> None:
-    """Write the trie's nodes that are new or changed, and delete those that are gone."""
-    written = ((key, rlp) for key, rlp in trie.nodes.items() if rlp is not None)
+def write_nodes(tries: Sequence[TrieUpdate]) -> None:
+    """Write the tries' nodes that are new or changed, and delete those that are gone."""
+    nodes: dict[bytes, bytes | None] = {}
+    for trie in tries:
+        nodes.update(trie.nodes)
+    written = ((key, rlp) for key, rlp in nodes.items() if rlp is not None)
     bulk.upsert(models.TrieNode, ("key", "rlp"), written)
-    gone = ((key,) for key, rlp in trie.nodes.items() if rlp is None)
+    gone = ((key,) for key, rlp in nodes.items() if rlp is None)
     bulk.delete(models.TrieNode, ("key",), gone)
 
 
@@ -60,22 +91,22 @@ def _slot_history(number: int, slots: _SlotChanges) -> Iterator[bulk.Row]:
         yield (models.row_id(number, place), address + slot, number, change.before)
 
 
-def _write_codes(changes: StateChanges) -> None:
+def _write_codes(codes: Mapping[Hash, bytes]) -> None:
     models.Code.objects.bulk_create(
-        [models.Code(hash=code_hash, code=code) for code_hash, code in changes.codes.items()],
+        [models.Code(hash=code_hash, code=code) for code_hash, code in codes.items()],
         ignore_conflicts=True,
     )
 
 
-def _write_accounts(changes: StateChanges) -> None:
-    after = ((address, change.after) for address, change in changes.accounts.items())
-    bulk.upsert(models.Account, _ACCOUNT, ((address, *state) for address, state in after if state))
-    gone = ((address,) for address, change in changes.accounts.items() if change.after is None)
+def _write_accounts(accounts: Mapping[Address, AccountState | None]) -> None:
+    there = ((address, *state) for address, state in accounts.items() if state is not None)
+    bulk.upsert(models.Account, _ACCOUNT, there)
+    gone = ((address,) for address, state in accounts.items() if state is None)
     bulk.delete(models.Account, ("address",), gone)
 
 
-def _write_slots(slots: _SlotChanges) -> None:
-    after = [(address + slot, Word(change.after)) for (address, slot), change in slots.items()]
+def _write_slots(slots: Mapping[tuple[Address, Slot], Word]) -> None:
+    after = [(address + slot, Word(value)) for (address, slot), value in slots.items()]
     bulk.upsert(models.StorageSlot, _SLOT, (row for row in after if row[1] != ZERO_WORD))
     cleared = ((key,) for key, value in after if value == ZERO_WORD)
     bulk.delete(models.StorageSlot, ("key",), cleared)

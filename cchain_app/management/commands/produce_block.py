@@ -5,25 +5,37 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
+from cchain_app.selectors import blocks
 from cchain_app.services.chain import produce_block
-from chaindb import clock
+from chaindb import clock, turns
+from chaindb.chains import Chain
 
 
 class Command(BaseCommand):
-    """Makes one block of the pool's transactions, or empty ones."""
+    """Makes blocks of the pool's transactions, or empty ones."""
 
-    help = "Make one block of what the pool has; with --empty also when it has nothing."
+    help = "Make a block of what the pool has; with --empty also when it has nothing."
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--empty", action="store_true", help="make a block even without content"
         )
+        parser.add_argument("--count", type=int, default=1, help="make so many (default 1)")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        block = produce_block(now=clock.now(), allow_empty=options["empty"])
-        if block is None:
-            self.stdout.write("The pool has nothing that can run.")
-        else:
+        for _ in range(options["count"]):
+            now = clock.now()
+            block = produce_block(now=now, allow_empty=options["empty"])
+            if block is None:
+                self.stdout.write(_why_none(now))
+                return
             self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
+
+
+def _why_none(now: int) -> str:
+    height = blocks.head().number + 1
+    if turns.may_produce(Chain.C, height, now):
+        return "The pool has nothing that can run."
+    return f"It is another node's turn to make block {height}."

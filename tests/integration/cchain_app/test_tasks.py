@@ -10,7 +10,7 @@ from cchain_app import models, tasks
 from cchain_app.selectors import blocks
 from cchain_app.services import scheduling
 from cchain_app.services.chain import produce_block
-from chaindb import wakeup
+from chaindb import turns, wakeup
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 
@@ -109,6 +109,16 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     tasks.tick()
 
     assert [len(blocks.by_number(n).transactions) for n in (1, 2)] == [1, 0]
+
+
+@pytest.mark.node_settings(mining="interval")
+def test_by_interval_too_a_node_waits_for_its_turn(chain: Chain, sent: Sent) -> None:
+    turns.install(lambda chain, height, now: False)
+    try:
+        assert tasks.tick() == {"blocks": 0}
+    finally:
+        turns.install(None)
+    assert tasks.tick() == {"blocks": 1}
 
 
 @pytest.mark.node_settings(mining="manual")

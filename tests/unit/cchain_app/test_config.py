@@ -8,7 +8,7 @@ import pytest
 
 from cchain_app.config import FORKS, BlobParameters, at_least, parse_config
 from cchain_app.evm.trie_python import PythonStateTrie
-from cchain_app.genesis import BUILT_IN, built_in_text, load_genesis
+from cchain_app.genesis import BUILT_IN, built_in_text, complete_text, load_genesis
 from cchain_app.genesis_fields import (
     ForkOrderError,
     GenesisFileError,
@@ -106,6 +106,22 @@ def test_settings_are_part_of_the_configuration() -> None:
     assert parse_config(config()).coinbase.hex() == "01" + "00" * 19
 
 
+def test_a_files_own_floor_of_the_base_fee_wins() -> None:
+    assert parse_config(config(minBaseFee=0), min_base_fee=25).min_base_fee == 0
+    assert parse_config(config(minBaseFee="0x7"), min_base_fee=25).min_base_fee == 7
+
+
+def test_a_completed_file_names_time_chain_id_and_floor_and_keeps_the_rest() -> None:
+    text = genesis(nonce="0x5", config=config(shanghaiTime=3))
+    rules = parse_config(config(chainId=9), min_base_fee=4)
+    completed = load_genesis(complete_text(text, timestamp=1_000, config=rules), min_base_fee=25)
+    assert (completed.timestamp, completed.config.chain_id, completed.config.min_base_fee) == (
+        1_000, 9, 4,
+    )  # fmt: skip
+    assert completed.config.schedule == load_genesis(text).config.schedule
+    assert (completed.nonce, completed.alloc) == ((5).to_bytes(8), {})
+
+
 def test_forks_are_ordered_by_name() -> None:
     assert at_least("prague", "london")
     assert at_least("london", "london")
@@ -122,6 +138,7 @@ def test_forks_are_ordered_by_name() -> None:
         ({"chainId": True}, MalformedFieldError, r"^config\.chainId: not a whole number: True$"),
         ({"chainId": -1}, MalformedFieldError, r"^config\.chainId: not a whole number: -1$"),
         ({"chainId": 1.5}, MalformedFieldError, r"^config\.chainId: not a whole number: 1\.5$"),
+        ({"minBaseFee": 2**256}, MalformedFieldError, r"^config\.minBaseFee: wider than 256 bits$"),
         ({"chainId": 2**64}, MalformedFieldError, r"^config\.chainId: wider than 64 bits$"),
         ({"byzantiumBlock": None}, ForkOrderError,
          r"^unsupported fork ordering: byzantiumBlock not enabled, but constantinopleBlock "

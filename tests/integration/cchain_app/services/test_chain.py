@@ -1,9 +1,12 @@
 """Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from cchain_app import models, runtime
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -12,6 +15,9 @@ from cchain_app.selectors.state import state_at
 from cchain_app.services import chain as service
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
 from cchain_app.store import chain as rows
+from chaindb import turns
+from chaindb.building import outstanding
+from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 from tests.builders.transactions import RECIPIENT, SENDER, signed
@@ -76,15 +82,15 @@ def test_whoever_is_slower_makes_its_block_on_the_new_head(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.send(signed(nonce=0))
-    write = service._write
+    accept = service.accept
     overtaken: list[AcceptedBlock] = []
 
-    def overtake(made: service._Made, parent: AcceptedBlock) -> None:
-        monkeypatch.setattr(service, "_write", write)
+    def overtake(*arguments: Any, **more: Any) -> None:
+        monkeypatch.setattr(service, "accept", accept)
         overtaken.append(chain.mine())  # another process, between execution and commit
-        write(made, parent)
+        accept(*arguments, **more)
 
-    monkeypatch.setattr(service, "_write", overtake)
+    monkeypatch.setattr(service, "accept", overtake)
     assert service.produce_block(now=chain.now) is None  # the other block took the transaction
 
     assert blocks.head() == overtaken[0]
@@ -166,7 +172,7 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
     chain.send(first)
     make = service._make
 
-    def overtaken(*arguments: Any) -> service._Made:
+    def overtaken(*arguments: Any) -> Any:
         monkeypatch.setattr(service, "_make", make)
         chain.mine()  # another process commits while this one executes on the old head
         chain.send(second)
@@ -198,3 +204,65 @@ def test_what_was_acknowledged_is_never_unknown(
 
     assert seen[0]["blockNumber"] == "0x1"
     assert seen[1] == encode_data(made.raw)
+
+
+@pytest.fixture
+def rule() -> Iterator[list[tuple[str, int, int]]]:
+    """A rule by which it is never this node's turn; what it was asked."""
+    asked: list[tuple[str, int, int]] = []
+
+    def never(chain: Alias, height: int, now: int) -> bool:
+        asked.append((chain, height, now))
+        return False
+
+    turns.install(never)
+    yield asked
+    turns.install(None)
+
+
+def test_when_it_is_another_nodes_turn_no_block_is_made(
+    chain: Chain, rule: list[tuple[str, int, int]]
+) -> None:
+    chain.send(signed(nonce=0))
+
+    assert service.produce_block(now=77) is None
+    assert service.produce_block(now=78, allow_empty=True) is None
+
+    assert rule == [("C", 1, 77), ("C", 1, 78)]
+    assert models.PoolTransaction.objects.count() == 1
+
+
+def test_whoever_asks_for_a_block_is_told_whose_turn_it_is(
+    chain: Chain, rule: list[tuple[str, int, int]]
+) -> None:
+    said = StringIO()
+
+    call_command("produce_block", "--empty", stdout=said)
+
+    assert said.getvalue() == "It is another node's turn to make block 1.\n"
+
+
+def test_a_block_is_outstanding_while_it_is_made(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept, seen = service.accept, []
+
+    def look(*arguments: Any, **more: Any) -> None:
+        seen.append([height for height, _ in outstanding(Alias.C)])
+        accept(*arguments, **more)
+
+    monkeypatch.setattr(service, "accept", look)
+    chain.do()
+
+    assert seen == [[1]]
+    assert outstanding(Alias.C) == []
+
+
+def test_a_block_is_not_larger_than_what_nodes_can_send_each_other(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = [signed(nonce=nonce) for nonce in range(4)]
+    monkeypatch.setattr(service, "MOST_BYTES", len(sent[0].raw) * 3)
+    chain.send(*sent)
+
+    assert [len(chain.mine().transactions) for _ in range(2)] == [3, 1]

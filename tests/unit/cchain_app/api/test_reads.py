@@ -273,13 +273,17 @@ def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
     )  # fmt: skip
 
 
-def test_bootstrapping_is_shown_as_progress(rpc, memory_chain, monkeypatch):
+def test_bootstrapping_is_shown_as_progress(rpc, memory_chain):
     from cchain_app.selectors import syncing
 
-    monkeypatch.setattr(syncing, "progress", lambda: syncing.Progress(1, 5, 9))
-    assert rpc("eth_syncing") == {
-        "startingBlock": "0x1", "currentBlock": "0x5", "highestBlock": "0x9",
-    }  # fmt: skip
+    syncing.install(lambda: syncing.Progress(1, 5, 9))
+    try:
+        assert rpc("eth_syncing") == {
+            "startingBlock": "0x1", "currentBlock": "0x5", "highestBlock": "0x9",
+        }  # fmt: skip
+    finally:
+        syncing.install(None)
+    assert rpc("eth_syncing") is False
 
 
 def test_a_bad_call_in_a_batch_of_balances_spoils_no_other(block):

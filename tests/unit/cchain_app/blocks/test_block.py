@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import rlp as library
 
-from cchain_app.blocks.block import block_size, encode_block
+from cchain_app.blocks.block import encode_block
 from cchain_app.blocks.header import EMPTY_ROOT, Header, encode_header
 from primitives.evm import ZERO_HASH, Address
 from tests.builders.transactions import legacy, signed
@@ -29,7 +29,6 @@ def test_typed_transactions_are_strings_and_legacy_ones_are_lists():
     typed, old = signed().raw, legacy().raw
     expected = [library.decode(encode_header(HEADER)), [typed, library.decode(old)], [], []]
     assert encode_block(HEADER, [typed, old]) == library.encode(expected)
-    assert block_size(HEADER, [typed, old]) == len(library.encode(expected))
 
 
 def test_before_shanghai_there_is_no_list_of_withdrawals():

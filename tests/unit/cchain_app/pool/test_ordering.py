@@ -84,6 +84,14 @@ def test_a_block_is_filled_by_gas_limits_and_what_does_not_fit_ends_its_lane():
     assert select([alices, bobs], 0, 100_000) == (alices[0], alices[1])
 
 
+def test_a_block_is_not_larger_than_it_may_be():
+    alices = [paying(9, 0, size=600), paying(8, 1, size=10)]
+    bobs = [paying(1, 0, sender=BOB, size=400)]
+    assert select([alices, bobs], 0, 10**6, most_bytes=599) == (bobs[0],)
+    assert select([alices, bobs], 0, 10**6, most_bytes=1009) == (alices[0], alices[1])
+    assert select([alices, bobs], 0, 10**6, most_bytes=1010) == (*alices, bobs[0])
+
+
 lanes = st.lists(
     st.lists(
         st.tuples(st.integers(min_value=0, max_value=9), st.integers(min_value=1, max_value=9)),

@@ -1,0 +1,117 @@
+"""A block as it came from another node: read, and nothing of it believed.
+
+Only the form is checked here; `verification` compares it with what it must be.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cchain_app.blocks.errors import (
+    BlockEncoding,
+    BlockTooLarge,
+    TransactionRefused,
+    UnclesNotEmpty,
+    WithdrawalsMissing,
+    WithdrawalsNotEmpty,
+    WithdrawalsUnexpected,
+)
+from cchain_app.blocks.header import Header, MalformedHeader, decode_header
+from cchain_app.txs.errors import TransactionTypeNotSupported
+from primitives import rlp
+from primitives.evm import Hash
+from primitives.hashing import keccak256
+
+MOST_BYTES = 2 * 1024 * 1024
+"""Of a block: what a message between nodes can have at most."""
+
+_NO_TYPE = b"\x80"
+"""From here on a first byte is none of a typed envelope (EIP-2718)."""
+
+_WITHOUT_WITHDRAWALS = 3
+_WITH_WITHDRAWALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateBlock:
+    """A block that may become part of the chain."""
+
+    header: Header
+    transactions: tuple[bytes, ...]
+    """Signed envelopes, not read yet."""
+    hash: Hash
+    """Keccak-256 of the header's RLP."""
+    raw: bytes
+    """The whole block as RLP."""
+
+
+def parse_block(raw: bytes) -> CandidateBlock:
+    """Read a block.
+
+    Raises:
+        BlockTooLarge: It has more bytes than a message between nodes can have.
+        BlockEncoding: It is not the canonical RLP of a block.
+        TransactionRefused: Something among its transactions has no type that there is.
+        UnclesNotEmpty: It has uncles.
+        WithdrawalsNotEmpty: It has withdrawals.
+        WithdrawalsMissing: It has no list of withdrawals, though its header has their root.
+        WithdrawalsUnexpected: It has a list of withdrawals, though its header has no root.
+    """
+    if len(raw) > MOST_BYTES:
+        raise BlockTooLarge(len(raw), MOST_BYTES)
+    try:
+        parts = _parts(raw)
+        header = decode_header(parts[0])
+        transactions = tuple(_envelopes(parts[1]))
+    except rlp.RlpError as error:
+        raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
+    except MalformedHeader as error:
+        raise BlockEncoding(str(error)) from error
+    _check_empty(parts, header)
+    return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
+
+
+def _parts(raw: bytes) -> list[bytes]:
+    """Return the block's header as RLP, and the payloads of its lists."""
+    block = _list(rlp.read_only_item(raw))
+    header, stop = rlp.read_item(block, 0, len(block))
+    del header
+    lists = [_list(item) for item in rlp.iterate(block[stop:])]
+    if 1 + len(lists) < _WITHOUT_WITHDRAWALS:
+        raise rlp.TooFewElements
+    if 1 + len(lists) > _WITH_WITHDRAWALS:
+        raise rlp.TooManyElements
+    return [bytes(block[:stop]), *lists]
+
+
+def _list(item: bytes) -> bytes:
+    if type(item) is not rlp.RlpList:
+        raise rlp.ExpectedList
+    return item
+
+
+def _envelopes(payload: bytes) -> Iterator[bytes]:
+    """Read transactions: legacy ones are lists and stand as they are, typed ones are strings."""
+    index, position, end = 0, 0, len(payload)
+    while position < end:
+        item, stop = rlp.read_item(payload, position, end)
+        if type(item) is rlp.RlpList:
+            yield bytes(payload[position:stop])
+        elif item[:1] < _NO_TYPE:
+            yield item
+        else:  # a legacy transaction as a string would have the same root and other bytes
+            raise TransactionRefused(index, TransactionTypeNotSupported())
+        position = stop
+        index += 1
+
+
+def _check_empty(parts: list[bytes], header: Header) -> None:
+    if parts[2]:
+        raise UnclesNotEmpty
+    if len(parts) < _WITH_WITHDRAWALS:
+        if header.withdrawals_root is not None:
+            raise WithdrawalsMissing
+        return
+    if header.withdrawals_root is None:
+        raise WithdrawalsUnexpected
+    if parts[3]:
+        raise WithdrawalsNotEmpty

@@ -1,0 +1,116 @@
+"""A candidate's header against what its parent, the rules and its execution make of it. Pure.
+
+Each rule that makes a block here checks one that was made elsewhere: what is wanted comes from the
+same `next_env` and `assemble`, and this module compares field by field, so that a refusal names the
+field. Unspecified: geth lets a producer choose the gas limit near the parent's, and the coinbase;
+here both follow from the genesis, and any other is refused.
+"""
+
+from collections.abc import Iterable
+
+from cchain_app.blocks import errors
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.header import EMPTY_NONCE, EMPTY_OMMERS_HASH, EMPTY_ROOT, Header
+from cchain_app.config import at_least
+from cchain_app.evm.engine import BlockEnv
+from primitives.evm import Hash
+
+MOST_AHEAD = 10
+"""Seconds by which a block may be ahead of this node's clock (p2p.md 11.2)."""
+
+MOST_EXTRA_DATA = 32
+"""Bytes."""
+
+_Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
+"""What is refused if the next two differ: what the header has, what it must have."""
+
+
+def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
+    """Check that a block follows another one, in time too.
+
+    Args:
+        header: The candidate's.
+        parent: The block that it should follow.
+        now: This node's time in Unix seconds.
+
+    Raises:
+        UnknownParent: It follows another block.
+        WrongNumber: Its height is not the parent's plus one.
+        BlockBeforeParent: It is older than its parent.
+        BlockInFuture: It is more than ten seconds ahead of `now`.
+    """
+    if header.parent_hash != parent.hash:
+        raise errors.UnknownParent(header.parent_hash, parent.hash)
+    _compare([(errors.WrongNumber, header.number, parent.number + 1)])
+    if header.timestamp < parent.header.timestamp:
+        raise errors.BlockBeforeParent(header.timestamp, parent.header.timestamp)
+    if header.timestamp > now + MOST_AHEAD:
+        raise errors.BlockInFuture(header.timestamp, now + MOST_AHEAD)
+
+
+def verify_surroundings(header: Header, env: BlockEnv) -> None:
+    """Check what is known before a block is executed.
+
+    Args:
+        header: The candidate's.
+        env: What the block after its parent sees, made as for a block of this node's own.
+
+    Raises:
+        WrongField: By the subclass of the first field that differs.
+        ExtraDataTooLong: It has more than 32 bytes of extra data.
+    """
+    if len(header.extra_data) > MOST_EXTRA_DATA:
+        raise errors.ExtraDataTooLong(len(header.extra_data), MOST_EXTRA_DATA)
+    no_withdrawals = EMPTY_ROOT if at_least(env.fork, "shanghai") else None
+    _compare(
+        [
+            (errors.WrongGasLimit, header.gas_limit, env.gas_limit),
+            (errors.WrongBaseFee, header.base_fee, env.base_fee),
+            (errors.WrongCoinbase, header.coinbase, env.coinbase),
+            (errors.WrongDifficulty, header.difficulty, env.difficulty),
+            (errors.WrongMixHash, header.mix_hash, env.prev_randao),
+            (errors.WrongNonce, header.nonce, EMPTY_NONCE),
+            (errors.WrongUnclesHash, header.ommers_hash, EMPTY_OMMERS_HASH),
+            (errors.WrongWithdrawalsRoot, header.withdrawals_root, no_withdrawals),
+            (errors.WrongExcessBlobGas, header.excess_blob_gas, env.excess_blob_gas),
+            (errors.WrongBeaconRoot, header.parent_beacon_block_root, env.parent_beacon_block_root),
+        ]
+    )
+
+
+def verify_body(header: Header, transactions_root: Hash) -> None:
+    """Check that a header belongs to its transactions, whose root is given.
+
+    Raises:
+        WrongTransactionsRoot: It does not.
+    """
+    _compare([(errors.WrongTransactionsRoot, header.transactions_root, transactions_root)])
+
+
+def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
+    """Check that executing a candidate's transactions made the very block that it says it is.
+
+    Raises:
+        WrongField: By the subclass of the first field that differs.
+    """
+    if candidate.hash == made.hash:
+        return
+    have, want = candidate.header, made.header
+    _compare(
+        [
+            (errors.WrongGasUsed, have.gas_used, want.gas_used),
+            (errors.WrongBlobGasUsed, have.blob_gas_used, want.blob_gas_used),
+            (errors.WrongStateRoot, have.state_root, want.state_root),
+            (errors.WrongReceiptsRoot, have.receipts_root, want.receipts_root),
+            (errors.WrongBloom, have.logs_bloom, want.logs_bloom),
+            (errors.WrongRequestsHash, have.requests_hash, want.requests_hash),
+            (errors.WrongHash, candidate.hash, made.hash),
+        ]
+    )
+
+
+def _compare(rules: Iterable[_Rule]) -> None:
+    for refusal, have, want in rules:
+        if have != want:
+            raise refusal(have, want)

@@ -1,0 +1,53 @@
+"""State after blocks that were executed and are not stored yet. Pure."""
+
+from cchain_app.evm.engine import AccountState, StateChanges, StateReader
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+
+
+class PendingState:
+    """A `StateReader`: stored state below, what the blocks above it changed on top."""
+
+    def __init__(self, stored: StateReader) -> None:
+        self._stored = stored
+        self._accounts: dict[Address, AccountState | None] = {}
+        self._slots: dict[tuple[Address, Slot], Word] = {}
+        self._codes: dict[Hash, bytes] = {}
+        self._cleared: set[Address] = set()
+        self._hashes: dict[int, Hash] = {}
+
+    def apply(self, number: int, block_hash: Hash, changes: StateChanges) -> None:
+        """Put what the next block changed on top."""
+        self._hashes[number] = block_hash
+        if changes.cleared:
+            self._cleared |= changes.cleared
+            for key in [key for key in self._slots if key[0] in changes.cleared]:
+                del self._slots[key]
+        for address, account in changes.accounts.items():
+            self._accounts[address] = account.after
+        for place, slot in changes.storage.items():
+            self._slots[place] = slot.after
+        self._codes.update(changes.codes)
+
+    def account(self, address: Address) -> AccountState | None:
+        """Return the account, or None when it does not exist."""
+        if address in self._accounts:
+            return self._accounts[address]
+        return self._stored.account(address)
+
+    def storage(self, address: Address, slot: Slot) -> Word:
+        """Return the value of a slot."""
+        found = self._slots.get((address, slot))
+        if found is not None:
+            return found
+        if address in self._cleared:
+            return ZERO_WORD
+        return self._stored.storage(address, slot)
+
+    def code(self, code_hash: Hash) -> bytes:
+        """Return the code with this hash."""
+        found = self._codes.get(code_hash)
+        return self._stored.code(code_hash) if found is None else found
+
+    def block_hash(self, number: int) -> Hash:
+        """Return the hash of a block before this one."""
+        return self._hashes.get(number) or self._stored.block_hash(number)

@@ -1,0 +1,32 @@
+"""Whether it is this node's turn to make the next block of a chain.
+
+Both chains' makers of blocks ask before they make one. A node alone always may; in a network of
+nodes the network's process (or room) installs the rule.
+"""
+
+from collections.abc import Callable
+
+from chaindb.chains import Chain
+
+Rule = Callable[[Chain, int, int], bool]
+"""Takes chain, height of the next block and the node's time in Unix seconds. It is asked for every
+block, so it costs microseconds: no database, no network."""
+
+
+def _always(chain: Chain, height: int, now: int) -> bool:
+    del chain, height, now
+    return True
+
+
+_rule: Rule = _always
+
+
+def install(rule: Rule | None) -> None:
+    """Ask this rule from now on in this process; None: blocks may always be made."""
+    global _rule  # noqa: PLW0603  # one rule for each process
+    _rule = rule or _always
+
+
+def may_produce(chain: Chain, height: int, now: int) -> bool:
+    """Say whether this node may make the block at a height now (Unix seconds)."""
+    return _rule(chain, height, now)

@@ -1,0 +1,105 @@
+"""Clients hear of blocks that were followed as of blocks that were made here."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from cchain_app import models, notifications
+from cchain_app.selectors import blocks
+from chaindb.connections import in_thread
+from nodeproject.follower import Follower
+from tests.builders import bytecode
+from tests.builders.transactions import SENDER
+from tests.integration.cchain_app.api.test_websocket import Socket, application, hexed
+from tests.integration.cchain_app.followed import follow, rewind
+
+__all__ = ["application"]
+
+LOGGER = bytecode.created(SENDER, 0)
+
+
+@pytest.fixture
+def candidates(chain, monkeypatch):
+    """Three blocks, the first with a contract, the last with its logs; they are taken back."""
+    return make(chain, monkeypatch)
+
+
+@pytest.fixture
+def shared_candidates(application, shared_chain, monkeypatch):
+    """The same, for other threads too."""
+    return make(shared_chain, monkeypatch)
+
+
+def make(chain, monkeypatch):
+    deployment = bytecode.deploy_code(bytecode.LOGGER)
+    chain.do(to=None, data=deployment, gas=500_000, value=0)
+    chain.mine()
+    chain.do(to=LOGGER, data=b"\x2a", gas=100_000, value=0)
+    return rewind(monkeypatch)
+
+
+@pytest.fixture
+async def follower(shared_candidates, monkeypatch) -> AsyncIterator[Follower]:
+    """What a web process follows the chain with, on this event loop; it has nothing but pointers."""
+    monkeypatch.setattr("nodeproject.follower.TICK", 3600)
+    made = Follower()
+    await in_thread(blocks.head)
+    made.start()
+    # In production the channel layer's group is joined before anything is sent.
+    await asyncio.sleep(0.2)
+    yield made
+    await made.stop()
+
+
+def test_filters_that_are_polled_report_followed_blocks(candidates, rpc):
+    heads = rpc("eth_newBlockFilter")
+    logs = rpc("eth_newFilter", {"address": hexed(LOGGER)})
+    pending = rpc("eth_newPendingTransactionFilter")
+
+    follow(*candidates)
+
+    assert rpc("eth_getFilterChanges", heads) == [hexed(one.hash) for one in candidates]
+    found = rpc("eth_getFilterChanges", logs)
+    assert [one["blockNumber"] for one in found] == ["0x3", "0x3"]
+    mined = [hexed(row.hash) for row in models.Transaction.objects.order_by("id")]
+    assert rpc("eth_getFilterChanges", pending) == mined
+    assert rpc("eth_getFilterChanges", heads) == []
+
+
+async def test_subscribers_hear_of_each_followed_block(
+    application, shared_candidates: Any, follower
+):
+    async with Socket(application) as socket:
+        heads = await socket.call("eth_subscribe", "newHeads")
+        logs = await socket.call("eth_subscribe", "logs", {"address": hexed(LOGGER)})
+
+        await in_thread(lambda: follow(*shared_candidates))
+
+        heard = [(await socket.next())["params"] for _ in range(5)]
+        of_heads = [one["result"]["hash"] for one in heard if one["subscription"] == heads]
+        assert of_heads == [hexed(one.hash) for one in shared_candidates]
+        of_logs = [one["result"]["logIndex"] for one in heard if one["subscription"] == logs]
+        assert of_logs == ["0x0", "0x1"]
+
+
+async def test_a_web_process_moves_to_blocks_that_another_process_followed(
+    application, shared_candidates: Any, follower, monkeypatch
+):
+    memory = await in_thread(blocks.memory)
+    told = notifications.head_accepted
+    async with Socket(application) as socket:
+        await socket.call("eth_subscribe", "newHeads")
+        # The network's process has a memory of its own, and what it tells comes a moment later.
+        other = type(memory)(accounts=10, slots=10, blocks=64)
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(blocks, "memory", lambda: other)
+            elsewhere.setattr(notifications, "head_accepted", lambda *_: None)
+            (block,) = await in_thread(lambda: follow(shared_candidates[0]))
+        assert (other.blocks.head, memory.blocks.head.number) == (block, 0)
+        told(block.number, block.hash)
+        heard = (await socket.next())["params"]["result"]
+
+    assert heard["hash"] == hexed(block.hash)
+    assert memory.blocks.head == block

@@ -1,0 +1,427 @@
+"""Blocks of other nodes: what is made of them is what their maker made, row by row."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from cchain_app import models, notifications, runtime
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import UnknownParent
+from cchain_app.evm.select import select_engine, select_trie
+from cchain_app.evm.trie import MissingNodeError
+from cchain_app.selectors import blocks, pool
+from cchain_app.selectors.state import state_at
+from cchain_app.services import acceptance, following
+from cchain_app.services import transactions as submitting
+from cchain_app.services.chain import produce_block
+from cchain_app.store.chain import load_block
+from cchain_app.txs.transaction import SET_CODE, Transaction
+from chaindb.building import outstanding
+from chaindb.chains import Chain as Alias
+from primitives.evm import Address
+from primitives.hexadecimal import encode_data
+from tests.builders import bytecode
+from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
+from tests.builders.transactions import KEY, RECIPIENT, SENDER, legacy, signed
+from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
+from tests.integration.conftest import Chain, Rpc
+
+STORE, LOGGER, FACTORY = (bytecode.created(SENDER, nonce) for nonce in range(3))
+DESTROYER_INIT = bytecode.deploy_code(
+    bytecode.DESTROYER, before=bytecode.assemble("9 3 SSTORE 8 2 SSTORE")
+)
+DESTROYER = bytecode.created2(FACTORY, 0, DESTROYER_INIT)
+
+
+def deploy(chain: Chain) -> None:
+    """Make a block with the contracts that others call."""
+    for code in (bytecode.STORE, bytecode.LOGGER, bytecode.FACTORY):
+        chain.send(chain.make(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0))
+    chain.mine()
+
+
+def called(chain: Chain, to: Address, data: bytes, **fields: Any) -> Transaction:
+    return chain.make(to=to, data=data, gas=900_000, value=0, **fields)
+
+
+def history(chain: Chain) -> None:
+    """Make blocks of every kind: contracts, logs, slots set and cleared, delegations, failures."""
+    deploy(chain)
+    chain.send(
+        called(chain, STORE, bytecode.words(1, 5)),
+        called(chain, STORE, bytecode.words(2, 6)),
+        called(chain, LOGGER, b"\x2a"),
+        legacy(key=JUNK_KEYS[0], max_fee_per_gas=50 * 10**9, max_priority_fee_per_gas=50 * 10**9),
+    )
+    chain.mine()
+    chain.mine()
+    chain.send(
+        called(chain, STORE, bytecode.words(1, 0)),
+        called(chain, FACTORY, bytecode.words(0) + DESTROYER_INIT),
+        called(chain, STORE, b"", max_priority_fee_per_gas=0),
+        chain.make(to=None, data=bytecode.assemble("0 0 REVERT"), gas=100_000, value=0),
+    )
+    chain.mine()
+    chain.send(
+        called(chain, DESTROYER, bytecode.words(RECIPIENT)),
+        signed(
+            key=JUNK_KEYS[1],
+            type=SET_CODE,
+            gas=200_000,
+            authorizations=(authorization(2, STORE, 0),),
+        ),
+    )
+    chain.mine()
+    chain.send(called(chain, SENDERS[2], bytecode.words(3, 4)), chain.make(value=77))
+    chain.mine()
+
+
+@pytest.fixture
+def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int | None]]:
+    """Heights that followers were told of, and the height of this process's memory then."""
+    heard: list[tuple[int, int | None]] = []
+
+    def hear(number: int, block_hash: bytes) -> None:
+        head = blocks.memory().blocks.head
+        assert head is not None
+        heard.append((number, head.number))
+
+    monkeypatch.setattr(notifications, "head_accepted", hear)
+    return heard
+
+
+@pytest.mark.parametrize("together", [1, 2, 4, 100])
+def test_what_is_followed_makes_the_rows_that_were_made(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    history(chain)
+    made = dump()
+    candidates = rewind(monkeypatch)
+    assert models.Block.objects.count() == 1
+
+    for start in range(0, len(candidates), together):
+        follow(*candidates[start : start + together])
+
+    assert dump() == made
+    assert len(made["Log"]) == 2
+    assert blocks.head() == load_block(len(candidates))
+
+
+@pytest.mark.parametrize(("maker", "follower"), [("native", "reference"), ("reference", "native")])
+def test_engines_follow_each_other(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, node_settings: Any, maker: str, follower: str
+) -> None:
+    engines = {name: select_engine(name) for name in (maker, follower)}
+    tries = {name: select_trie(name) for name in (maker, follower)}
+    monkeypatch.setattr(runtime, "engine", lambda: engines[maker])
+    monkeypatch.setattr(runtime, "trie", lambda: tries[maker])
+    history(chain)
+    made = dump()
+    monkeypatch.undo()
+    candidates = rewind(monkeypatch)
+    monkeypatch.setattr(runtime, "engine", lambda: engines[follower])
+    monkeypatch.setattr(runtime, "trie", lambda: tries[follower])
+
+    follow(*candidates[:3])
+    follow(*candidates[3:])
+
+    assert dump() == made
+
+
+@pytest.fixture
+def before_cancun(tmp_path: Path, settings: Any, node_settings: Any) -> None:
+    """A genesis file of Shanghai's rules: there a contract that destroys itself loses its storage."""
+    path = tmp_path / "genesis.json"
+    path.write_text(genesis_without("cancunTime", "pragueTime", "blobSchedule"))
+    settings.NODE = replace(settings.NODE, genesis=str(path))
+
+
+@pytest.mark.parametrize("together", [1, 3, 100])
+def test_storage_that_was_destroyed_is_gone_in_the_next_block_of_the_same_call(
+    before_cancun: None, chain: Chain, monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    deploy(chain)
+    for data, to in (
+        (bytecode.words(0) + DESTROYER_INIT, FACTORY),
+        (bytecode.words(RECIPIENT), DESTROYER),
+        (bytecode.words(0) + DESTROYER_INIT, FACTORY),
+        (bytecode.words(RECIPIENT), DESTROYER),
+    ):
+        chain.send(called(chain, to, data))
+        chain.mine()
+    made = dump()
+    candidates = rewind(monkeypatch)
+
+    for start in range(0, len(candidates), together):
+        follow(*candidates[start : start + together])
+
+    assert dump() == made
+    assert not models.StorageSlot.objects.filter(key__gte=bytes(DESTROYER)).filter(
+        key__lt=bytes(DESTROYER) + b"\xff" * 33
+    )
+
+
+_kinds = st.sampled_from(
+    ["transfer", "store", "clear", "log", "create", "destroy", "delegate", "fail", "late"]
+)
+_blocks = st.lists(
+    st.lists(st.tuples(_kinds, st.integers(0, 2), st.integers(0, 3)), max_size=4), max_size=6
+)
+
+
+def _drawn(kind: str, sender: int, number: int, nonce: int) -> Transaction:
+    key = (KEY, *JUNK_KEYS)[sender]
+    fields: dict[str, Any] = {"key": key, "nonce": nonce, "gas": 600_000, "value": 0}
+    calls: dict[str, dict[str, Any]] = {
+        "transfer": {"to": RECIPIENT, "value": number},
+        "store": {"to": STORE, "data": bytecode.words(number, number + 1)},
+        "clear": {"to": STORE, "data": bytecode.words(number, 0)},
+        "log": {"to": LOGGER, "data": bytes(number)},
+        "create": {"to": FACTORY, "data": bytecode.words(number) + DESTROYER_INIT},
+        "destroy": {
+            "to": bytecode.created2(FACTORY, number, DESTROYER_INIT),
+            "data": bytecode.words(RECIPIENT),
+        },
+        "delegate": {
+            "type": SET_CODE,
+            "authorizations": (authorization(3 + number % 2, STORE, 0),),
+        },
+        "fail": {"to": FACTORY, "gas": 30_000 + number},
+        "late": {"to": RECIPIENT, "nonce": nonce + 1},
+    }
+    return signed(**{**fields, **calls[kind]})
+
+
+@hypothesis_settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(drawn=_blocks, sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_any_blocks_that_were_made_are_followed_to_the_same_rows(
+    chain: Chain,
+    monkeypatch: pytest.MonkeyPatch,
+    drawn: list[list[tuple[str, int, int]]],
+    sizes: list[int],
+) -> None:
+    rewind(monkeypatch)
+    chain.nonce = 0
+    deploy(chain)
+    for actions in drawn:
+        for kind, sender, number in actions:
+            account = (SENDER, *SENDERS)[sender]
+            submitting.submit([_drawn(kind, sender, number, pool.next_nonce(account)).raw])
+        chain.mine()
+    made = dump()
+    waiting = rewind(monkeypatch)
+
+    while waiting:
+        for size in sizes:
+            follow(*waiting[:size])
+            del waiting[:size]
+
+    assert dump() == made
+
+
+def test_a_block_is_followed_as_it_was_made(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, told: list[tuple[int, int | None]]
+) -> None:
+    made = [chain.do(value=value)[1] for value in (1, 2, 3)]
+    told.clear()
+    candidates = rewind(monkeypatch)
+
+    assert follow(*candidates) == made
+    assert told == [(3, 3)]
+    assert blocks.memory().state.number == 3
+    for block in made:
+        assert blocks.by_hash(block.hash) == block
+    assert follow() == []
+
+
+def test_what_belongs_to_a_block_is_written_beside_it(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in (1, 2, 3):
+        chain.do(value=value)
+    candidates = rewind(monkeypatch)
+    seen = []
+
+    def look(block: Any) -> None:
+        memory = blocks.memory().blocks.head
+        rows = models.Block.objects.count()
+        seen.append((block.number, rows, memory and memory.number, outstanding(Alias.C)[0][0]))
+
+    follow(*candidates, beside=look)
+
+    assert seen == [(1, 4, 0, 1), (2, 4, 0, 1), (3, 4, 0, 1)]
+    assert outstanding(Alias.C) == []
+
+
+def test_what_fails_beside_a_block_undoes_all(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, told: list[tuple[int, int | None]]
+) -> None:
+    sent = [chain.do(value=value)[0] for value in (1, 2)]
+    made = dump()
+    candidates = rewind(monkeypatch)
+    chain.send(*sent)
+    before, waiting = dump(), models.PoolTransaction.objects.count()
+    told.clear()
+
+    def fail(block: Any) -> None:
+        if block.number == 2:
+            raise ConnectionError("the disk is full")
+
+    with pytest.raises(ConnectionError, match="the disk is full"):
+        follow(*candidates, beside=fail)
+
+    assert (dump(), models.PoolTransaction.objects.count()) == (before, waiting)
+    assert (blocks.head().number, told) == (0, [])
+    follow(*candidates)
+    assert dump() == made
+
+
+def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
+    chain: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mined, _ = chain.do(value=1)
+    chain.do(value=2)
+    candidates = rewind(monkeypatch)
+    replaced = signed(nonce=1, value=9)
+    follower = signed(nonce=2, value=3)
+    poor = signed(key=JUNK_KEYS[0], nonce=3)
+    chain.send(mined, replaced, follower, poor)
+    assert rpc("txpool_status") == {"pending": "0x3", "queued": "0x1"}
+
+    follow(*candidates)
+
+    left = [row.hash for row in models.PoolTransaction.objects.order_by("id")]
+    assert left == [follower.hash, poor.hash]
+    assert rpc("txpool_status") == {"pending": "0x1", "queued": "0x1"}
+    assert pool.next_nonce(SENDER) == 3
+    assert rpc("eth_getTransactionByHash", encode_data(mined.hash))["blockNumber"] == "0x1"
+    assert rpc("eth_getTransactionByHash", encode_data(replaced.hash)) is None
+    assert blocks.memory().transactions.get(mined.hash) is None
+
+
+def test_what_was_made_here_goes_on_after_what_was_followed(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(chain)
+    candidates = rewind(monkeypatch)
+
+    follow(*candidates[:4])
+    chain.send(signed(nonce=10, value=5))
+    chain.mine()
+
+    assert blocks.head().number == 5
+    account = state_at(5).account(SENDER)
+    assert account is not None
+    assert account.nonce == 11
+
+
+def test_senders_of_waiting_transactions_are_not_recovered_again(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = chain.do(value=1)
+    second, _ = chain.do(value=2)
+    candidates = rewind(monkeypatch)
+    chain.send(first)
+    asked: list[int] = []
+    recover = runtime.recover_senders()
+
+    def count(digests: Any) -> Any:
+        asked.append(len(digests))
+        return recover(digests)
+
+    monkeypatch.setattr(runtime, "recover_senders", lambda: count)
+    follow(*candidates)
+
+    assert asked == [1]
+    assert blocks.find_transaction(second.hash) is not None
+
+
+def test_a_block_that_was_accepted_already_does_not_follow_the_head(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.do()
+    chain.do()
+    candidates = rewind(monkeypatch)
+    follow(candidates[0])
+
+    with pytest.raises(UnknownParent) as caught:
+        follow(*candidates)
+
+    assert (caught.value.number, caught.value.hash) == (1, candidates[0].hash)
+    assert blocks.head().number == 1
+
+
+@pytest.fixture
+def another(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[CandidateBlock]]:
+    """A block of somebody else's, while this node makes one of its own on the same parent."""
+    chain.do(value=1)
+    yield rewind(monkeypatch)
+    assert blocks.head().number == 1
+    assert models.Block.objects.count() == 2
+
+
+def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
+) -> None:
+    write = acceptance.accept
+
+    def overtaken(*arguments: Any, **more: Any) -> None:
+        chain.mine()  # between execution and commit
+        write(*arguments, **more)
+
+    monkeypatch.setattr(following, "accept_made", overtaken)
+    with pytest.raises(UnknownParent, match=r"the head is 0x[0-9a-f]{64}$") as caught:
+        follow(*another)
+
+    assert caught.value.head == blocks.head().hash != another[0].hash
+
+
+def test_whoever_is_overtaken_while_executing_is_refused(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
+) -> None:
+    execute = acceptance.execute
+
+    def overtaken(*arguments: Any, **more: Any) -> Any:
+        executed = execute(*arguments, **more)
+        produce_block(now=chain.now + 9, allow_empty=True)
+        return executed
+
+    monkeypatch.setattr(following, "execute", overtaken)
+    with pytest.raises(UnknownParent):
+        follow(*another)
+
+
+def test_damaged_rows_are_not_the_blocks_fault(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.do()
+    candidates = rewind(monkeypatch)
+    node = models.TrieNode.objects.get(key=b"a")
+    models.TrieNode.objects.all().delete()
+
+    with pytest.raises(MissingNodeError):
+        follow(*candidates)
+
+    node.save(force_insert=True)
+    assert blocks.head().number == 0
+
+
+def test_a_block_may_say_something_of_its_own(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.do()
+    candidates = rewind(monkeypatch)
+    words = b"made by somebody else"
+
+    (block,) = follow(forged(candidates[0], extra_data=words))
+
+    assert block.header.extra_data == words
+    assert blocks.head() == block == load_block(1)

@@ -1,0 +1,112 @@
+"""Following while others write: each height has one block, whoever was first."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from cchain_app import models
+from cchain_app.blocks.errors import UnknownParent
+from cchain_app.selectors import blocks
+from cchain_app.services import transactions
+from cchain_app.services.chain import produce_block
+from tests.builders.cchain import JUNK_KEYS
+from tests.builders.transactions import signed
+from tests.integration.cchain_app.followed import dump, follow, rewind
+from tests.integration.conftest import Chain
+
+BLOCKS = 12
+
+
+def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]":
+    """Run work in a thread that closes its connections in the end."""
+
+    def run() -> Any:
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    return pool.submit(run)
+
+
+def test_of_those_who_follow_the_same_blocks_one_accepts_each(
+    shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in range(BLOCKS):
+        shared_chain.do(value=value)
+    made = dump()
+    candidates = rewind(monkeypatch)
+    begin = threading.Barrier(3)
+
+    def follow_all() -> int:
+        begin.wait()
+        accepted = 0
+        while (height := blocks.catch_up().number) < BLOCKS:
+            try:
+                accepted += len(follow(candidates[height]))
+            except UnknownParent:
+                continue
+        return accepted
+
+    with ThreadPoolExecutor(3) as pool:
+        done = [elsewhere(pool, follow_all) for _ in range(3)]
+        accepted = [one.result() for one in done]
+
+    assert sum(accepted) == BLOCKS
+    assert dump() == made
+    assert blocks.head().number == BLOCKS
+
+
+def test_a_node_that_makes_and_follows_blocks_has_one_chain(
+    shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in range(BLOCKS):
+        shared_chain.do(value=value)
+    candidates = rewind(monkeypatch)
+    own = [signed(key=JUNK_KEYS[0], nonce=nonce) for nonce in range(BLOCKS)]
+    begin = threading.Barrier(3)
+
+    def follow_all() -> int:
+        begin.wait()
+        accepted = 0
+        for one in candidates:
+            try:
+                accepted += len(follow(one))
+            except UnknownParent:
+                break
+        return accepted
+
+    def submit() -> None:
+        begin.wait()
+        for one in own:
+            assert transactions.submit([one.raw]) == [one.hash]
+
+    def make() -> int:
+        begin.wait()
+        while (
+            len(candidates) > blocks.catch_up().number
+            and not models.PoolTransaction.objects.exists()
+        ):
+            pass
+        produced = 0
+        while produced < 3:
+            produced += produce_block(now=shared_chain.now, allow_empty=True) is not None
+        return produced
+
+    with ThreadPoolExecutor(3) as pool:
+        followed, submitted, produced = (
+            elsewhere(pool, work) for work in (follow_all, submit, make)
+        )
+        submitted.result()
+        heights = followed.result() + produced.result()
+
+    assert models.Block.objects.count() == heights + 1
+    assert blocks.catch_up().number == heights
+    shared_chain.mine()
+    assert models.PoolTransaction.objects.count() == 0
+    mined = models.Transaction.objects.filter(hash__in=[one.hash for one in own]).count()
+    assert mined == BLOCKS

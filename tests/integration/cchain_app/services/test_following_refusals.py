@@ -1,0 +1,270 @@
+"""Blocks that are refused: whole, by a reason of their own, and without a trace."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cchain_app import models, notifications, runtime
+from cchain_app.blocks import errors
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.evm.select import select_engine, select_trie
+from cchain_app.selectors import blocks
+from cchain_app.txs import errors as tx_errors
+from cchain_app.txs.signing import sign_transaction
+from cchain_app.txs.transaction import SET_CODE
+from primitives.evm import Address, Hash
+from tests.builders import bytecode
+from tests.builders.cchain import JUNK_KEYS, authorization
+from tests.builders.transactions import KEY, SENDER, legacy, signed, unsigned
+from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
+from tests.integration.conftest import Chain
+from tests.unit.cchain_app.txs.test_codec import resign
+
+OTHER = Hash(b"\x99" * 32)
+LOGGER = bytecode.created(SENDER, 0)
+Candidates = list[CandidateBlock]
+
+
+@pytest.fixture
+def candidates(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Candidates]:
+    """Three blocks of somebody else's; whatever the test does, the node then follows them."""
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0)
+    chain.send(chain.make(), chain.make(to=LOGGER, data=b"\x2a", gas=100_000))
+    chain.mine()
+    chain.mine()
+    made = dump()
+    candidates = rewind(monkeypatch)
+    follow(candidates[0])
+    yield candidates
+    follow(*candidates[1:])
+    assert dump() == made
+
+
+@pytest.fixture
+def refused(
+    candidates: Candidates, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., errors.InvalidBlock]:
+    """Offers blocks that must be refused, and sees that nothing has changed."""
+    chain.send(signed(nonce=7), legacy(key=JUNK_KEYS[1]))
+
+    def offer(
+        refusal: type[errors.InvalidBlock], *offered: CandidateBlock, **given: Any
+    ) -> errors.InvalidBlock:
+        told: list[int] = []
+        monkeypatch.setattr(notifications, "head_accepted", lambda number, _: told.append(number))
+        before, state = dump(), blocks.memory().state.number
+        with pytest.raises(refusal) as caught:
+            follow(*offered, **given)
+        assert type(caught.value) is refusal
+        assert dump() == before
+        assert (blocks.memory().state.number, blocks.head().number, told) == (state, 1, [])
+        assert models.PoolTransaction.objects.count() == 2
+        return caught.value
+
+    return offer
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "words"),
+    [
+        ({"parent_hash": OTHER}, errors.UnknownParent, "unknown parent 0x9999"),
+        ({"number": 3}, errors.WrongNumber, "invalid number: have 3, want 2"),
+        ({"timestamp": 5}, errors.BlockBeforeParent, "timestamp 5 older than parent's "),
+        ({"timestamp": 2**33 + 11}, errors.BlockInFuture,
+         "block in the future: timestamp 8589934603, at most 8589934602 now"),
+        ({"gas_limit": 29_999_999}, errors.WrongGasLimit,
+         "invalid gasLimit: have 29999999, want 30000000"),
+        ({"base_fee": 10**9 + 1}, errors.WrongBaseFee,
+         "invalid baseFeePerGas: have 1000000001, want 1000000000"),
+        ({"coinbase": Address(bytes(20))}, errors.WrongCoinbase, "invalid miner: have 0x00"),
+        ({"difficulty": 1}, errors.WrongDifficulty, "invalid difficulty: have 1, want 0"),
+        ({"mix_hash": OTHER}, errors.WrongMixHash, "invalid mixHash: have 0x9999"),
+        ({"nonce": b"\1" * 8}, errors.WrongNonce, "invalid nonce: have 0x0101010101010101, want "),
+        ({"extra_data": bytes(33)}, errors.ExtraDataTooLong, "extra-data too long: 33 > 32"),
+        ({"ommers_hash": OTHER}, errors.WrongUnclesHash, "invalid sha3Uncles: have 0x9999"),
+        ({"withdrawals_root": OTHER}, errors.WrongWithdrawalsRoot,
+         "invalid withdrawalsRoot: have 0x9999"),
+        ({"excess_blob_gas": 1}, errors.WrongExcessBlobGas,
+         "invalid excessBlobGas: have 1, want 0"),
+        ({"parent_beacon_block_root": OTHER}, errors.WrongBeaconRoot,
+         "invalid parentBeaconBlockRoot: have 0x9999"),
+        ({"transactions_root": OTHER}, errors.WrongTransactionsRoot,
+         "invalid transactionsRoot: have 0x9999"),
+        ({"gas_used": 42_001}, errors.WrongGasUsed, "invalid gasUsed: have 42001, want "),
+        ({"gas_used": 2**64 - 1}, errors.WrongGasUsed, "invalid gasUsed: have 18446744073709551615"),
+        ({"blob_gas_used": 1}, errors.WrongBlobGasUsed, "invalid blobGasUsed: have 1, want 0"),
+        ({"state_root": OTHER}, errors.WrongStateRoot, "invalid stateRoot: have 0x9999"),
+        ({"receipts_root": OTHER}, errors.WrongReceiptsRoot, "invalid receiptsRoot: have 0x9999"),
+        ({"logs_bloom": bytes(256)}, errors.WrongBloom, "invalid logsBloom: have 0x0000"),
+        ({"requests_hash": OTHER}, errors.WrongRequestsHash,
+         "invalid requestsHash: have 0x9999"),
+        ({"requests_hash": None}, errors.WrongRequestsHash,
+         "invalid requestsHash: have none, want 0x"),
+        ({"requests_hash": None, "parent_beacon_block_root": None}, errors.WrongBeaconRoot,
+         "invalid parentBeaconBlockRoot: have none, want 0x"),
+    ],
+)  # fmt: skip
+def test_a_header_with_one_other_field_is_refused(
+    refused: Callable[..., errors.InvalidBlock],
+    candidates: Candidates,
+    changes: dict[str, Any],
+    refusal: type[errors.InvalidBlock],
+    words: str,
+) -> None:
+    other = forged(candidates[1], **changes)
+
+    caught = refused(refusal, other)
+
+    assert str(caught).startswith(words)
+    assert (caught.number, caught.hash) == (other.header.number, other.hash)
+
+
+def test_one_bad_block_takes_the_good_ones_of_its_call_with_it(
+    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+) -> None:
+    bad = forged(candidates[2], state_root=OTHER)
+
+    caught = refused(errors.WrongStateRoot, candidates[1], bad)
+
+    assert (caught.number, caught.hash) == (3, bad.hash)
+
+
+def test_blocks_of_a_call_follow_each_other(
+    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+) -> None:
+    assert refused(errors.UnknownParent, candidates[2]).number == 3
+    assert refused(errors.UnknownParent, candidates[1], candidates[1]).number == 2
+
+
+def test_a_block_may_be_ten_seconds_ahead(
+    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+) -> None:
+    time = candidates[1].header.timestamp
+
+    refused(errors.BlockInFuture, candidates[1], now=time - 11)
+    follow(candidates[1], now=time - 10)
+
+    candidates.pop(1)
+
+
+BLOB = b"\x03" + legacy().raw
+LATE = signed(nonce=2).raw
+"""A transaction behind a gap: the next nonce is 1 after the first block."""
+
+
+@pytest.mark.parametrize(
+    ("envelope", "cause", "words"),
+    [
+        (b"\x02", tx_errors.TypedTransactionTooShort, "typed transaction too short"),
+        (b"", tx_errors.TypedTransactionTooShort, "typed transaction too short"),
+        (b"\x05\x80", tx_errors.TransactionTypeNotSupported, "transaction type not supported"),
+        (BLOB, tx_errors.BlobTransactionRefused,
+         "transaction type not supported: tx type 3 not supported by this pool"),
+        (b"\x02\xc0", tx_errors.MalformedTransaction,
+         "rlp: too few elements for types.DynamicFeeTx"),
+        (resign(signed(nonce=1), _11=b"\xff" * 32), tx_errors.InvalidSignatureValues,
+         "invalid sender: invalid transaction v, r, s values"),
+        (resign(signed(nonce=1), _10=b"\x05", _11=b"\x01"), tx_errors.SenderNotRecoverable,
+         "invalid sender: recovery failed"),
+        (sign_transaction(unsigned(nonce=1, chain_id=1), KEY), tx_errors.WrongChainId,
+         "invalid sender: invalid chain id for signer: have 1 want 43112"),
+    ],
+)  # fmt: skip
+def test_what_is_no_transaction_of_this_chain_is_refused(
+    refused: Callable[..., errors.InvalidBlock],
+    candidates: Candidates,
+    envelope: bytes,
+    cause: type[Exception],
+    words: str,
+) -> None:
+    envelopes = (signed(nonce=1).raw, envelope)
+    root = runtime.trie().ordered_root(envelopes)
+
+    caught = refused(
+        errors.TransactionRefused, forged(candidates[1], *envelopes, transactions_root=root)
+    )
+
+    assert str(caught) == f"transaction 1: {words}"
+    assert type(caught.__cause__) is cause
+
+
+@pytest.fixture(params=["native", "reference"])
+def each_engine(
+    candidates: Candidates, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let each of the engines judge."""
+    chosen = select_engine(request.param), select_trie(request.param)
+    monkeypatch.setattr(runtime, "engine", lambda: chosen[0])
+    monkeypatch.setattr(runtime, "trie", lambda: chosen[1])
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"nonce": 2}, "nonce too high"),
+        ({"nonce": 0}, "nonce too low"),
+        ({"nonce": 1, "value": 10**30}, "insufficient funds"),
+        ({"nonce": 1, "gas": 20_999}, "intrinsic gas too low"),
+        ({"nonce": 1, "gas": 30_000_001}, "gas limit reached"),
+        ({"nonce": 1, "max_fee_per_gas": 10**8, "max_priority_fee_per_gas": 1},
+         "max fee per gas less than block base fee"),
+        ({"nonce": 1, "max_fee_per_gas": 10**10, "max_priority_fee_per_gas": 10**11},
+         "max priority fee per gas higher than max fee per gas"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_where_it_stands_is_refused(
+    refused: Callable[..., errors.InvalidBlock],
+    candidates: Candidates,
+    changes: dict[str, Any],
+    words: str,
+) -> None:
+    envelopes = (signed(**changes).raw,)
+    root = runtime.trie().ordered_root(envelopes)
+
+    caught = refused(
+        errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
+    )
+
+    assert words in str(caught)
+    assert str(caught).startswith("could not apply tx 0 [0x")
+
+
+def test_more_gas_than_a_block_has_is_refused(
+    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+) -> None:
+    glutton = signed(nonce=1, to=None, data=bytecode.LOOP, gas=29_990_000, value=0)
+    envelopes = (glutton.raw, signed(nonce=2).raw)
+    root = runtime.trie().ordered_root(envelopes)
+
+    caught = refused(
+        errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
+    )
+
+    assert str(caught).startswith("could not apply tx 1 [0x")
+    assert "gas limit reached" in str(caught)
+
+
+@pytest.fixture
+def before_prague(tmp_path: Path, settings: Any, node_settings: Any) -> None:
+    """A genesis file of Cancun's rules."""
+    path = tmp_path / "genesis.json"
+    path.write_text(genesis_without("pragueTime"))
+    settings.NODE = replace(settings.NODE, genesis=str(path))
+
+
+def test_a_type_of_a_later_fork_is_refused(
+    before_prague: None, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.do()
+    envelope = signed(
+        nonce=0, type=SET_CODE, gas=100_000, authorizations=(authorization(1, SENDER, 0),)
+    ).raw
+    (block,) = rewind(monkeypatch)
+    root = runtime.trie().ordered_root([envelope])
+
+    with pytest.raises(errors.ExecutionRefused, match="could not apply tx 0"):
+        follow(forged(block, envelope, transactions_root=root))

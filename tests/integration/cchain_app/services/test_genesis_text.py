@@ -1,0 +1,92 @@
+"""The genesis file that is given to other nodes: from it they make the very same chain."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cchain_app import models, runtime
+from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.services import genesis as service
+from cchain_app.services.limits import pool_limits
+from tests.integration.cchain_app.followed import dump, follow, forget, rewind
+from tests.integration.conftest import Chain
+
+
+@pytest.fixture
+def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
+    """A data directory of the test's own; the database is the other tests'."""
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    return tmp_path
+
+
+def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
+    document = json.loads(service.genesis_text())
+    built_in = json.loads(built_in_text("local"))
+
+    assert int(document["timestamp"], 16) == chain.genesis.header.timestamp > 0
+    assert document["config"]["chainId"] == 43112
+    assert document["config"]["minBaseFee"] == 10**9
+    assert document["alloc"] == built_in["alloc"]
+    assert list(document) == list(built_in)
+
+
+@pytest.mark.node_settings(chain_id=777, min_base_fee=5)
+def test_it_says_what_the_settings_say(chain: Chain) -> None:
+    config = load_genesis(service.genesis_text(), min_base_fee=10**9).config
+
+    assert (config.chain_id, config.min_base_fee) == (777, 5)
+
+
+def test_before_the_first_start_its_time_is_now(
+    db: None, node_settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cchain_app.services.genesis.clock.now", lambda: 1_234_567_890)
+
+    assert load_genesis(service.genesis_text()).timestamp == 1_234_567_890
+
+
+def test_a_complete_file_stays_what_it_is(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = service.genesis_text()
+    monkeypatch.setattr(runtime, "genesis_file", text.encode)
+    runtime.genesis.cache_clear()
+
+    assert service.genesis_text() == text
+
+
+@pytest.mark.node_settings(min_base_fee=5)
+def test_a_node_that_was_given_it_makes_the_same_chain(
+    directory: Path, chain: Chain, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in (1, 2):
+        chain.do(value=value)
+    made, text = dump(), service.genesis_text()
+    candidates = rewind(monkeypatch)
+    monkeypatch.undo()
+    for model in (models.Block, models.Account, models.TrieNode, models.Chain):
+        model.objects.all().delete()
+
+    runtime.fetched_genesis().parent.mkdir()
+    runtime.fetched_genesis().write_text(text)
+    settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's wins
+    pool_limits.cache_clear()
+    forget()
+
+    assert service.load_genesis() == chain.genesis
+    follow(*candidates)
+    assert dump() == made
+    assert pool_limits().minimum_fee == 5
+
+
+def test_files_are_looked_for_in_their_order(directory: Path, settings: Any) -> None:
+    assert runtime.genesis_file() == built_in_text("local")
+
+    (directory / "genesis").mkdir()
+    (directory / "genesis" / "cchain.json").write_bytes(b"given by others")
+    assert runtime.genesis_file() == b"given by others"
+
+    (directory / "mine.json").write_bytes(b"named by the operator")
+    settings.NODE = replace(settings.NODE, genesis=str(directory / "mine.json"))
+    assert runtime.genesis_file() == b"named by the operator"

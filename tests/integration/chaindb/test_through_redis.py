@@ -1,0 +1,105 @@
+"""What the processes of the production profile see of each other, through a real Redis."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chaindb import building as module
+from chaindb import pointers
+from chaindb.building import building, outstanding
+from chaindb.chains import Chain
+from tests.servers.redis import RedisServer
+
+SENDER = """
+import sys
+import django
+from django.conf import settings
+from types import SimpleNamespace
+settings.configure(
+    NODE=SimpleNamespace(profile="production"),
+    CHANNEL_LAYERS={"default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [sys.argv[1]]}}},
+    CACHES={"default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": sys.argv[1]}},
+)
+django.setup()
+from chaindb import pointers
+from chaindb.building import building
+from chaindb.chains import Chain
+with building(Chain.P, 41):
+    pointers.send(Chain.C, {"type": "c", "number": 7})
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def production(redis: RedisServer, settings: Any) -> str:
+    settings.NODE = replace(settings.NODE, profile="production")
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": [{"address": redis.url, "socket_timeout": 30}]},
+        }
+    }
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": redis.url,
+        }
+    }
+    return redis.url
+
+
+async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) -> None:
+    inbox: asyncio.Queue[pointers.Message] = asyncio.Queue()
+    joined = asyncio.Event()
+    join = pointers._join
+
+    async def join_and_tell(*arguments: Any) -> None:
+        await join(*arguments)
+        joined.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pointers, "_join", join_and_tell)
+        unbind = pointers.bind(asyncio.get_running_loop(), inbox.put_nowait, [Chain.C])
+        await asyncio.wait_for(joined.wait(), 10)
+    other = await asyncio.to_thread(_start, production)
+    try:
+        assert await asyncio.wait_for(inbox.get(), 10) == {"type": "c", "number": 7}
+        assert [height for height, _ in await asyncio.to_thread(outstanding, Chain.P)] == [41]
+        assert await asyncio.to_thread(outstanding, Chain.C) == []
+    finally:
+        await asyncio.to_thread(other.communicate, b"\n")
+        unbind()
+    assert await asyncio.to_thread(outstanding, Chain.P) == []
+
+
+def _start(url: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-c", SENDER, url], stdin=subprocess.PIPE)
+
+
+def test_what_a_killed_process_was_at_is_forgotten_in_time(
+    production: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LIFETIME", 3)
+    monkeypatch.setattr(module, "_forget", lambda key: None)  # as if it was killed
+    with building(Chain.C, 5):
+        pass
+    assert [height for height, _ in outstanding(Chain.C)] == [5]
+    deadline = time.monotonic() + 30
+    while outstanding(Chain.C):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -1,0 +1,134 @@
+"""Blocks as they come from other nodes: read back as they were written, or refused by a reason."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import rlp as library
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.blocks import errors
+from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.candidate import MOST_BYTES, CandidateBlock, parse_block
+from cchain_app.blocks.header import Header, encode_header
+from cchain_app.evm.engine import InvalidBlock
+from cchain_app.txs.errors import TransactionTypeNotSupported
+from cchain_app.txs.transaction import Transaction
+from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data
+from tests.builders.accepted import header
+from tests.builders.transactions import legacy, signed
+
+HEADER = header()
+LONDON = replace(
+    HEADER,
+    withdrawals_root=None,
+    blob_gas_used=None,
+    excess_blob_gas=None,
+    parent_beacon_block_root=None,
+    requests_hash=None,
+)
+
+
+def fields(of: Header = HEADER) -> Any:
+    return library.decode(encode_header(of))
+
+
+def body(*parts: Any) -> bytes:
+    return bytes(library.encode(list(parts)))
+
+
+@pytest.mark.parametrize("of", [HEADER, LONDON], ids=["prague", "london"])
+def test_a_block_reads_back_as_it_was_written(of: Header) -> None:
+    envelopes = (signed().raw, legacy(nonce=1).raw)
+    raw = encode_block(of, envelopes)
+    assert parse_block(raw) == CandidateBlock(of, envelopes, keccak256(encode_header(of)), raw)
+
+
+@given(
+    st.lists(st.integers(min_value=0, max_value=2**256 - 1), max_size=4),
+    st.binary(max_size=40),
+    st.sampled_from([signed, legacy]),
+)
+def test_any_block_reads_back_as_it_was_written(
+    values: list[int], extra_data: bytes, sign: Callable[..., Transaction]
+) -> None:
+    made = replace(HEADER, extra_data=extra_data)
+    envelopes = tuple(sign(value=value).raw for value in values[:2])
+    read = parse_block(encode_block(made, envelopes))
+    assert (read.header, read.transactions, read.hash) == (made, envelopes, made.hash)
+    assert encode_block(read.header, read.transactions) == read.raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "refusal", "words"),
+    [
+        (b"", errors.BlockEncoding, "rlp: value size exceeds available input length for types.Block"),
+        (b"\x80", errors.BlockEncoding, "rlp: expected input list for types.Block"),
+        (b"\xc0", errors.BlockEncoding, "rlp: element is larger than containing list for types.Block"),
+        (body(fields()), errors.BlockEncoding, "rlp: too few elements for types.Block"),
+        (body(fields(), [], [], [], []), errors.BlockEncoding,
+         "rlp: input list has too many elements for types.Block"),
+        (body(fields(), b"", [], []), errors.BlockEncoding,
+         "rlp: expected input list for types.Block"),
+        (body(fields(), [], b"", []), errors.BlockEncoding,
+         "rlp: expected input list for types.Block"),
+        (body(fields(), [], [], []) + b"\x00", errors.BlockEncoding,
+         "rlp: input contains more than one value for types.Block"),
+        (body(b"header", [], [], []), errors.BlockEncoding,
+         "rlp: expected input list for types.Header"),
+        (body(fields()[:14], [], [], []), errors.BlockEncoding,
+         "rlp: too few elements for types.Header"),
+        (body(fields(), [], [fields()], []), errors.UnclesNotEmpty, "uncles not allowed"),
+        (body(fields(), [], [], [b"\x01"]), errors.WithdrawalsNotEmpty, "withdrawals not allowed"),
+        (body(fields(), [], []), errors.WithdrawalsMissing, "missing withdrawals in block body"),
+        (body(fields(LONDON), [], [], []), errors.WithdrawalsUnexpected,
+         "withdrawals present in block body"),
+        (body(fields(), [legacy().raw], [], []), errors.TransactionRefused,
+         "transaction 0: transaction type not supported"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_block_are_refused(
+    raw: bytes, refusal: type[InvalidBlock], words: str
+) -> None:
+    with pytest.raises(refusal) as caught:
+        parse_block(raw)
+    assert str(caught.value) == words
+
+
+def test_a_legacy_transaction_in_a_string_is_another_block_with_the_same_hash() -> None:
+    first = signed().raw
+    raw = body(fields(), [first, legacy().raw], [], [])
+    with pytest.raises(errors.TransactionRefused, match=r"^transaction 1: ") as caught:
+        parse_block(raw)
+    assert isinstance(caught.value.__cause__, TransactionTypeNotSupported)
+
+
+def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:
+    raw = bytes(MOST_BYTES + 1)
+    with pytest.raises(errors.BlockTooLarge) as caught:
+        parse_block(raw)
+    assert str(caught.value) == "block too large: 2097153 bytes, at most 2097152"
+    assert (caught.value.size, caught.value.most) == (2_097_153, 2_097_152)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_with_an_error_of_blocks(raw: bytes) -> None:
+    with pytest.raises(InvalidBlock):
+        parse_block(raw)
+
+
+@given(st.data())
+def test_a_changed_byte_gives_another_block_or_none(data: st.DataObject) -> None:
+    raw = encode_block(HEADER, (signed().raw,))
+    place = data.draw(st.integers(min_value=0, max_value=len(raw) - 1))
+    changed = bytearray(raw)
+    changed[place] ^= data.draw(st.integers(min_value=1, max_value=255))
+    try:
+        read = parse_block(bytes(changed))
+    except InvalidBlock:
+        return
+    assert encode_block(read.header, read.transactions) == bytes(changed)
+    assert (read.hash, read.transactions) != (HEADER.hash, (signed().raw,)), encode_data(read.hash)

@@ -1,0 +1,187 @@
+"""Candidates against what they must be: each field of the header has a refusal of its own."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cchain_app.blocks import errors
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.header import EMPTY_ROOT, Header
+from cchain_app.blocks.verification import (
+    verify_body,
+    verify_outcome,
+    verify_place,
+    verify_surroundings,
+)
+from cchain_app.evm.engine import BlockEnv, InvalidBlock
+from primitives.evm import ZERO_HASH, Address, Hash
+from tests.builders.accepted import accepted, header
+from tests.builders.cchain import block_env
+
+PARENT = accepted(4)
+GOOD = header(5, parent_hash=PARENT.hash)
+NOW = GOOD.timestamp
+OTHER = Hash(b"\x99" * 32)
+ENV = block_env(
+    coinbase=GOOD.coinbase,
+    base_fee=GOOD.base_fee,
+    prev_randao=ZERO_HASH,
+    parent_beacon_block_root=ZERO_HASH,
+)
+_SINCE_LONDON = {
+    "withdrawals_root": None, "blob_gas_used": None, "excess_blob_gas": None,
+    "parent_beacon_block_root": None, "requests_hash": None,
+}  # fmt: skip
+
+
+def made(of: Header) -> AcceptedBlock:
+    return make_block(of, (), ())
+
+
+def candidate(**changes: Any) -> CandidateBlock:
+    return parse_block(encode_block(replace(GOOD, **changes), ()))
+
+
+def test_a_block_that_follows_its_parent_is_in_its_place() -> None:
+    verify_place(GOOD, PARENT, now=NOW)
+    verify_place(replace(GOOD, timestamp=PARENT.header.timestamp), PARENT, now=NOW)
+    verify_place(GOOD, PARENT, now=NOW - 10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "words"),
+    [
+        ({"parent_hash": OTHER}, errors.UnknownParent,
+         f"unknown parent 0x{OTHER.hex()}: the head is 0x{PARENT.hash.hex()}"),
+        ({"number": 6}, errors.WrongNumber, "invalid number: have 6, want 5"),
+        ({"number": 4}, errors.WrongNumber, "invalid number: have 4, want 5"),
+        ({"timestamp": 1_700_000_003}, errors.BlockBeforeParent,
+         "timestamp 1700000003 older than parent's 1700000004"),
+        ({"timestamp": NOW + 11}, errors.BlockInFuture,
+         f"block in the future: timestamp {NOW + 11}, at most {NOW + 10} now"),
+    ],
+)  # fmt: skip
+def test_a_block_elsewhere_is_refused(
+    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+) -> None:
+    with pytest.raises(refusal) as caught:
+        verify_place(replace(GOOD, **changes), PARENT, now=NOW)
+    assert str(caught.value) == words
+
+
+def test_a_block_of_the_right_surroundings_is_let_pass() -> None:
+    verify_surroundings(GOOD, ENV)
+    verify_surroundings(replace(GOOD, extra_data=bytes(32)), ENV)
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "words"),
+    [
+        ({"gas_limit": 30_000_001}, errors.WrongGasLimit,
+         "invalid gasLimit: have 30000001, want 30000000"),
+        ({"base_fee": 7}, errors.WrongBaseFee, "invalid baseFeePerGas: have 7, want 1000000000"),
+        ({"coinbase": Address(b"\x01" * 20)}, errors.WrongCoinbase,
+         f"invalid miner: have 0x{'01' * 20}, want 0x01{'00' * 19}"),
+        ({"difficulty": 1}, errors.WrongDifficulty, "invalid difficulty: have 1, want 0"),
+        ({"mix_hash": OTHER}, errors.WrongMixHash,
+         f"invalid mixHash: have 0x{OTHER.hex()}, want 0x{'00' * 32}"),
+        ({"nonce": b"\0\0\0\0\0\0\0\1"}, errors.WrongNonce,
+         "invalid nonce: have 0x0000000000000001, want 0x0000000000000000"),
+        ({"ommers_hash": OTHER}, errors.WrongUnclesHash,
+         f"invalid sha3Uncles: have 0x{OTHER.hex()}, want "
+         "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"),
+        ({"withdrawals_root": OTHER}, errors.WrongWithdrawalsRoot,
+         f"invalid withdrawalsRoot: have 0x{OTHER.hex()}, want 0x{EMPTY_ROOT.hex()}"),
+        ({"excess_blob_gas": 131_072}, errors.WrongExcessBlobGas,
+         "invalid excessBlobGas: have 131072, want 0"),
+        ({"parent_beacon_block_root": OTHER}, errors.WrongBeaconRoot,
+         f"invalid parentBeaconBlockRoot: have 0x{OTHER.hex()}, want 0x{'00' * 32}"),
+        ({"extra_data": bytes(33)}, errors.ExtraDataTooLong, "extra-data too long: 33 > 32"),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_known_before_execution_is_refused(
+    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+) -> None:
+    with pytest.raises(refusal) as caught:
+        verify_surroundings(replace(GOOD, **changes), ENV)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("fork", "missing", "refusal", "words"),
+    [
+        ("berlin", {}, errors.WrongBaseFee, "have 1000000000, want none"),
+        ("paris", {}, errors.WrongWithdrawalsRoot, f"have 0x{EMPTY_ROOT.hex()}, want none"),
+        ("shanghai", {}, errors.WrongExcessBlobGas, "have 0, want none"),
+        ("prague", _SINCE_LONDON, errors.WrongWithdrawalsRoot,
+         f"have none, want 0x{EMPTY_ROOT.hex()}"),
+        ("prague", {**_SINCE_LONDON, "base_fee": None}, errors.WrongBaseFee,
+         "have none, want 1000000000"),
+    ],
+)  # fmt: skip
+def test_a_header_has_the_fields_of_its_fork(
+    fork: str, missing: dict[str, Any], refusal: type[errors.WrongField], words: str
+) -> None:
+    env = block_env(
+        fork,
+        coinbase=GOOD.coinbase,
+        prev_randao=ZERO_HASH,
+        difficulty=0,
+        **({"parent_beacon_block_root": ZERO_HASH} if fork == "prague" else {}),
+    )
+    with pytest.raises(refusal) as caught:
+        verify_surroundings(replace(GOOD, **missing), _with_fee(env, fork))
+    assert str(caught.value) == f"invalid {refusal.field}: {words}"
+
+
+def _with_fee(env: BlockEnv, fork: str) -> BlockEnv:
+    return env if fork == "berlin" else replace(env, base_fee=GOOD.base_fee)
+
+
+def test_a_header_belongs_to_its_transactions() -> None:
+    verify_body(GOOD, EMPTY_ROOT)
+    with pytest.raises(errors.WrongTransactionsRoot) as caught:
+        verify_body(GOOD, OTHER)
+    assert str(caught.value) == (
+        f"invalid transactionsRoot: have 0x{EMPTY_ROOT.hex()}, want 0x{OTHER.hex()}"
+    )
+
+
+def test_a_block_that_was_made_anew_is_the_same() -> None:
+    verify_outcome(candidate(), made(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "words"),
+    [
+        ({"gas_used": 21_000}, errors.WrongGasUsed, "invalid gasUsed: have 21000, want 0"),
+        ({"blob_gas_used": 131_072}, errors.WrongBlobGasUsed,
+         "invalid blobGasUsed: have 131072, want 0"),
+        ({"state_root": OTHER}, errors.WrongStateRoot,
+         f"invalid stateRoot: have 0x{OTHER.hex()}, want 0x{'77' * 32}"),
+        ({"receipts_root": OTHER}, errors.WrongReceiptsRoot,
+         f"invalid receiptsRoot: have 0x{OTHER.hex()}, want 0x{EMPTY_ROOT.hex()}"),
+        ({"logs_bloom": b"\xff" * 256}, errors.WrongBloom,
+         f"invalid logsBloom: have 0x{'ff' * 32}…, want 0x{'00' * 32}…"),
+        ({"requests_hash": None}, errors.WrongRequestsHash,
+         "invalid requestsHash: have none, want "
+         "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        # Of a field that was compared before: this is the last line.
+        ({"extra_data": b"\1"}, errors.WrongHash, "invalid hash: have 0x"),
+    ],
+)  # fmt: skip
+def test_a_field_that_follows_from_execution_is_refused(
+    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+) -> None:
+    with pytest.raises(refusal) as caught:
+        verify_outcome(candidate(**changes), made(GOOD))
+    assert str(caught.value).startswith(words)
+
+
+def test_a_refusal_keeps_what_it_compared() -> None:
+    with pytest.raises(errors.WrongGasUsed) as caught:
+        verify_outcome(candidate(gas_used=9), made(GOOD))
+    assert (caught.value.have, caught.value.want) == (9, 0)

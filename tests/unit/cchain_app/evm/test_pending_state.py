@@ -1,0 +1,124 @@
+"""State after blocks that are not stored yet: what they changed lies on top of what is stored."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.pending_state import PendingState
+from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+from tests.builders.cchain import MemoryState
+
+ALICE, BOB = Address(b"\xa1" * 20), Address(b"\xb0" * 20)
+CODE = b"\x60\x00"
+
+
+def slot(number: int) -> Slot:
+    return Slot(number.to_bytes(32, "big"))
+
+
+def word(number: int) -> Word:
+    return Word(number.to_bytes(32, "big"))
+
+
+def stored() -> MemoryState:
+    state = MemoryState()
+    state.put(ALICE, balance=5, nonce=1, code=CODE, storage={1: 11, 2: 22})
+    state.hashes[3] = Hash(b"\x03" * 32)
+    return state
+
+
+def test_without_blocks_it_is_what_is_stored() -> None:
+    pending = PendingState(stored())
+    assert pending.account(ALICE) == AccountState(1, 5, keccak256(CODE))
+    assert pending.account(BOB) is None
+    assert (pending.storage(ALICE, slot(1)), pending.storage(ALICE, slot(9))) == (
+        word(11), ZERO_WORD,
+    )  # fmt: skip
+    assert pending.code(keccak256(CODE)) == CODE
+    assert (pending.block_hash(3), pending.block_hash(4)) == (Hash(b"\x03" * 32), ZERO_HASH)
+
+
+def test_a_block_changes_what_it_changed_and_nothing_else() -> None:
+    pending = PendingState(stored())
+    before, after = AccountState(1, 5, keccak256(CODE)), AccountState(2, 4, keccak256(CODE))
+    new_code = b"\x5f"
+    pending.apply(
+        4,
+        Hash(b"\x04" * 32),
+        StateChanges(
+            accounts={ALICE: AccountChange(before, after)},
+            storage={(ALICE, slot(1)): SlotChange(word(11), ZERO_WORD)},
+            codes={keccak256(new_code): new_code},
+        ),
+    )
+    assert pending.account(ALICE) == after
+    assert pending.storage(ALICE, slot(1)) == ZERO_WORD
+    assert pending.storage(ALICE, slot(2)) == word(22)
+    assert pending.code(keccak256(new_code)) == new_code
+    assert pending.block_hash(4) == Hash(b"\x04" * 32)
+
+
+def test_an_account_that_is_gone_is_gone() -> None:
+    pending = PendingState(stored())
+    gone = {ALICE: AccountChange(AccountState(1, 5, keccak256(CODE)), None)}
+    pending.apply(4, ZERO_HASH, StateChanges(accounts=gone, cleared=frozenset([ALICE])))
+    assert pending.account(ALICE) is None
+    assert pending.storage(ALICE, slot(2)) == ZERO_WORD
+
+
+def test_storage_that_was_cleared_has_only_what_was_written_afterwards() -> None:
+    pending = PendingState(stored())
+    written = {(ALICE, slot(7)): SlotChange(ZERO_WORD, word(7))}
+    pending.apply(4, ZERO_HASH, StateChanges(storage=written))
+    anew = {(ALICE, slot(2)): SlotChange(ZERO_WORD, word(2))}
+    pending.apply(5, ZERO_HASH, StateChanges(storage=anew, cleared=frozenset([ALICE])))
+    found = [pending.storage(ALICE, slot(number)) for number in (1, 2, 7)]
+    assert found == [ZERO_WORD, word(2), ZERO_WORD]
+
+
+_addresses = st.sampled_from([ALICE, BOB])
+_accounts = st.none() | st.builds(
+    AccountState, st.integers(0, 3), st.integers(0, 3), st.just(keccak256(b""))
+)
+_blocks = st.lists(
+    st.tuples(
+        st.dictionaries(_addresses, _accounts),
+        st.dictionaries(st.tuples(_addresses, st.integers(0, 2)), st.integers(0, 3)),
+        st.frozensets(_addresses),
+    ),
+    max_size=5,
+)
+
+
+@given(_blocks)
+def test_it_is_the_same_as_if_the_blocks_were_stored(
+    blocks: list[
+        tuple[
+            dict[Address, AccountState | None], dict[tuple[Address, int], int], frozenset[Address]
+        ]
+    ],
+) -> None:
+    below, whole = stored(), stored()
+    pending = PendingState(below)
+    for number, (accounts, slots, cleared) in enumerate(blocks):
+        gone = frozenset(a for a, after in accounts.items() if after is None)
+        changes = StateChanges(
+            accounts={
+                address: AccountChange(whole.account(address), after)
+                for address, after in accounts.items()
+                if whole.account(address) != after
+            },
+            storage={
+                (address, slot(at)): SlotChange(ZERO_WORD, word(value))
+                for (address, at), value in slots.items()
+                if address not in gone and value
+            },
+            cleared=cleared | gone,
+        )
+        pending.apply(number, ZERO_HASH, changes)
+        whole.apply(changes)
+    for address in (ALICE, BOB):
+        assert pending.account(address) == whole.account(address)
+        for at in range(3):
+            assert pending.storage(address, slot(at)) == whole.storage(address, slot(at))

@@ -1,0 +1,36 @@
+"""Whose turn it is: this node's, unless a rule says otherwise."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from chaindb import turns
+from chaindb.chains import Chain
+
+
+@pytest.fixture(autouse=True)
+def _no_rule() -> Iterator[None]:
+    yield
+    turns.install(None)
+
+
+def test_a_node_alone_may_always_make_a_block() -> None:
+    assert turns.may_produce(Chain.C, 1, 0)
+
+
+def test_an_installed_rule_is_asked_with_chain_height_and_time() -> None:
+    asked = []
+
+    def only_even_heights(chain: Chain, height: int, now: int) -> bool:
+        asked.append((chain, height, now))
+        return height % 2 == 0
+
+    turns.install(only_even_heights)
+    assert [turns.may_produce(Chain.P, height, 77) for height in (4, 5)] == [True, False]
+    assert asked == [(Chain.P, 4, 77), (Chain.P, 5, 77)]
+
+
+def test_a_rule_can_be_taken_away_again() -> None:
+    turns.install(lambda chain, height, now: False)
+    turns.install(None)
+    assert turns.may_produce(Chain.P, 1, 0)
