@@ -1,0 +1,134 @@
+"""The table of the six checks (specification 2), and how each one measures.
+
+What is measured is judged by `rules`. A check may wait for the database or the cache, so it runs in
+a thread; what it raises is told by `reporter`.
+"""
+
+import time
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from django.conf import settings
+
+from chaindb import building
+from chaindb.chains import Chain
+from health_app import metrics, rules
+from health_app.result import Finding
+from health_app.rules import Outstanding, Traffic
+from network_app import selectors as network
+from network_app.selectors import HEARTBEAT_TOLERANCE
+from network_app.selectors.network import is_fresh
+from primitives.ids import PRIMARY_NETWORK_ID
+
+APPLICATION: Final = "application"
+"""The tag of checks that are about the node as a whole: they are part of every answer."""
+ALL: Final = "all"
+"""The tag that all checks have."""
+
+_PRIMARY_NETWORK: Final = frozenset({str(PRIMARY_NETWORK_ID)})
+_BEGAN: Final = time.time()
+"""When this process began to look: what was silent before may just not have begun either."""
+
+
+class Check(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    measure: Callable[[], Finding]
+    tags: frozenset[str]
+    """Besides `ALL`."""
+
+
+def measure_c_chain() -> Finding:
+    """Look at the blocks that the C-Chain makes or accepts."""
+    return rules.c_chain(_outstanding(Chain.C))
+
+
+def measure_p_chain() -> Finding:
+    """Look at the blocks that the P-Chain makes or accepts, and at the stake that is connected."""
+    stake = network.connected_stake().fraction
+    return rules.p_chain(_outstanding(Chain.P), stake, in_network=network.in_network())
+
+
+def measure_x_chain() -> Finding:
+    """Look at what the X-Chain has not decided.
+
+    Unspecified: of the X-Chain this node has its genesis only. Nothing can be issued on it, so there
+    are no tables of its own, and what waits for a decision is an empty collection.
+    """
+    undecided: Collection[object] = ()
+    return rules.x_chain(vertices=undecided, transactions=undecided)
+
+
+def measure_bootstrapped() -> Finding:
+    """Look whether all chains of the Primary Network have finished their initial sync."""
+    return rules.bootstrapped({alias: network.is_bootstrapped(alias) for alias in ("P", "X", "C")})
+
+
+def measure_network() -> Finding:
+    """Look at what the network's process reports."""
+    reported, now = network.status(), datetime.now(UTC)
+    if reported is None:
+        silent = _too_long(now.timestamp() - _BEGAN)
+        since = now.timestamp() - _BEGAN
+        traffic = Traffic(0, 0.0, since, since, has_sent=False, has_received=False, silent=silent)
+        return rules.network(traffic, in_network=network.in_network())
+    heard = max(reported.heartbeat_at.timestamp(), _BEGAN)
+    traffic = Traffic(
+        connected=reported.connected if is_fresh(reported) else 0,
+        send_fail_rate=reported.send_fail_rate,
+        since_sent=_age(reported.last_sent_at or reported.started_at, now),
+        since_received=_age(reported.last_received_at or reported.started_at, now),
+        has_sent=reported.last_sent_at is not None,
+        has_received=reported.last_received_at is not None,
+        silent=_too_long(now.timestamp() - heard),
+    )
+    return rules.network(traffic, in_network=network.in_network())
+
+
+def measure_router() -> Finding:
+    """Look at the requests that are being answered, in all processes of the node."""
+    return rules.router(Outstanding(*metrics.router()))
+
+
+CHECKS: Final = (
+    Check("C", measure_c_chain, _PRIMARY_NETWORK),
+    Check("P", measure_p_chain, _PRIMARY_NETWORK),
+    Check("X", measure_x_chain, _PRIMARY_NETWORK),
+    Check("bootstrapped", measure_bootstrapped, frozenset({APPLICATION})),
+    Check("network", measure_network, frozenset({APPLICATION})),
+    Check("router", measure_router, frozenset({APPLICATION})),
+)
+
+READINESS: Final = frozenset({"bootstrapped"})
+"""The checks that must have passed once before the node is ready."""
+
+
+def _outstanding(chain: Chain) -> Outstanding:
+    """Return the blocks that this node makes, and those that came from peers and are undecided."""
+    here = building.outstanding(chain)
+    count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
+    row = _reported_sync(chain)
+    if row is None:
+        return Outstanding(count, longest)
+    if row.oldest_outstanding_at is not None:
+        longest = max(longest, _age(row.oldest_outstanding_at, datetime.now(UTC)))
+    return Outstanding(count + row.outstanding, longest)
+
+
+def _reported_sync(chain: Chain) -> Any:
+    """Return what the network's process says of a chain; None when there is nobody to say it."""
+    reported = network.status()
+    if reported is None or not is_fresh(reported):
+        return None
+    return network.syncs().get(chain)
+
+
+def _too_long(silence: float) -> float | None:
+    """Return a silence of the network's process, if there is one and it lasts too long."""
+    return silence if settings.NODE.network and silence > HEARTBEAT_TOLERANCE else None
+
+
+def _age(moment: datetime, now: datetime) -> float:
+    return max(0.0, (now - moment).total_seconds())

@@ -1,0 +1,74 @@
+"""Carries changes of checks to the database, whenever it takes them: no check waits for that.
+
+While the database is away the latest changes are kept, and written when it is back.
+"""
+
+import itertools
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from django.db import Error as DatabaseError
+from django.db import connections
+
+from health_app import services
+from health_app.result import CheckResult
+
+KEPT: Final = 1000
+"""Changes that wait; the oldest is forgotten for the next one."""
+RETRY: Final = 2.0
+"""Seconds after which a write that failed is tried again."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class History:
+    """A thread, begun with the first change, that writes changes in their order."""
+
+    def __init__(
+        self, record: Callable[[str, CheckResult], object] = services.record, retry: float = RETRY
+    ) -> None:
+        self._record = record
+        self._retry = retry
+        self._waiting: deque[tuple[str, CheckResult]] = deque(maxlen=KEPT)
+        self._news = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def note(self, name: str, result: CheckResult) -> None:
+        """Have a change written; returns at once."""
+        self._waiting.append((name, result))
+        self._news.set()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._live, name="health-history", daemon=True
+                )
+                self._thread.start()
+
+    def _live(self) -> None:
+        while True:
+            self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                self._write(*self._waiting.popleft())
+            connections.close_all()
+
+    def _write(self, name: str, result: CheckResult) -> None:
+        """Write a change, as often as it takes."""
+        for attempt in itertools.count():
+            try:
+                self._record(name, result)
+            except DatabaseError as error:
+                if attempt == 0:
+                    _log.warning("the health history cannot be written now: %s", error)
+                connections.close_all()
+                time.sleep(self._retry)
+            except Exception:  # no time will mend it, and the next change can be written
+                _log.exception("a change of check %s was not written", name)
+                return
+            else:
+                return

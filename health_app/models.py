@@ -1,0 +1,28 @@
+"""Rows of the health history."""
+
+from django.db import models
+from typing_extensions import override
+
+
+class HealthChange(models.Model):
+    """One row is a check that began to fail, to fail for other reasons, or to pass again."""
+
+    name = models.CharField(max_length=32, verbose_name="check")
+    healthy = models.BooleanField()
+    error = models.TextField(help_text="What was wrong; empty when nothing was")
+    message = models.JSONField(null=True, help_text="What was measured then")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "health change"
+        indexes = [
+            models.Index(fields=["name", "id"], name="health_change_of_check"),
+            models.Index(
+                fields=["id"], condition=models.Q(healthy=False), name="health_change_failures"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.name} {'passes' if self.healthy else 'fails'}"

@@ -1,0 +1,198 @@
+"""Runs the checks in the background and remembers what they found: what is asked waits for nobody.
+
+Each check has a thread of its own and a time within which it must end: a database that hangs makes
+checks fail, in words, and nothing else. Each process has its own reporter.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from typing import Final
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connections
+from typing_extensions import override
+
+from chaindb.connections import release
+from health_app.checks import ALL, APPLICATION, CHECKS, READINESS, Check
+from health_app.history import History
+from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
+
+SECONDS: Final = 5.0
+"""A check that takes longer has failed."""
+
+SHORTEST_INTERVAL: Final = 0.1
+"""Seconds, whatever the settings say: without a pause the node would do nothing but check."""
+
+Changed = Callable[[str, CheckResult], object]
+"""Told of each check that passes, fails, or fails for other reasons, than before."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Reporter:
+    """The checks' results, kept fresh between `start` and `stop`.
+
+    Args:
+        checks: the table.
+        readiness: names of those that make the node ready; passed once, they stay passed.
+        changed: told of changes, in the thread of the check.
+        interval: seconds between the beginnings of runs.
+        seconds: how long a run may take.
+    """
+
+    def __init__(
+        self,
+        checks: Iterable[Check] = CHECKS,
+        readiness: Collection[str] = READINESS,
+        *,
+        changed: Changed,
+        interval: float,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._checks = tuple(checks)
+        self._changed = changed
+        self._interval = interval
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._results = {check.name: NOT_YET_RUN for check in self._checks}
+        self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to run the checks; a second call does nothing."""
+        if self._thread is not None:
+            return
+        self._thread = threading.Thread(target=self._live, name="health", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin no more runs."""
+        self._stopped.set()
+
+    def run_once(self) -> None:
+        """Run all checks here and now, one after the other, and wait for them."""
+        for check in self._checks:
+            self._run(check)
+
+    def health(self, tags: Collection[str] = ()) -> Report:
+        """Return the checks that have one of the tags, and those of the node as a whole."""
+        wanted = {*(tags or (ALL,)), APPLICATION}
+        return Report(
+            {
+                check.name: self._results[check.name]
+                for check in self._checks
+                if wanted & {ALL, *check.tags}
+            }
+        )
+
+    def readiness(self, tags: Collection[str] = ()) -> Report:
+        """Return the checks that must have passed once; all of them are about the whole node."""
+        del tags
+        return Report(dict(self._ready))
+
+    def liveness(self, tags: Collection[str] = ()) -> Report:
+        """Return no checks: whoever answers is alive."""
+        del tags
+        return Report({})
+
+    def _live(self) -> None:
+        runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
+        for runner in runners:
+            runner.start()
+        while not self._stopped.is_set():
+            began = time.monotonic()
+            self._round(runners, began + self._seconds)
+            self._stopped.wait(max(0.0, began + self._interval - time.monotonic()))
+        for runner in runners:
+            runner.ask()
+
+    def _round(self, runners: Iterable["_Runner"], deadline: float) -> None:
+        """Have each check run that is not still running, and give all of them time to end."""
+        for runner in runners:
+            if runner.idle.is_set():
+                runner.ask()
+        for runner in runners:
+            in_time = runner.idle.wait(max(0.0, deadline - time.monotonic()))
+            if not in_time and not self._stopped.is_set():
+                error = f"check timed out: no result within {self._seconds:g}s"
+                self._note(runner.check, Finding(error=error), runner.began, time.time_ns())
+
+    def _run(self, check: Check) -> None:
+        began = time.time_ns()
+        self._note(check, examine(check), began, time.time_ns())
+
+    def _note(self, check: Check, finding: Finding, began: int, ended: int) -> None:
+        with self._lock:
+            before = self._results[check.name]
+            result = before.followed_by(finding, began, ended)
+            self._results[check.name] = result
+            ready = self._ready.get(check.name)
+            if ready is not None and not ready.healthy:
+                self._ready[check.name] = ready.followed_by(finding, began, ended)
+        if before.says_the_same_as(result):
+            return
+        if result.error:
+            _log.warning("check %s fails: %s", check.name, result.error, exc_info=finding.cause)
+        elif before.ended is not None:
+            _log.warning("check %s passes again", check.name)
+        self._changed(check.name, result)
+
+
+class _Runner(threading.Thread):
+    """The thread of one check: it keeps its connection, which takes longer to open than to use."""
+
+    def __init__(
+        self, check: Check, work: Callable[[Check], None], stopped: threading.Event
+    ) -> None:
+        super().__init__(name=f"health-{check.name}", daemon=True)
+        self.check = check
+        self.began = time.time_ns()
+        self.idle = threading.Event()
+        self.idle.set()
+        self._work = work
+        self._stopped = stopped
+        self._asked = threading.Event()
+
+    def ask(self) -> None:
+        """Have the check run once, or the thread end where no more runs are to begin."""
+        self.began = time.time_ns()
+        self.idle.clear()
+        self._asked.set()
+
+    @override
+    def run(self) -> None:
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            if self._stopped.is_set():
+                break
+            try:
+                self._work(self.check)
+                release()
+            except Exception:  # the next run has another try
+                _log.exception("a run of check %s broke", self.check.name)
+            self.idle.set()
+        connections.close_all()
+
+
+def examine(check: Check) -> Finding:
+    """Return what a check finds; that it cannot find anything is a finding too."""
+    try:
+        return check.measure()
+    except DatabaseError as error:
+        return Finding(error=f"the database does not answer: {type(error).__name__}", cause=error)
+    except Exception as error:  # whatever it is, the other checks go on
+        return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
+
+
+@cache
+def reporter() -> Reporter:
+    """Return this process's reporter, which writes changes to the history."""
+    history = History()
+    interval = max(SHORTEST_INTERVAL, settings.NODE.health_interval)
+    return Reporter(changed=history.note, interval=interval)

@@ -1,0 +1,101 @@
+"""What a check found, and its results one after the other, as clients read them. Pure.
+
+The form of a result is the reference's (pchain.md 8.6), with the specification's messages inside.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+from info_app.go_texts import ZERO_TIME, time_text
+
+Json = dict[str, Any]
+
+_FIGURES: Final = re.compile(r"\d[\d.]*(?:[hmsµn]+\d[\d.]*)*(?:[hmsµn]+\b|%)?")
+"""Numbers and durations within a sentence."""
+
+
+class Finding(NamedTuple):
+    """What a check measured, and what is wrong with it: nothing, if `error` is empty."""
+
+    message: object = None
+    """A JSON value; None when nothing could be measured."""
+    error: str = ""
+    cause: BaseException | None = None
+    """Why the check itself failed in a way that nobody expected: for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The last run of a check. Times are Unix nanoseconds."""
+
+    message: object = None
+    error: str = ""
+    ended: int | None = None
+    """None: it has not run yet."""
+    duration: int = 0
+    """Nanoseconds."""
+    contiguous_failures: int = 0
+    first_failure: int | None = None
+    """When the failures began that go on; None while there are none."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.error
+
+    def followed_by(self, finding: Finding, began: int, ended: int) -> Self:
+        """Return the result of the next run."""
+        failing = bool(finding.error)
+        first = (ended if self.first_failure is None else self.first_failure) if failing else None
+        return type(self)(
+            message=finding.message,
+            error=finding.error,
+            ended=ended,
+            duration=max(0, ended - began),
+            contiguous_failures=self.contiguous_failures + 1 if failing else 0,
+            first_failure=first,
+        )
+
+    def says_the_same_as(self, other: "CheckResult") -> bool:
+        """Return whether both are healthy, or fail for the same reasons."""
+        return self.ended is not None and same_reasons(self.error, other.error)
+
+    def shown(self) -> Json:
+        """Return the result as clients read it; what does not apply is left out."""
+        shown: Json = {} if self.message is None else {"message": self.message}
+        if self.error:
+            shown["error"] = self.error
+        shown["timestamp"] = ZERO_TIME if self.ended is None else time_text(self.ended)
+        shown["duration"] = self.duration
+        if self.contiguous_failures:
+            shown["contiguousFailures"] = self.contiguous_failures
+        if self.first_failure is not None:
+            shown["timeOfFirstFailure"] = time_text(self.first_failure)
+        return shown
+
+
+NOT_YET_RUN: Final = CheckResult(error="not yet run")
+"""A check counts as failing before its first run."""
+
+
+class Report(NamedTuple):
+    """Results by the name of the check, and whether all of them are healthy."""
+
+    checks: Mapping[str, CheckResult]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether no check fails."""
+        return all(result.healthy for result in self.checks.values())
+
+    def shown(self) -> Json:
+        """Return the report as clients read it."""
+        checks = {name: self.checks[name].shown() for name in sorted(self.checks)}
+        return {"checks": checks, "healthy": self.healthy}
+
+
+def same_reasons(error: str, other: str) -> bool:
+    """Return whether two errors differ at most in their figures: those that grow are no news."""
+    return _FIGURES.sub("#", error) == _FIGURES.sub("#", other)

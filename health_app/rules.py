@@ -1,0 +1,161 @@
+"""What is healthy: measured values in, the specification's messages and the words of failures out. Pure.
+
+Shapes of messages: specification 2. Limits and words: pchain.md 8.6. Durations are seconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from health_app.result import Finding, Json
+from info_app.go_texts import seconds_text
+from primitives.ids import PRIMARY_NETWORK_ID
+
+MOST_BLOCKS: Final = 256
+LONGEST_BLOCK: Final = 30.0
+LEAST_CONNECTED_STAKE: Final = 0.8
+LEAST_PEERS: Final = 1
+LONGEST_SILENCE: Final = 60.0
+"""Since the last message in either direction."""
+MOST_FAILED_SENDS: Final = 0.9
+"""Share of messages that could not be sent."""
+MOST_REQUESTS: Final = 1024
+LONGEST_REQUEST: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """Things that have begun and not ended."""
+
+    count: int = 0
+    longest: float = 0.0
+    """For how long the oldest has been going on."""
+
+
+class Traffic(NamedTuple):
+    """What the network's process reports."""
+
+    connected: int
+    send_fail_rate: float
+    since_sent: float
+    """Since the last message that was sent; before the first one, since the network began."""
+    since_received: float
+    has_sent: bool
+    has_received: bool
+    silent: float | None
+    """Since its last report, if that is too long; None: it reports, or there is to be none."""
+
+
+def c_chain(blocks: Outstanding) -> Finding:
+    """Judge the C-Chain: no block may be stuck."""
+    message = {"consensus": _consensus(blocks), "vm": None}
+    return Finding(message, _because("consensus is not healthy", _stuck(blocks)))
+
+
+def p_chain(blocks: Outstanding, connected_stake: float, *, in_network: bool) -> Finding:
+    """Judge the P-Chain: no block may be stuck, and enough stake (0 to 1) must be connected.
+
+    Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
+    """
+    message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
+    faults = _stuck(blocks)
+    if in_network and connected_stake < LEAST_CONNECTED_STAKE:
+        faults.append(
+            f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
+        )
+    return Finding(message, _because("consensus is not healthy", faults))
+
+
+def x_chain(vertices: Sized, transactions: Sized) -> Finding:
+    """Judge the X-Chain by the vertices and transactions that wait for a decision."""
+    consensus = {
+        "outstandingVertices": len(vertices),
+        "snowstorm": {"outstandingTransactions": len(transactions)},
+    }
+    faults = []
+    if len(vertices) > MOST_BLOCKS:
+        faults.append(f"number of outstanding vertices {len(vertices)} > {MOST_BLOCKS}")
+    return Finding({"consensus": consensus}, _because("consensus is not healthy", faults))
+
+
+def bootstrapped(chains: Mapping[str, bool]) -> Finding:
+    """Judge the initial sync, from what is known of each chain of the Primary Network."""
+    subnets = [] if all(chains.values()) else [str(PRIMARY_NETWORK_ID)]
+    return Finding(subnets, "subnets not bootstrapped" if subnets else "")
+
+
+def network(traffic: Traffic, *, in_network: bool) -> Finding:
+    """Judge the connections to peers.
+
+    Unspecified: the times of messages are there before the first message too, since the specification
+    shows them always; they then count from the network's start. A network of one needs no peers.
+    """
+    message = {
+        "connectedPeers": traffic.connected,
+        "sendFailRate": traffic.send_fail_rate,
+        "timeSinceLastMsgSent": seconds_text(traffic.since_sent),
+        "timeSinceLastMsgReceived": seconds_text(traffic.since_received),
+    }
+    faults = []
+    if traffic.silent is not None:
+        faults.append(f"the network's process has not reported for {seconds_text(traffic.silent)}")
+    if in_network:
+        faults += _isolated(traffic)
+    return Finding(message, _because("network layer is unhealthy", faults))
+
+
+def router(requests: Outstanding) -> Finding:
+    """Judge the requests that are being answered."""
+    longest = seconds_text(requests.longest)
+    message = {"longestRunningRequest": longest, "outstandingRequests": requests.count}
+    faults = []
+    if requests.count > MOST_REQUESTS:
+        faults.append(f"number of outstanding requests {requests.count} > {MOST_REQUESTS}")
+    if requests.longest > LONGEST_REQUEST:
+        limit = seconds_text(LONGEST_REQUEST)
+        faults.append(f"time for longest request {longest} > {limit}")
+    return Finding(message, _because("the router is not healthy", faults))
+
+
+def _consensus(blocks: Outstanding) -> Json:
+    return {
+        "longestRunningBlock": seconds_text(blocks.longest),
+        "outstandingBlocks": blocks.count,
+    }
+
+
+def _stuck(blocks: Outstanding) -> list[str]:
+    faults = []
+    if blocks.count > MOST_BLOCKS:
+        faults.append(f"number of outstanding blocks {blocks.count} > {MOST_BLOCKS}")
+    if blocks.longest > LONGEST_BLOCK:
+        running, limit = seconds_text(blocks.longest), seconds_text(LONGEST_BLOCK)
+        faults.append(f"time for longest running block {running} > {limit}")
+    return faults
+
+
+def _isolated(traffic: Traffic) -> list[str]:
+    faults = []
+    if traffic.connected < LEAST_PEERS:
+        faults.append(
+            f"not connected to a minimum of {LEAST_PEERS} peer(s) only {traffic.connected}"
+        )
+    faults += _silence("received from", traffic.since_received, ever=traffic.has_received)
+    faults += _silence("sent to", traffic.since_sent, ever=traffic.has_sent)
+    if traffic.send_fail_rate > MOST_FAILED_SENDS:
+        faults.append(f"rate of failed sends {traffic.send_fail_rate:g} > {MOST_FAILED_SENDS:g}")
+    return faults
+
+
+def _silence(direction: str, seconds: float, *, ever: bool) -> list[str]:
+    words = f"no messages {direction} network"
+    if not ever:
+        return [words]
+    if seconds <= LONGEST_SILENCE:
+        return []
+    return [f"{words} in {seconds_text(seconds)} > {seconds_text(LONGEST_SILENCE)}"]
+
+
+def _because(what: str, faults: Iterable[str]) -> str:
+    reasons = ", ".join(faults)
+    return f"{what} reason: {reasons}" if reasons else ""

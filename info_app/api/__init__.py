@@ -1,0 +1,53 @@
+"""The door at `/ext/info`: the table of `info.*` (specification 4.2; pchain.md 8.5).
+
+As in the reference nothing is required by the form of a call, and what is not known is ignored: one SDK
+asks for its node's address by info.getBlockchainID without params and hears the reference's error,
+another asks info.peers for a chain and gets all peers.
+"""
+
+from typing import Final
+
+from info_app.api import chains, node, upgrades
+from info_app.api import peers as connected
+from info_app.api.errors import to_error_object
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from platform_app.api import params
+from primitives.ids import EMPTY_NODE_ID
+
+__all__ = ["INFO"]
+
+INFO: Final = MethodRegistry(to_error_object)
+
+
+def _node(methods: MethodRegistry) -> None:
+    methods.add("info.getNodeID", node.get_node_id, hot=True)
+    methods.add("info.getNodeVersion", node.get_node_version)
+    methods.add("info.getNodeIP", node.get_node_ip)
+    methods.add("info.getNetworkID", node.get_network_id, hot=True)
+    methods.add("info.getNetworkName", node.get_network_name, hot=True)
+    methods.add("info.getTxFee", node.get_tx_fee, hot=True)
+    methods.add("info.getVMs", node.get_vms, hot=True)
+
+
+def _chains(methods: MethodRegistry) -> None:
+    methods.add(
+        "info.getBlockchainID",
+        chains.get_blockchain_id,
+        params=[Param("alias", params.text, "")],
+    )
+    methods.add(
+        "info.isBootstrapped", chains.is_bootstrapped, params=[Param("chain", params.text, "")]
+    )
+
+
+def _network(methods: MethodRegistry) -> None:
+    nodes = params.few_of("node IDs", params.node_id, EMPTY_NODE_ID)
+    methods.add("info.peers", connected.peers, params=[Param("nodeIDs", nodes, ())])
+    methods.add("info.uptime", connected.uptime)
+    methods.add("info.upgrades", upgrades.upgrades, hot=True)
+    methods.add("info.acps", upgrades.acps)
+
+
+for _group in (_node, _chains, _network):
+    _group(INFO)

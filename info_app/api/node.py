@@ -1,0 +1,87 @@
+"""What a node says of itself: who it is, what it runs, on which network, and what that costs."""
+
+from typing import Final
+
+from django.conf import settings
+
+from info_app import selectors
+from info_app.commit import COMMIT
+from info_app.identity import identity
+from info_app.version import PRODUCT, RPC_PROTOCOL, vm_versions
+from platform_app import runtime
+from platform_app.api.wire import Json
+from primitives.hexadecimal import encode_data
+from primitives.ids import (
+    AVM_ID,
+    EVM_ID,
+    NFT_FX_ID,
+    PLATFORM_VM_ID,
+    PROPERTY_FX_ID,
+    SECP256K1_FX_ID,
+)
+from primitives.networks import name_of
+
+_VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
+_FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
+
+
+def get_node_id() -> Json:
+    """info.getNodeID: the node's ID, and its BLS key with the proof that it is the node's own."""
+    own = identity()
+    return {
+        "nodeID": str(own.node_id),
+        "nodePOP": {
+            "publicKey": encode_data(own.public_key),
+            "proofOfPossession": encode_data(own.proof_of_possession),
+        },
+    }
+
+
+def get_node_version() -> Json:
+    """info.getNodeVersion: versions of the node, its tables, its virtual machines; its commit."""
+    return {
+        "version": PRODUCT,
+        "databaseVersion": selectors.database_version(),
+        "rpcProtocolVersion": str(RPC_PROTOCOL),
+        "gitCommit": COMMIT,
+        "vmVersions": dict(vm_versions()),
+    }
+
+
+def get_node_ip() -> Json:
+    """info.getNodeIP: where peers are told to find this node."""
+    return {"ip": selectors.advertised_address()}
+
+
+def get_network_id() -> Json:
+    """info.getNetworkID: the network's number."""
+    return {"networkID": str(settings.NODE.network_id)}
+
+
+def get_network_name() -> Json:
+    """info.getNetworkName: the network's name."""
+    return {"networkName": name_of(settings.NODE.network_id)}
+
+
+def get_tx_fee() -> Json:
+    """info.getTxFee: the static fees by kind of transaction, in the smallest unit."""
+    fees = runtime.config().fees
+    return {
+        "txFee": str(fees.tx),
+        "createAssetTxFee": str(fees.create_asset),
+        "createSubnetTxFee": str(fees.create_subnet),
+        "transformSubnetTxFee": str(fees.transform_subnet),
+        "createBlockchainTxFee": str(fees.create_blockchain),
+        "addPrimaryNetworkValidatorFee": str(fees.add_primary_network_validator),
+        "addPrimaryNetworkDelegatorFee": str(fees.add_primary_network_delegator),
+        "addSubnetValidatorFee": str(fees.add_subnet_validator),
+        "addSubnetDelegatorFee": str(fees.add_subnet_delegator),
+    }
+
+
+def get_vms() -> Json:
+    """info.getVMs: the virtual machines of this node by ID, and the extensions of the X-Chain's."""
+    return {
+        "vms": {str(vm_id): [name] for vm_id, name in _VMS.items()},
+        "fxs": {str(fx_id): name for fx_id, name in _FXS.items()},
+    }

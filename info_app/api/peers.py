@@ -1,0 +1,48 @@
+"""Who is connected to this node, and what they say of it (specification 2; pchain.md 8.5)."""
+
+from collections.abc import Sequence
+
+from info_app import selectors
+from info_app.go_texts import moment_text
+from info_app.selectors import PeerRecord
+from platform_app.api.errors import refused
+from platform_app.api.wire import Json, four_digits
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+
+def peers(node_ids: Sequence[NodeID]) -> Json:
+    """info.peers: the connected peers, all or those of some nodes that are connected."""
+    found = selectors.peers(node_ids)
+    return {"numPeers": str(len(found)), "peers": [_shown(peer) for peer in found]}
+
+
+def uptime() -> Json:
+    """info.uptime: what peers say of this node's uptime, weighted by their stake, in percent."""
+    found = selectors.uptime()
+    if found is None:
+        raise refused("couldn't get node uptime: node is not a validator")
+    return {
+        "rewardingStakePercentage": four_digits(found.rewarding_stake),
+        "weightedAveragePercentage": four_digits(found.weighted_average),
+    }
+
+
+def _shown(peer: PeerRecord) -> Json:
+    """Return a peer's record; the time of its upgrade is a plain number, as in the reference."""
+    primary = str(PRIMARY_NETWORK_ID)
+    others = [subnet_id for subnet_id in peer.tracked_subnets if subnet_id != primary]
+    return {
+        "ip": peer.ip,
+        "publicIP": peer.public_ip,
+        "nodeID": str(peer.node_id),
+        "version": peer.version,
+        "upgradeTime": peer.upgrade_time,
+        "lastSent": moment_text(peer.last_sent),
+        "lastReceived": moment_text(peer.last_received),
+        "observedUptime": str(peer.observed_uptime),
+        # Everybody tracks the Primary Network; nobody says so in the handshake.
+        "trackedSubnets": [primary, *others],
+        "supportedACPs": list(peer.supported_acps),
+        "objectedACPs": list(peer.objected_acps),
+        "benched": list(peer.benched),
+    }

@@ -1,0 +1,63 @@
+"""Durations and times as Go writes them, which clients of the reference parse. Pure."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+MICROSECOND: Final = 1_000
+MILLISECOND: Final = 1_000_000
+SECOND: Final = 1_000_000_000
+"""Nanoseconds, as all numbers here."""
+
+ZERO_TIME: Final = "0001-01-01T00:00:00Z"
+"""Go's time before anything has happened."""
+
+_MINUTE: Final = 60 * SECOND
+_HOUR: Final = 60 * _MINUTE
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Return a duration, not negative: `1h0m0s`, `1m2.5s`, `300ms`, `0s`."""
+    if nanoseconds < SECOND:
+        return _below_a_second(nanoseconds)
+    hours, rest = divmod(nanoseconds, _HOUR)
+    minutes, rest = divmod(rest, _MINUTE)
+    text = f"{_decimal(rest, SECOND)}s"
+    if hours or minutes:
+        text = f"{minutes}m{text}"
+    return f"{hours}h{text}" if hours else text
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a duration given in seconds, to the microsecond; below zero it is none."""
+    return duration_text(max(0, round(seconds * 1_000_000)) * MICROSECOND)
+
+
+def time_text(nanoseconds: int) -> str:
+    """Return a Unix time as RFC 3339 has it, in UTC, with as many digits of a second as it needs."""
+    seconds, fraction = divmod(nanoseconds, SECOND)
+    whole = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    digits = f"{fraction:09d}".rstrip("0")
+    return f"{whole}.{digits}Z" if digits else f"{whole}Z"
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a moment with a time zone likewise."""
+    at = moment.astimezone(UTC)
+    whole = round(at.replace(microsecond=0).timestamp())
+    return time_text(whole * SECOND + at.microsecond * MICROSECOND)
+
+
+def _below_a_second(nanoseconds: int) -> str:
+    if nanoseconds == 0:
+        return "0s"
+    for size, unit in ((MILLISECOND, "ms"), (MICROSECOND, "µs")):
+        if nanoseconds >= size:
+            return f"{_decimal(nanoseconds, size)}{unit}"
+    return f"{nanoseconds}ns"
+
+
+def _decimal(amount: int, unit: int) -> str:
+    """Return an amount in units, without zeros at its end."""
+    whole, rest = divmod(amount, unit)
+    digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0")
+    return f"{whole}.{digits}" if digits else str(whole)

@@ -1,0 +1,100 @@
+"""Questions about this node: its address, its peers, what they say of it, the age of its tables."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+
+from chaindb import sql
+from network_app import selectors as network
+from network_app.selectors import Uptimes
+from platform_app.selectors import stakers
+from primitives.ids import NodeID
+
+_MIGRATIONS = """
+SELECT app, MAX(name) FROM django_migrations
+WHERE app IN ('platform_app', 'cchain_app', 'network_app') GROUP BY app
+"""
+
+
+class PeerRecord(NamedTuple):
+    """A connected peer. Times are moments with a time zone."""
+
+    node_id: NodeID
+    ip: str
+    """host:port of the connection."""
+    public_ip: str
+    """host:port at which others reach it."""
+    version: str
+    upgrade_time: int
+    """Unix seconds."""
+    last_sent: datetime
+    last_received: datetime
+    observed_uptime: int
+    """Percent: what it says of this node."""
+    tracked_subnets: Sequence[str] = ()
+    supported_acps: Sequence[int] = ()
+    objected_acps: Sequence[int] = ()
+    benched: Sequence[str] = ()
+    """Aliases of chains on which it is not asked at the moment."""
+
+
+def peers(node_ids: Collection[NodeID] = ()) -> list[PeerRecord]:
+    """Return connected peers: those of these nodes that are, or all."""
+    return [
+        PeerRecord(
+            node_id=peer.node_id,
+            ip=peer.ip,
+            public_ip=peer.public_ip,
+            version=peer.version,
+            upgrade_time=peer.upgrade_time,
+            last_sent=peer.last_sent,
+            last_received=peer.last_received,
+            observed_uptime=peer.observed_uptime,
+            tracked_subnets=peer.tracked_subnets,
+            supported_acps=peer.supported_acps,
+            objected_acps=peer.objected_acps,
+            benched=peer.benched,
+        )
+        for peer in network.peers(node_ids)
+    ]
+
+
+def uptime() -> Uptimes | None:
+    """Return what peers say of this node's uptime, in percent; None when it is no validator."""
+    return network.uptime_of_self()
+
+
+def is_bootstrapped(alias: str) -> bool:
+    """Return whether a chain (P, X or C) has finished its initial sync."""
+    return network.is_bootstrapped(alias)
+
+
+def advertised_address() -> str:
+    """Return host:port at which peers are told to find this node.
+
+    Unspecified: while the network's process has said nothing, what the settings say.
+    """
+    reported = network.status()
+    if reported is not None:
+        return str(reported.ip)
+    node = settings.NODE
+    host = node.public_ip or node.staking_host
+    return f"[{host}]:{node.staking_port}" if ":" in host else f"{host}:{node.staking_port}"
+
+
+def weights() -> dict[NodeID, int]:
+    """Return the weight of each validator of the Primary Network, delegators included."""
+    current = stakers.current_validators().validators
+    return {one.node_id: one.weight + one.delegator_weight for one in current}
+
+
+def database_version() -> str:
+    """Return the newest migrations of P-Chain, C-Chain and network as a version of three numbers.
+
+    Unspecified: the reference's is that of its key-value store; here it changes whenever tables do.
+    """
+    newest = {app: int(name.partition("_")[0]) for app, name in sql.rows(_MIGRATIONS)}
+    order = ("platform_app", "cchain_app", "network_app")
+    return "v" + ".".join(str(newest.get(app, 0)) for app in order)

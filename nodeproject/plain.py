@@ -1,0 +1,192 @@
+"""Pages for GET in front of Django: health, probes and metrics; and what unknown paths below /ext hear.
+
+Health and probes are answered on the event loop from memory: no thread, no database, so they answer
+whatever is wrong with either. The gate is that of the RPC interfaces. The same pages stand behind
+Django's routes, for the OpenAPI page and for tests; both answer the same bytes.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs
+
+from django.http import HttpRequest, HttpResponse
+
+from health_app import api as health
+from health_app.metrics import exposition
+from jsonrpc.asgi import Application, Receive, Scope, Send, read_head
+from jsonrpc.errors import Overloaded
+from jsonrpc.gate import Gate, Head, Reply
+from jsonrpc.gorilla import GORILLA
+from jsonrpc.http import by_path
+from jsonrpc.ninja_door import read_head as read_django_head
+from jsonrpc.ninja_door import to_response
+from jsonrpc.workers import Workers
+from nodeproject import doors
+
+DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
+"""What Django answers below /ext by itself."""
+
+METRICS_PATH: Final = "/ext/metrics"
+
+NOT_FOUND: Final = "404 page not found"
+
+_PREFLIGHT: Final = b"access-control-request-method"
+_JSON: Final = "application/json"
+_METHODS: Final = "GET, HEAD, OPTIONS"
+_SECONDS: Final = 30.0
+"""So long a page may take that waits for something."""
+
+_log: Final = logging.getLogger(__name__)
+
+Query = Mapping[str, list[str]]
+"""What stands behind the question mark, by name."""
+
+
+class Shown(NamedTuple):
+    """A page."""
+
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+
+
+class Page(NamedTuple):
+    """What is shown at a path. Pages that may wait for something are made in a thread."""
+
+    show: Callable[[Query], Shown]
+    waits: bool = False
+
+
+class Front:
+    """Decides what becomes of requests below /ext; knows neither ASGI nor Django's requests."""
+
+    def __init__(self, pages: Mapping[str, Page], gate: Gate, others: Collection[str]) -> None:
+        self._pages = {**pages, **{f"{path}/": page for path, page in pages.items()}}
+        self._gate = gate
+        self._others = frozenset(others)
+        """Paths that somebody behind answers; some of them are pages for GET all the same."""
+
+    def passes(self, method: str, path: str) -> bool:
+        """Return whether a request is for somebody behind. Every call on an RPC path asks this."""
+        if path in self._others:
+            return path not in self._pages or method not in {"GET", "HEAD"}
+        return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
+
+    def page(self, head: Head, path: str) -> Page | Reply:
+        """Return the page that is asked for by a request that does not pass, or a reply without one.
+
+        Unspecified: the reference shows its probes to whatever method; here it is a 405.
+        """
+        if not self._gate.host_allowed(head.headers.get(b"host", b"")):
+            return self._gate.refuse(HTTPStatus.FORBIDDEN, "invalid host specified", head)
+        found = self._pages.get(path)
+        # Browsers ask before they call any path; the answer is the same for all of them.
+        if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
+            return self._gate.preflight(head)
+        if found is None:
+            return self._gate.refuse(HTTPStatus.NOT_FOUND, NOT_FOUND, head)
+        if head.method in {"GET", "HEAD"}:
+            return found
+        allow = (b"allow", _METHODS.encode())
+        text = f"{_METHODS} only, received {head.method}"
+        return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
+
+    def reply(self, head: Head, shown: Shown) -> Reply:
+        """Return a page with the headers of every answer."""
+        plain = self._gate.accept(head, shown.body, shown.status)
+        kind = (b"content-type", shown.content_type.encode())
+        others = tuple(header for header in plain.headers if header[0] != b"content-type")
+        return plain._replace(headers=(kind, *others))
+
+    def unavailable(self, head: Head) -> Reply:
+        """Return that a page cannot be made now."""
+        retry = (b"retry-after", b"1")
+        return self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
+
+    def failed(self, head: Head) -> Reply:
+        """Return that a page cannot be made, without insides."""
+        return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
+
+
+class PlainDoor:
+    """An ASGI application in front of another one."""
+
+    def __init__(self, front: Front, behind: Application, workers: Workers) -> None:
+        self._front = front
+        self._behind = behind
+        self._workers = workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's request."""
+        if scope["type"] != "http" or self._front.passes(scope["method"], scope["path"]):
+            return await self._behind(scope, receive, send)
+        head = read_head(scope)
+        found = self._front.page(head, scope["path"])
+        reply = found if isinstance(found, Reply) else await self._show(found, head, scope)
+        return await _send(send, reply, with_body=head.method != "HEAD")
+
+    async def _show(self, page: Page, head: Head, scope: Scope) -> Reply:
+        query = _query(scope["query_string"])
+        try:
+            if page.waits:
+                shown = await self._workers.run(_SECONDS, page.show, query)
+            else:
+                shown = page.show(query)
+        except (Overloaded, TimeoutError):
+            return self._front.unavailable(head)
+        except Exception:
+            _log.exception("the page %s failed", scope["path"])
+            return self._front.failed(head)
+        return self._front.reply(head, shown)
+
+
+def respond(request: HttpRequest) -> HttpResponse:
+    """Answer a request that came through Django as the door does, byte for byte."""
+    head = read_django_head(request)
+    found = front().page(head, request.path)
+    if isinstance(found, Reply):
+        return to_response(found)
+    query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+    return to_response(front().reply(head, found.show(query)))
+
+
+@cache
+def front() -> Front:
+    """Return what stands in front of this node's interfaces."""
+    others = {*by_path(doors.endpoints()), *DOCUMENTS}
+    return Front(pages(), Gate(doors.gate_config(), GORILLA), others)
+
+
+def pages() -> dict[str, Page]:
+    """Return the pages of this node by their paths."""
+    reports = {path: Page(_health(show)) for path, show in health.PAGES.items()}
+    return {**reports, METRICS_PATH: Page(_metrics, waits=True)}
+
+
+def _health(show: Callable[[Collection[str]], health.Answer]) -> Callable[[Query], Shown]:
+    def shown(query: Query) -> Shown:
+        status, body = show(query.get("tag", ()))
+        return Shown(status, _JSON, body)
+
+    return shown
+
+
+def _metrics(_query: Query) -> Shown:
+    content_type, text = exposition()
+    return Shown(HTTPStatus.OK, content_type, text)
+
+
+def _query(text: bytes) -> Query:
+    return parse_qs(text.decode("latin-1"), keep_blank_values=True, errors="replace")
+
+
+async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
+    length = (b"content-length", b"%d" % len(reply.body))
+    headers = (
+        [*reply.headers, length] if reply.status != HTTPStatus.NO_CONTENT else [*reply.headers]
+    )
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})

@@ -1,0 +1,111 @@
+"""Health, probes and info of the running node, as monitors and operators ask them."""
+
+import json
+import time
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.e2e.checked import CheckedNode
+
+PATIENCE = 30.0
+"""Seconds until all checks have run once and the history is written, on a busy machine."""
+
+every_kind = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+
+
+class Page(NamedTuple):
+    """An answer over HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(node: CheckedNode, path: str, body: object = None, *, method: str = "") -> Page:
+    connection = HTTPConnection("127.0.0.1", node.port, timeout=10)
+    content = None if body is None else json.dumps(body)
+    headers = {} if body is None else {"content-type": "application/json"}
+    try:
+        connection.request(method or ("GET" if body is None else "POST"), path, content, headers)
+        response = connection.getresponse()
+        shown = {name.lower(): value for name, value in response.getheaders()}
+        return Page(response.status, shown, response.read())
+    finally:
+        connection.close()
+
+
+def call(node: CheckedNode, path: str, method: str, params: object = None) -> Any:
+    request = {"jsonrpc": "2.0", "id": 1, "method": method}
+    return ask(node, path, request if params is None else request | {"params": params}).json
+
+
+def wait_for_health(node: CheckedNode) -> Page:
+    until = time.monotonic() + PATIENCE
+    while (page := ask(node, "/ext/health")).status != 200 and time.monotonic() < until:
+        time.sleep(0.1)
+    return page
+
+
+@every_kind
+def test_a_node_alone_is_healthy_and_ready(node: CheckedNode) -> None:
+    page = wait_for_health(node)
+
+    assert (page.status, page.json["healthy"]) == (200, True)
+    assert set(page.json["checks"]) == {"C", "P", "X", "bootstrapped", "network", "router"}
+    assert page.headers["content-type"] == "application/json"
+    assert ask(node, "/ext/health/liveness").body == b'{"checks":{},"healthy":true}\n'
+    assert ask(node, "/ext/health/readiness").status == 200
+    over_rpc = call(node, "/ext/health", "health.health")["result"]
+    assert set(over_rpc["checks"]) == set(page.json["checks"])
+
+
+@every_kind
+def test_the_node_says_who_it_is_everywhere(node: CheckedNode) -> None:
+    own = call(node, "/ext/info", "info.getNodeID")["result"]["nodeID"]
+
+    for path in ("/ext/health", "/ext/health/liveness", "/ext/metrics", "/ext/nothing"):
+        assert ask(node, path).headers["node-id"] == own
+    unknown = ask(node, "/ext/nothing")
+    assert (unknown.status, unknown.body) == (404, b"404 page not found\n")
+    assert ask(node, "/ext/health/liveness", method="HEAD").body == b""
+    assert ask(node, "/ext/docs").status == 200
+
+
+@every_kind
+def test_info_is_measured(node: CheckedNode) -> None:
+    wait_for_health(node)
+
+    assert call(node, "/ext/info", "info.isBootstrapped", {"chain": "C"})["result"] == {
+        "isBootstrapped": True
+    }
+    address = call(node, "/ext/info", "info.getNodeIP")["result"]["ip"]
+    host, _, port = address.rpartition(":")
+    assert host == "127.0.0.1"
+    assert port.isdigit()
+    assert call(node, "/ext/info", "info.peers")["result"] == {"numPeers": "0", "peers": []}
+    assert call(node, "/ext/info", "info.uptime")["result"] == {
+        "rewardingStakePercentage": "100.0000",
+        "weightedAveragePercentage": "100.0000",
+    }
+
+
+@every_kind
+def test_the_first_results_are_in_the_history_once(node: CheckedNode) -> None:
+    wait_for_health(node)
+    statement = (
+        "SELECT name, COUNT(*) FROM health_app_healthchange WHERE name IN ('C', 'X') "
+        "GROUP BY name ORDER BY name"
+    )
+    until = time.monotonic() + PATIENCE
+    found: list[tuple[Any, ...]] = []
+    while len(found) < 2 and time.monotonic() < until:
+        with node.database() as database:
+            found = database(statement)
+
+    assert found == [("C", 1), ("X", 1)]

@@ -1,0 +1,118 @@
+"""The list of changes and the page of one: what they say, and what they ask of the database."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from health_app.models import HealthChange
+from tests.integration.admin_pages import Browse
+from tests.integration.health_app.admin.conftest import PATH
+
+CHOICES = {"C": 1, "P": 2, "X": 1, "bootstrapped": 3, "network": 3, "router": 1}
+
+
+def latest(name: str, *, healthy: bool) -> HealthChange:
+    return HealthChange.objects.filter(name=name, healthy=healthy).latest("id")
+
+
+@pytest.mark.usefixtures("history")
+def test_changes_are_listed_the_latest_first(browse: Browse) -> None:
+    page = browse(PATH)
+
+    assert page.status == 200
+    assert [(row.name, row.healthy) for row in page.rows[:5]] == [
+        ("P", False), ("network", True), ("bootstrapped", True), ("bootstrapped", False),
+        ("network", False),
+    ]  # fmt: skip
+    assert "the database does not answer: OperationalError" in page.text
+    assert 'class="nd-badge nd-bad">fails<' in page.text
+    assert 'class="nd-badge nd-good">passes<' in page.text
+    assert "2026-09-21 14:23:20 UTC" in page.text
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_check_may_be_chosen(browse: Browse, name: str) -> None:
+    page = browse(PATH, show=name)
+
+    assert {row.name for row in page.rows} == {name}
+    assert len(page.rows) == CHOICES[name]
+
+
+@pytest.mark.usefixtures("history")
+def test_failures_may_be_chosen(browse: Browse) -> None:
+    assert [row.name for row in browse(PATH, show="failures").rows] == [
+        "P", "bootstrapped", "network",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize(
+    ("text", "name"), [("P", "P"), ("p-chain", "P"), ("Network", "network"), (" router ", "router")]
+)
+def test_a_check_is_found_by_name_or_title(browse: Browse, text: str, name: str) -> None:
+    assert {row.name for row in browse(PATH, q=text).rows} == {name}
+
+
+@pytest.mark.usefixtures("history")
+def test_what_is_no_check_is_not_found(browse: Browse) -> None:
+    page = browse(PATH, q="nonsense")
+    assert page.rows == []
+    assert "Nothing is exactly “nonsense”." in page.text
+
+
+@pytest.mark.usefixtures("history")
+def test_a_change_shows_each_reason_and_what_was_measured(browse: Browse) -> None:
+    text = browse(f"{PATH}{latest('network', healthy=False).pk}/change/").text
+
+    for shown in (
+        "network layer is unhealthy",
+        ">not connected to a minimum of 1 peer(s) only 0<",
+        ">no messages received from network in 1m5s &gt; 1m0s<",
+        "&quot;connectedPeers&quot;: 0",
+    ):
+        assert shown in text
+
+
+@pytest.mark.usefixtures("history")
+def test_a_change_without_a_measurement_says_so(browse: Browse) -> None:
+    text = browse(f"{PATH}{latest('P', healthy=False).pk}/change/").text
+    assert "Nothing could be measured." in text
+
+
+def test_an_empty_history_says_so(browse: Browse) -> None:
+    assert "Nothing here yet." in browse(PATH).text
+
+
+@pytest.mark.usefixtures("long_history")
+@pytest.mark.parametrize("parameters", [{}, {"show": "network"}, {"show": "failures"}, {"q": "C"}])
+def test_lists_are_read_by_an_index_a_page_at_a_time(
+    browse: Browse, parameters: dict[str, str]
+) -> None:
+    page = browse(PATH, **parameters)
+
+    assert len(page.rows) == 50
+    # Walking the index of failures in its order ends with the page: all of them are on it.
+    assert [one for one in page.slow_plans() if "health_change_failures" not in one] == []
+    assert len(page.chain_statements) <= 2
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("action", ["add", "change", "delete"])
+def test_nobody_writes_history_by_hand(admin_client: Client, action: str) -> None:
+    row = latest("P", healthy=False)
+    path = f"{PATH}add/" if action == "add" else f"{PATH}{row.pk}/{action}/"
+    before = HealthChange.objects.count()
+
+    assert admin_client.post(path, {"post": "yes", "name": "X"}).status_code == 403
+    assert HealthChange.objects.count() == before
+
+
+@pytest.mark.usefixtures("history")
+def test_only_those_who_may_see_it(client: Client) -> None:
+    user = User.objects.create_user("reader", is_staff=True)
+    client.force_login(user)
+    assert client.get(PATH).status_code == 403
+
+    user.user_permissions.add(Permission.objects.get(codename="view_healthchange"))
+    assert client.get(PATH).status_code == 200

@@ -1,0 +1,64 @@
+"""A node with both chains whose checks run when a test says so, asked through both doors."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from health_app import api, services
+from health_app.reporter import Reporter
+from jsonrpc.asgi import RawDoor
+from jsonrpc.http import by_path
+from jsonrpc.workers import Workers
+from nodeproject import doors, plain
+from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
+from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+
+__all__ = ["nothing_remembered", "pchain"]
+
+FOLLOWING = ("127.0.0.1:9651",)
+"""NODE_BOOTSTRAP of a node that belongs to a network."""
+
+Get = Callable[..., Any]
+"""Takes a path and a query; returns status and decoded body of what Django answers."""
+
+
+@pytest.fixture
+def reporter(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
+    """The process's reporter: it runs in the test's own thread and writes history at once."""
+    made = Reporter(changed=services.record, interval=60.0)
+    monkeypatch.setattr(api, "reporter", lambda: made)
+    _forget()
+    yield made
+    _forget()
+
+
+@pytest.fixture
+def get(reporter: Reporter) -> Get:
+    """Get a page through Django."""
+
+    def fetch(path: str, query: str = "") -> tuple[int, Any]:
+        response = Client(headers={"host": "localhost"}).get(path, QUERY_STRING=query)
+        return response.status_code, json.loads(response.content)
+
+    return fetch
+
+
+async def through_the_doors(
+    path: str, method: str = "GET", body: bytes = b"", query: str = ""
+) -> Answer:
+    """Send a request to the plain door with the raw door behind it."""
+    workers = Workers(threads=1)
+    try:
+        raw = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
+        door = plain.PlainDoor(plain.front(), raw, workers)
+        return await ask(door, method, path, parts=(body,), query=query)
+    finally:
+        workers.close()
+
+
+def _forget() -> None:
+    for cached in (plain.front, doors.health, doors.gate_config):
+        cached.cache_clear()

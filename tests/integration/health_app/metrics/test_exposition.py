@@ -1,0 +1,220 @@
+"""GET /ext/metrics: what the specification names, what rows say, and what is there without them."""
+
+import subprocess
+import threading
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.services.genesis import load_genesis
+from health_app.metrics import exposition, rows
+from health_app.metrics.figures import Figure
+from health_app.metrics.rows import Reader
+from jsonrpc.calls import NOT_EXECUTED
+from nodeproject import doors
+from platform_app.selectors import stakers
+from tests.builders import network_rows
+from tests.integration.conftest import Chain
+from tests.integration.health_app.metrics.conftest import Page, names, parse
+from tests.integration.platform_app.conftest import PChain
+
+STATEMENTS = 28
+"""A scrape asks the database so often at most, however long its chains are."""
+
+
+def test_promtool_finds_nothing_wrong_but_a_label_that_is_the_references(text: str) -> None:
+    checked = subprocess.run(
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False
+    )
+    complaints = [line for line in (checked.stdout + checked.stderr).splitlines() if line]
+    assert complaints == [
+        "svc_network_peers_subnet label names should be written in 'snake_case' not 'camelCase'"
+    ]
+
+
+def test_the_two_figures_of_the_specification_have_no_labels(page: Page) -> None:
+    assert page["svc_network_peers"] == 1
+    assert page["svc_health_checks_failing"] == 6  # none has run yet
+    for name in ("svc_network_peers", "svc_health_checks_failing"):
+        assert [line for line in page if line.startswith(name + "{")] == []
+
+
+def test_calls_are_counted_by_interface(page: Page) -> None:
+    for interface in ("C", "P", "X", "keystore", "info", "health"):
+        assert page[f'svc_api_calls_total{{api="{interface}",method="unknown"}}'] >= 1
+    code = 'svc_api_errors_total{api="C",code="-32601",method="unknown"}'
+    assert page[code] >= 1
+
+
+def test_no_method_is_named_like_what_is_not_executed() -> None:
+    methods = {one.name for endpoint in doors.endpoints() for one in endpoint.dispatcher.registry}
+    assert not methods & NOT_EXECUTED
+
+
+def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
+    assert page['svc_chain_height{chain="C"}'] == 2
+    assert page['svc_chain_height{chain="P"}'] == 0
+    assert page['svc_mempool_transactions{chain="C",state="pending"}'] == 1
+    assert page['svc_mempool_transactions{chain="C",state="queued"}'] == 0
+    assert page['svc_mempool_bytes{chain="C"}'] > 100
+    assert page['svc_mempool_transactions{chain="P",state="pending"}'] == 1
+    assert page['svc_mempool_bytes{chain="P"}'] > 100
+    assert page["svc_cchain_gas_used"] == 21_000
+    assert page["svc_cchain_base_fee_wei"] >= 10**9
+    assert page['svc_block_processing_duration_seconds_count{chain="C"}'] >= 2
+
+
+def test_queued_transactions_are_told_from_pending_ones(observed: None, chain: Chain) -> None:
+    chain.nonce = 1
+    chain.send(chain.make(), chain.make())
+    before = parse(exposition()[1].decode())
+    chain.nonce = 0
+    chain.send(chain.make())
+    after = parse(exposition()[1].decode())
+    states = [
+        [page[f'svc_mempool_transactions{{chain="C",state="{state}"}}'] for page in (before, after)]
+        for state in ("pending", "queued")
+    ]
+    assert states == [[0, 3], [2, 0]]
+
+
+def test_stake_is_shown_as_the_reference_does(page: Page) -> None:
+    assert page["svc_platform_local_staked"] == page["svc_platform_total_staked"] > 0
+    days = page["svc_platform_time_until_unstake"] / 1e9 / 86_400
+    assert 1 < days < 400
+    assert page['svc_platform_validators{state="current"}'] == 1
+    assert page['svc_platform_validators{state="pending"}'] == 0
+    assert page['svc_platform_validator_uptime_ratio{of="own"}'] == 1
+    assert page["svc_platform_gas_price"] == 1
+
+
+def test_the_network_is_shown_as_its_process_reports(page: Page) -> None:
+    assert page["svc_network_process_up"] == 1
+    assert page["svc_network_known_nodes"] == 3
+    assert page['svc_network_messages_total{direction="sent"}'] == 5
+    assert page['svc_network_bytes_total{direction="received"}'] == 700
+    assert page['svc_network_peers_benched{chain="C"}'] == 1
+    subnet = "11111111111111111111111111111111LpoYY"
+    assert page[f'svc_network_peers_subnet{{subnetID="{subnet}"}}'] == 1
+    assert 1e9 <= page["svc_network_time_since_last_msg_sent"] < 1e11
+    assert page["svc_network_node_uptime_weighted_average"] == 100
+    assert page['svc_bootstrap_target_height{chain="C"}'] == 40
+    assert page['svc_bootstrap_height{chain="C"}'] == 10
+
+
+def test_a_silent_network_has_no_peers(observed: None, db: None) -> None:
+    network_rows.report(connected=7, heartbeat_at=network_rows.ago(60))
+    page = parse(exposition()[1].decode())
+    assert (page["svc_network_peers"], page["svc_network_process_up"]) == (0, 0)
+
+
+def test_peers_make_no_series_of_subnets_that_there_are_not(observed: None, pchain: PChain) -> None:
+    network_rows.report(connected=1)
+    network_rows.peer(pchain.node_id, tracked_subnets=[str(pchain.asset_id)], benched=[])
+    page = parse(exposition()[1].decode())
+    assert [line for line in page if line.startswith("svc_network_peers_subnet")] == [
+        'svc_network_peers_subnet{subnetID="11111111111111111111111111111111LpoYY"}'
+    ]
+
+
+def test_a_database_without_chains_is_no_failure(observed: None, db: None) -> None:
+    page = parse(exposition()[1].decode())
+    assert page["svc_database_up"] == 1
+    assert {value for line, value in page.items() if line.startswith("svc_scrape_success")} == {1}
+    assert "svc_chain_height" not in names(page)
+    assert page["svc_network_peers"] == 0
+
+
+def test_the_database_says_how_it_is(page: Page) -> None:
+    assert page["svc_database_up"] == 1
+    sizes = [page[line] for line in page if line.startswith("svc_database_size_bytes")]
+    assert sum(sizes) > 100_000
+    assert page["svc_database_migrations_unapplied"] == 0
+    assert page['svc_database_statement_duration_seconds_count{statement="select"}'] > 10
+
+
+def test_a_migration_that_is_missing_is_counted(observed: None, db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'health_app'")
+        gone = cursor.rowcount
+    assert gone >= 1
+    assert parse(exposition()[1].decode())["svc_database_migrations_unapplied"] == gone
+
+
+def test_a_scrape_asks_the_database_little(busy: None) -> None:
+    rows.read()
+    with CaptureQueriesContext(connection) as asked:
+        rows.read()
+    assert len(asked) <= STATEMENTS, [one["sql"] for one in asked.captured_queries]
+
+
+def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> None:
+    def away(*_: Any) -> None:
+        raise OperationalError("connection to 10.1.2.3 refused")
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("cursor", "chunked_cursor", "ensure_connection", "connect"):
+            patched.setattr(BaseDatabaseWrapper, name, away)
+        page = parse(exposition()[1].decode())
+    assert page["svc_database_up"] == 0
+    assert page["svc_health_checks_failing"] == 6
+    assert page['svc_api_calls_total{api="C",method="unknown"}'] >= 1
+    assert {"svc_build_info", "svc_process_resident_memory_bytes"} <= names(page)
+    assert not {"svc_chain_height", "svc_network_peers"} & names(page)
+
+
+def test_a_database_that_hangs_does_not_hang_the_page(
+    observed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def hang() -> list[Figure]:
+        go_on.wait(30)
+        return []
+
+    hanging = Reader(hang, seconds=0.05)
+    monkeypatch.setattr(import_module("health_app.metrics.exposition"), "_reader", lambda: hanging)
+    assert parse(exposition()[1].decode())["svc_database_up"] == 0
+    go_on.set()
+
+
+def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
+    load_genesis()
+    found = {one.family.name: one.value for one in Reader().figures()}
+    assert found["database_up"] == 1
+    assert found["chain_height"] == 0
+
+
+def test_what_is_remembered_is_counted(observed: None, chain: Chain, pchain: PChain) -> None:
+    chain.do()
+    for _ in range(3):
+        stakers.current_validators()
+    before = parse(exposition()[1].decode())
+    stakers.current_validators()
+    after = parse(exposition()[1].decode())
+    assert after['svc_cache_entries{cache="cchain_blocks"}'] == 2
+    assert after['svc_cache_entries{cache="cchain_accounts"}'] >= 2
+    assert after['svc_cache_entries{cache="platform_current"}'] == 1
+    hits = 'svc_cache_hits_total{cache="platform_current"}'
+    assert after[hits] > before[hits]
+    assert after[hits.replace("hits", "misses")] >= 1
+
+
+def test_the_page_is_served_as_plain_text(busy: None) -> None:
+    response = Client(headers={"host": "localhost"}).get("/ext/metrics")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "svc_health_checks_failing" in names(parse(response.content.decode()))
+
+
+def test_clients_methods_make_no_series_of_their_own(observed: None, db: None) -> None:
+    Client(headers={"host": "localhost"}).generic("BREW", "/admin/login/")
+    page = parse(exposition()[1].decode())
+    django = [line for line in page if line.startswith("svc_django") and 'method="' in line]
+    assert django
+    assert not [line for line in django if "BREW" in line]

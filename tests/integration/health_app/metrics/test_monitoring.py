@@ -1,0 +1,143 @@
+"""What stands in monitoring/ works: rules, a dashboard, and no name in either that the page has not."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.integration.health_app.metrics.conftest import Page, names
+
+MONITORING = Path(__file__).resolve().parents[4] / "monitoring"
+DASHBOARD: dict[str, Any] = json.loads((MONITORING / "grafana-dashboard.json").read_text())
+PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
+SHOWN = [panel for panel in PANELS if panel["type"] != "row"]
+KINDS = {"row", "stat", "timeseries"}
+"""Of panels; all of them are part of Grafana itself."""
+
+POSTGRESQL = re.compile(r"svc_database_(?:pool|server)_")
+"""Figures that SQLite does not have."""
+
+VARIABLES = {"$instance": ".*", "$__rate_interval": "5m"}
+"""What Grafana puts into queries."""
+
+
+def promtool(*arguments: str) -> None:
+    """Run promtool; it must find nothing wrong."""
+    done = subprocess.run(
+        ["promtool", *arguments], cwd=MONITORING, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def queries() -> list[str]:
+    """Return all queries of the dashboard as Prometheus gets them."""
+    found = []
+    for panel in SHOWN:
+        for target in panel["targets"]:
+            query: str = target["expr"]
+            for variable, value in VARIABLES.items():
+                query = query.replace(variable, value)
+            assert "$" not in query
+            found.append(query)
+    return found
+
+
+def figures_in(text: str) -> set[str]:
+    """Return the figures of the node that a text names."""
+    return set(re.findall(r"\bsvc_\w+", re.sub(r"\b\w+:svc_\w+:\w+", "", text)))
+
+
+def test_the_configuration_can_be_used() -> None:
+    promtool("check", "config", "prometheus.yml")
+
+
+def test_the_rules_are_right() -> None:
+    promtool("check", "rules", "rules.yml", "alerts.yml")
+
+
+@pytest.mark.parametrize("tests", sorted(path.name for path in MONITORING.glob("*_test.yml")))
+def test_the_rules_say_what_they_should_when_they_should(tests: str) -> None:
+    promtool("test", "rules", tests)
+
+
+def test_every_alert_has_a_test() -> None:
+    alerts = re.findall(r"- alert: (\w+)", (MONITORING / "alerts.yml").read_text())
+    tested = re.findall(r"alertname: (\w+)", (MONITORING / "alerts_test.yml").read_text())
+    assert set(alerts) == set(tested)
+    assert {"HealthChecksFailing", "FewPeers"} <= set(alerts)
+
+
+def test_every_query_of_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
+    rules = [
+        {"record": f"query:number{place}", "expr": query} for place, query in enumerate(queries())
+    ]
+    path = tmp_path / "queries.yml"
+    path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", str(path))
+
+
+def test_every_figure_that_is_asked_for_is_on_the_page(page: Page) -> None:
+    files = ("alerts.yml", "rules.yml")
+    wanted = figures_in("\n".join([*queries(), *((MONITORING / one).read_text() for one in files)]))
+    assert len(wanted) > 60
+    missing = wanted - names(page)
+    if connection.vendor == "postgresql":
+        assert missing == set()
+    else:
+        assert missing == {name for name in wanted if POSTGRESQL.match(name)}
+
+
+def test_the_dashboard_is_one_that_grafana_imports() -> None:
+    assert DASHBOARD["id"] is None
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", DASHBOARD["uid"])
+    assert DASHBOARD["title"]
+    assert 30 <= DASHBOARD["schemaVersion"] <= 41
+    assert {one["type"] for one in PANELS} <= KINDS
+    assert {one["id"] for one in DASHBOARD["__requires"] if one["type"] == "panel"} | {
+        "row"
+    } == KINDS
+
+
+def test_the_dashboard_asks_whatever_prometheus_its_user_has() -> None:
+    variables = {one["name"]: one for one in DASHBOARD["templating"]["list"]}
+    assert variables["datasource"]["type"] == "datasource"
+    assert variables["datasource"]["query"] == "prometheus"
+    chosen = {"type": "prometheus", "uid": "${datasource}"}
+    assert variables["instance"]["datasource"] == chosen
+    for panel in SHOWN:
+        assert [panel["datasource"], *(one["datasource"] for one in panel["targets"])] == [
+            chosen
+        ] * (len(panel["targets"]) + 1)
+        assert all('instance=~"$instance"' in one["expr"] for one in panel["targets"])
+
+
+def test_panels_have_a_place_of_their_own() -> None:
+    assert len({one["id"] for one in PANELS}) == len(PANELS)
+    taken: set[tuple[int, int]] = set()
+    for panel in PANELS:
+        place = panel["gridPos"]
+        assert place["x"] >= 0
+        assert place["x"] + place["w"] <= 24
+        assert place["h"] >= 1
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken
+        taken |= cells
+
+
+def test_panels_say_what_they_show() -> None:
+    for panel in SHOWN:
+        assert panel["title"]
+        assert panel["description"]
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        assert panel["targets"]
+        references = [one["refId"] for one in panel["targets"]]
+        assert len(set(references)) == len(references)
+        assert all(one["legendFormat"] for one in panel["targets"])

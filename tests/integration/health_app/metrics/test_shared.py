@@ -1,0 +1,182 @@
+"""Several real processes count, one adds up; what dead ones counted goes on counting."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from health_app.metrics import files, shared
+from health_app.metrics.files import VARIABLE
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+class Process:
+    """A process of a node that counts what it is told."""
+
+    def __init__(self, role: str, place: Path) -> None:
+        module = "tests.integration.health_app.metrics.counting"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, role],
+            cwd=ROOT,
+            env={**os.environ, VARIABLE: str(place)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._process.pid
+
+    def tell(self, command: str) -> None:
+        """Have something counted and written down."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        assert self._process.stdout.readline() == "done\n"
+
+    def signal(self, number: signal.Signals) -> None:
+        """Stop it, let it go on, or end it."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End it in order."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._process.wait(30)
+
+
+Start = Callable[[str], Process]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The directory that the processes share."""
+    found = tmp_path / "metrics"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture
+def start(place: Path) -> Iterator[Start]:
+    """Start processes."""
+    with ExitStack() as end:
+
+        def run(role: str) -> Process:
+            process = Process(role, place)
+            end.callback(process.close)
+            return process
+
+        yield run
+
+
+def values(place: Path) -> dict[str, float]:
+    """Return what all processes say together, by name and labels."""
+    return {
+        "/".join(
+            (sample.name, *(f"{sample.labels[name]}" for name in sorted(sample.labels)))
+        ): sample.value
+        for metric in shared.read(place)
+        for sample in metric.samples
+    }
+
+
+def test_two_processes_add_up(start: Start, place: Path) -> None:
+    first, second = start("web"), start("worker")
+    first.tell("call eth_chainId 3 0.00001")
+    second.tell("call eth_chainId 4 0.5")
+    second.tell("call bad 2 0.5")
+    found = values(place)
+    assert found["svc_api_calls_total/C/eth_chainId"] == 7
+    assert found["svc_api_calls_total/C/bad"] == 2
+    assert found["svc_api_errors_total/C/-32000/bad"] == 2
+    ranges = "svc_api_call_duration_seconds_bucket/C"
+    assert [found[f"{ranges}/{le}/eth_chainId"] for le in ("5e-05", "0.25", "1.0", "+Inf")] == [
+        3, 3, 7, 7,
+    ]  # fmt: skip
+    assert found["svc_api_call_duration_seconds_count/C/eth_chainId"] == 7
+    assert found["svc_api_call_duration_seconds_sum/C/eth_chainId"] == pytest.approx(2.00003)
+    assert [(one.role, one.pid) for one in files.living(place)] == sorted(
+        [("web", first.pid), ("worker", second.pid)], key=lambda one: one[1]
+    )
+
+
+def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_not(
+    start: Start, place: Path
+) -> None:
+    first, second = start("web"), start("web")
+    for process in (first, second):
+        process.tell("call eth_chainId 5 0.5")
+        process.tell("begin")
+    second.tell("end 1234")
+    assert values(place)["svc_api_calls_processing"] == 2
+    second.kill()
+    for _ in range(2):
+        found = values(place)
+        assert found["svc_api_calls_total/C/eth_chainId"] == 10
+        assert found["svc_api_call_duration_seconds_bucket/C/+Inf/eth_chainId"] == 10
+        assert found["svc_api_call_duration_seconds_bucket/C/0.25/eth_chainId"] == 0
+        assert found["svc_api_calls_processing"] == 1
+        assert found["svc_celery_task_last_ended_timestamp_seconds/tick"] == 1234
+    assert list(place.glob(f"*_{second.pid}*")) == []
+    assert [one.pid for one in files.living(place)] == [first.pid]
+
+    third = start("web")
+    third.tell("call eth_chainId 1 0.5")
+    third.kill()
+    first.tell("call eth_chainId 1 0.5")
+    assert values(place)["svc_api_calls_total/C/eth_chainId"] == 12
+    assert {path.name for path in place.glob("*_0.db")} == {
+        "counter_0.db", "histogram_0.db", "gauge_max_0.db",
+    }  # fmt: skip
+
+
+def test_a_forked_process_counts_from_nothing(start: Start, place: Path) -> None:
+    parent = start("worker")
+    parent.tell("call eth_chainId 5 0.5")
+    parent.tell("fork")
+    assert values(place)["svc_api_calls_total/C/eth_chainId"] == 6
+
+
+def test_the_router_sees_the_calls_of_all_processes(
+    start: Start, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(place))
+    first, second = start("web"), start("web")
+    assert shared.router() == (0, 0.0)
+    first.tell("begin")
+    first.tell("begin")
+    second.tell("begin")
+    outstanding, longest = shared.router()
+    assert outstanding == 3
+    assert longest > 0
+    # One that can do nothing any more is the one to worry about.
+    first.signal(signal.SIGSTOP)
+    assert shared.router()[1] > longest
+    first.signal(signal.SIGCONT)
+    first.kill()
+    assert shared.router()[0] == 1
+
+
+def test_a_process_with_the_number_of_a_dead_one_inherits_only_its_counts(
+    start: Start, place: Path
+) -> None:
+    process = start("web")
+    process.tell("call eth_chainId 5 0.5")
+    process.tell("begin")
+    # As it looks when another process got the number since: it began at another time.
+    (place / f"process_{process.pid}").write_text("web 1")
+    found = values(place)
+    assert found["svc_api_calls_total/C/eth_chainId"] == 5
+    assert "svc_api_calls_processing" not in found
+    assert files.living(place) == []

@@ -1,0 +1,192 @@
+"""What each check measures, from the rows and tables that hold it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chaindb.building import building
+from chaindb.chains import Chain
+from health_app import checks, metrics
+from health_app.result import Finding
+from network_app.models import SyncPhase
+from platform_app import runtime
+from tests.builders import network_rows
+from tests.integration.health_app.conftest import FOLLOWING
+from tests.integration.platform_app import made
+from tests.integration.platform_app.conftest import PChain
+
+DAY = 24 * 60 * 60
+
+together = pytest.mark.node_settings(bootstrap=FOLLOWING)
+
+
+def consensus(found: Finding) -> Any:
+    message: Any = found.message
+    return message["consensus"]
+
+
+def network_message(found: Finding) -> Any:
+    return found.message
+
+
+@pytest.mark.usefixtures("pchain")
+@pytest.mark.parametrize(
+    ("chain", "measure"),
+    [(Chain.C, checks.measure_c_chain), (Chain.P, checks.measure_p_chain)],
+)
+def test_a_block_that_is_being_made_is_outstanding(chain: Chain, measure: Any) -> None:
+    other = Chain.P if chain is Chain.C else Chain.C
+
+    with building(chain, 7), building(other, 9):
+        assert consensus(measure())["outstandingBlocks"] == 1
+    assert consensus(measure())["outstandingBlocks"] == 0
+
+
+@pytest.mark.usefixtures("pchain")
+@pytest.mark.parametrize(
+    ("alias", "measure"), [("C", checks.measure_c_chain), ("P", checks.measure_p_chain)]
+)
+def test_so_are_blocks_of_peers_that_are_undecided(alias: str, measure: Any) -> None:
+    network_rows.report()
+    network_rows.sync(alias, outstanding=3, oldest_outstanding_at=network_rows.ago(45))
+
+    found = measure()
+
+    assert consensus(found)["outstandingBlocks"] == 3
+    assert consensus(found)["longestRunningBlock"].startswith("45.")
+    assert found.error.startswith(
+        "consensus is not healthy reason: time for longest running block 45."
+    )
+
+
+@pytest.mark.usefixtures("pchain")
+def test_what_a_process_that_is_gone_had_undecided_is_not_outstanding() -> None:
+    network_rows.report(heartbeat_at=network_rows.ago(60))
+    network_rows.sync("C", outstanding=300)
+
+    assert consensus(checks.measure_c_chain())["outstandingBlocks"] == 0
+
+
+@together
+def test_the_connected_stake_is_measured(pchain: PChain) -> None:
+    network_rows.report(connected=1)
+    pchain.do(made.validator(pchain, "alice", end=2 * DAY, weight=1_000_000_000_000))
+    pchain.do(made.validator(pchain, "bob", end=2 * DAY, weight=1_000_000_000_000))
+    network_rows.peer(made.node("alice"))
+
+    found: Any = checks.measure_p_chain()
+    share = found.message["vm"]["percentConnected"]
+    assert 0.0 < share < 1.0
+    network_rows.peer(made.node("bob"))
+    assert checks.measure_p_chain().message["vm"]["percentConnected"] == 1.0  # type: ignore[index]
+
+
+@together
+def test_too_little_connected_stake_fails(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    network_rows.report()
+    with monkeypatch.context() as elsewhere:
+        # The own validator's stake is that of somebody who is not connected.
+        elsewhere.setattr(runtime, "node_id", lambda: made.node("me"))
+        found = checks.measure_p_chain()
+
+    assert found.message["vm"] == {"percentConnected": 0.0}  # type: ignore[index]
+    assert found.error == (
+        "consensus is not healthy reason: connected to 0.00% of the stake < 80.00%"
+    )
+
+
+@together
+@pytest.mark.usefixtures("pchain")
+def test_bootstrapping_is_read_from_both_chains() -> None:
+    assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+    network_rows.sync("P")
+    network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
+    assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+    network_rows.sync("C")
+    assert checks.measure_bootstrapped() == Finding([])
+
+
+@together
+@pytest.mark.usefixtures("pchain")
+def test_the_network_is_what_its_process_reports() -> None:
+    network_rows.report(
+        connected=4,
+        send_fail_rate=0.25,
+        last_sent_at=network_rows.ago(3),
+        last_received_at=network_rows.ago(12),
+    )
+
+    found = checks.measure_network()
+
+    message = network_message(found)
+    assert (message["connectedPeers"], message["sendFailRate"]) == (4, 0.25)
+    assert message["timeSinceLastMsgSent"].startswith("3.")
+    assert message["timeSinceLastMsgReceived"].startswith("12.")
+    assert found.error == ""
+
+
+@together
+@pytest.mark.usefixtures("pchain")
+def test_a_node_that_is_cut_off_says_so() -> None:
+    network_rows.report(connected=0, last_sent_at=None, last_received_at=None)
+
+    assert checks.measure_network().error == (
+        "network layer is unhealthy reason: not connected to a minimum of 1 peer(s) only 0, "
+        "no messages received from network, no messages sent to network"
+    )
+
+
+@pytest.mark.usefixtures("pchain")
+def test_a_node_alone_is_healthy_until_somebody_was_connected() -> None:
+    network_rows.report(connected=0, last_sent_at=None, last_received_at=None)
+    assert checks.measure_network().error == ""
+
+    network_rows.peer(made.node("alice"), connected_since=None)
+    assert "not connected to a minimum of 1 peer(s) only 0" in checks.measure_network().error
+
+
+@pytest.mark.usefixtures("pchain")
+@pytest.mark.parametrize("has_reported", [False, True])
+def test_a_network_process_that_is_silent(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, *, has_reported: bool
+) -> None:
+    if has_reported:
+        network_rows.report(connected=3, heartbeat_at=network_rows.ago(100))
+    # This process has not looked for long enough.
+    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(1).timestamp())
+    assert checks.measure_network().error == ""
+
+    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(90).timestamp())
+    found = checks.measure_network()
+    assert found.error.startswith(
+        "network layer is unhealthy reason: the network's process has not reported for 1m30."
+    )
+    assert network_message(found)["connectedPeers"] == 0
+
+    settings.NODE = replace(settings.NODE, network=False)
+    assert checks.measure_network().error == ""
+
+
+def test_the_router_counts_what_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "router", lambda: (2, 400.0))
+
+    found = checks.measure_router()
+
+    assert found.message == {"longestRunningRequest": "6m40s", "outstandingRequests": 2}
+    assert found.error == "the router is not healthy reason: time for longest request 6m40s > 5m0s"
+
+
+def test_a_call_in_a_thread_is_a_request_of_the_router() -> None:
+    ticket = metrics.SOURCES.inflight.begin("eth_call")
+    try:
+        found: Any = checks.measure_router().message
+        assert found["outstandingRequests"] >= 1
+    finally:
+        metrics.SOURCES.inflight.end(ticket)
+
+
+def test_there_is_no_x_chain_to_decide_anything() -> None:
+    assert checks.measure_x_chain() == Finding(
+        {"consensus": {"outstandingVertices": 0, "snowstorm": {"outstandingTransactions": 0}}}
+    )

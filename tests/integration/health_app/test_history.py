@@ -1,0 +1,126 @@
+"""The history of health: each change once, whichever processes have seen it."""
+
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, connections
+
+from health_app import services
+from health_app.models import HealthChange
+from health_app.reporter import Reporter
+from health_app.result import CheckResult
+from tests.builders import network_rows
+from tests.integration.health_app.conftest import FOLLOWING
+
+SECOND = 1_000_000_000
+ENDED = 1_790_000_000 * SECOND + 250_000_000
+
+
+def failing(error: str) -> CheckResult:
+    return CheckResult({"connectedPeers": 0}, error, ended=ENDED, contiguous_failures=1)
+
+
+PASSING = CheckResult({"connectedPeers": 3}, ended=ENDED)
+
+
+def rows() -> list[tuple[str, bool, str]]:
+    found = HealthChange.objects.order_by("id")
+    return list(found.values_list("name", "healthy", "error"))
+
+
+@pytest.mark.django_db
+def test_a_change_is_written_with_all_that_is_known() -> None:
+    assert services.record("network", failing("alone"))
+
+    row = HealthChange.objects.get()
+    assert (row.name, row.healthy, row.error) == ("network", False, "alone")
+    assert row.message == {"connectedPeers": 0}
+    assert row.at == datetime.fromtimestamp(ENDED / SECOND, UTC)
+    assert str(row) == "network fails"
+
+
+@pytest.mark.django_db
+def test_what_is_known_is_not_written_again() -> None:
+    told = ["silent for 3s", "silent for 8s", "", "", "silent for 1m2s", "alone", "alone"]
+    outcomes = [services.record("network", failing(error) if error else PASSING) for error in told]
+
+    assert outcomes == [True, False, True, False, True, True, False]
+    assert [error for *_, error in rows()] == ["silent for 3s", "", "silent for 1m2s", "alone"]
+
+
+@pytest.mark.django_db
+def test_each_check_has_a_history_of_its_own() -> None:
+    for name in ("C", "P", "C"):
+        services.record(name, PASSING)
+
+    assert rows() == [("C", True, ""), ("P", True, "")]
+
+
+@pytest.mark.django_db
+def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MOST_CHANGES", 3)
+    for number in range(4):
+        services.record("C", failing(f"fault {'x' * number}"))
+        services.record("C", PASSING)
+
+    assert [healthy for _, healthy, _ in rows()] == [True, False, True]
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING)
+def test_the_checks_write_their_own_history(reporter: Reporter) -> None:
+    network_rows.report(last_sent_at=None, last_received_at=None)
+    reporter.run_once()
+    reporter.run_once()
+    network_rows.report(connected=1)
+    reporter.run_once()
+
+    network = [(healthy, error) for name, healthy, error in rows() if name == "network"]
+    assert network == [
+        (
+            False,
+            "network layer is unhealthy reason: not connected to a minimum of 1 peer(s) only 0, "
+            "no messages received from network, no messages sent to network",
+        ),
+        (True, ""),
+    ]
+    assert [healthy for name, healthy, _ in rows() if name == "X"] == [True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_processes_write_a_change_once() -> None:
+    services.record("C", PASSING)
+    outcomes: list[bool] = []
+    together = threading.Barrier(4)
+
+    def process() -> None:
+        try:
+            together.wait(10)
+            outcomes.append(services.record("C", failing("stuck")))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=process) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == [False, False, False, True]
+    assert rows() == [("C", True, ""), ("C", False, "stuck")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_its_table_can_be_taken_away_and_made_again() -> None:
+    call_command("migrate", "health_app", "zero", verbosity=0)
+    assert "health_app_healthchange" not in tables()
+
+    call_command("migrate", "health_app", verbosity=0)
+    assert "health_app_healthchange" in tables()
+
+
+def tables() -> Any:
+    with connection.cursor() as cursor:
+        return connection.introspection.table_names(cursor)

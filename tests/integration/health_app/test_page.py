@@ -1,0 +1,51 @@
+"""The OpenAPI page's table of paths, and the page for Prometheus."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from health_app.reporter import Reporter
+from nodeproject import plain
+from tests.integration.health_app.conftest import through_the_doors
+
+
+def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
+    document = json.loads(Client(headers={"host": "localhost"}).get("/ext/openapi.json").content)
+
+    assert {path: sorted(methods) for path, methods in document["paths"].items()} == {
+        "/ext/bc/C/rpc": ["post"],
+        "/ext/P": ["post"],
+        "/ext/bc/P": ["post"],
+        "/ext/keystore": ["post"],
+        "/ext/bc/X": ["post"],
+        "/ext/info": ["post"],
+        "/ext/health": ["get", "post"],
+        "/ext/health/readiness": ["get"],
+        "/ext/health/liveness": ["get"],
+        "/ext/metrics": ["get"],
+    }
+
+
+@pytest.mark.parametrize("path", ["/ext/info", "/ext/health"])
+def test_the_page_shows_calls_that_work(reporter: Reporter, path: str) -> None:
+    client = Client(headers={"host": "localhost"})
+    document = json.loads(client.get("/ext/openapi.json").content)
+    content = document["paths"][path]["post"]["requestBody"]["content"]
+
+    answer = client.post(path, content["application/json"]["example"], "application/json")
+
+    assert "result" in json.loads(answer.content)
+
+
+async def test_metrics_are_a_page_like_others(
+    reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"svc_network_peers 3.0\n"
+    monkeypatch.setattr(plain, "exposition", lambda: ("text/plain; version=0.0.4", text))
+
+    fast = await through_the_doors("/ext/metrics")
+    slow = Client(headers={"host": "localhost"}).get("/ext/metrics")
+
+    assert (fast.status, fast.body) == (slow.status_code, slow.content) == (200, text)
+    assert fast.headers["content-type"] == slow.headers["content-type"]

@@ -1,0 +1,59 @@
+"""A node with both chains, asked for itself."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from info_app import identity, version
+from network_app import turns
+from nodeproject import doors
+from tests.integration.platform_app.conftest import (
+    PChain,
+    Rpc,
+    asking,
+    nothing_remembered,
+    pchain,
+    refusal,
+)
+
+__all__ = ["nothing_remembered", "pchain", "refusal"]
+
+AskBare = Callable[[str], Any]
+"""Takes a method; asks without a `params` member, as several SDKs do."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_known() -> Iterator[None]:
+    """Let the process know nothing of the node that it is."""
+    _forget()
+    yield
+    _forget()
+
+
+@pytest.fixture
+def rpc(pchain: PChain) -> Rpc:
+    """Ask `info.*`."""
+    return asking(doors.info().dispatcher)
+
+
+@pytest.fixture
+def bare(pchain: PChain) -> AskBare:
+    """Ask `info.*` without params; return the whole answer."""
+
+    def ask(method: str) -> Any:
+        answer = doors.info().dispatcher.answer(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
+        )
+        assert answer is not None
+        return json.loads(answer)
+
+    return ask
+
+
+def _forget() -> None:
+    for cached in (
+        identity.identity, version.vm_versions, turns.upgrades, doors.info, doors.gate_config,
+    ):  # fmt: skip
+        cached.cache_clear()

@@ -1,0 +1,72 @@
+"""`/ext/info` and its words, through Django and through the raw door."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.http import by_path
+from jsonrpc.workers import Workers
+from nodeproject import doors
+from tests.integration.platform_app.conftest import PChain
+from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+
+
+def body(method: str, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
+
+
+def through_django(content: bytes, method: str = "POST") -> Any:
+    client = Client(headers={"host": "localhost"})
+    return client.generic(method, "/ext/info", content, "application/json")
+
+
+async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
+    workers = Workers(threads=1)
+    try:
+        door = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
+        return await ask(door, method, "/ext/info", parts=(content,))
+    finally:
+        workers.close()
+
+
+# What is asked of the raw door here is in memory: its threads do not see a test's transaction.
+CALLS = [
+    body("info.getNodeID"),
+    body("info.getNetworkID"),
+    body("info.getTxFee"),
+    body("info.upgrades"),
+    body("info.nope"),
+    body("platform.getHeight"),
+    b"not json",
+    b"[]",
+]
+
+
+@pytest.mark.parametrize("content", CALLS)
+async def test_both_doors_answer_the_same_bytes(pchain: PChain, content: bytes) -> None:
+    raw = await through_the_raw_door(content)
+    plain = through_django(content)
+
+    assert (raw.status, raw.body) == (plain.status_code, plain.content)
+    assert raw.headers["node-id"] == plain.headers["node-id"] == str(pchain.node_id)
+
+
+@pytest.mark.usefixtures("pchain")
+async def test_the_words_of_the_reference() -> None:
+    unknown = await through_the_raw_door(body("info.nope"))
+    assert json.loads(unknown.body)["error"] == {
+        "code": -32000,
+        "message": 'rpc: can\'t find method "info.Nope"',
+        "data": None,
+    }
+    refused = await through_the_raw_door(b"", "GET")
+    assert (refused.status, refused.body) == (405, b"rpc: POST method required, received GET\n")
+
+
+@pytest.mark.usefixtures("pchain")
+def test_the_database_is_asked_behind_django_too() -> None:
+    answer = json.loads(through_django(body("info.isBootstrapped", chain="C")).content)
+    assert answer == {"jsonrpc": "2.0", "result": {"isBootstrapped": True}, "id": 7}

@@ -1,0 +1,38 @@
+"""info.getNodeID."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from info_app import identity
+from platform_app import runtime
+from primitives import bls
+from tests.integration.platform_app.conftest import PChain, Rpc, refusal
+
+
+def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> None:
+    found = rpc("info.getNodeID")
+
+    assert set(found) == {"nodeID", "nodePOP"}
+    assert found["nodeID"] == str(pchain.node_id)
+    assert set(found["nodePOP"]) == {"publicKey", "proofOfPossession"}
+    key, proof = (
+        bytes.fromhex(found["nodePOP"][name].removeprefix("0x"))
+        for name in ("publicKey", "proofOfPossession")
+    )
+    assert (len(key), len(proof)) == (48, 96)
+    assert bls.verify_possession(key, proof)
+
+
+@pytest.mark.parametrize("setting", ["staking_cert_file", "signer_key_file"])
+def test_a_node_without_its_files_says_so(
+    pchain: PChain, rpc: Rpc, settings: Any, setting: str
+) -> None:
+    settings.NODE = replace(settings.NODE, **{setting: "/nowhere/key"})
+    runtime.node_id.cache_clear()
+    identity.identity.cache_clear()
+
+    assert refusal(rpc, "info.getNodeID") == (
+        "this node has no identity yet: init_node makes its keys"
+    )

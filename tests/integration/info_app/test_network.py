@@ -1,0 +1,29 @@
+"""info.getNetworkID and info.getNetworkName."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.integration.info_app.conftest import AskBare
+from tests.integration.platform_app.conftest import Rpc
+
+
+def test_the_local_network(rpc: Rpc) -> None:
+    assert rpc("info.getNetworkID") == {"networkID": "12345"}
+    assert rpc("info.getNetworkName") == {"networkName": "local"}
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "mainnet"), (5, "testnet"), (77, "network-77")])
+def test_other_networks(rpc: Rpc, settings: Any, number: int, name: str) -> None:
+    settings.NODE = replace(settings.NODE, network_id=number)
+
+    assert rpc("info.getNetworkID") == {"networkID": str(number)}
+    assert rpc("info.getNetworkName") == {"networkName": name}
+
+
+@pytest.mark.parametrize("method", ["getNetworkID", "getNetworkName", "getNodeID", "getTxFee"])
+def test_sdks_ask_without_params(bare: AskBare, method: str) -> None:
+    answer = bare(f"info.{method}")
+
+    assert list(answer) == ["jsonrpc", "result", "id"]

@@ -1,0 +1,93 @@
+"""Changes of checks reach the database, in their order, whenever it takes them."""
+
+import threading
+from collections import deque
+
+import pytest
+from django.db import OperationalError
+
+from health_app.history import KEPT, History
+from health_app.result import CheckResult
+
+
+class Database:
+    """Takes changes, or fails first in the ways that a test wants."""
+
+    def __init__(self, *failures: Exception, wanted: int) -> None:
+        self.failures = deque(failures)
+        self.written: list[tuple[str, str]] = []
+        self.attempts = 0
+        self._wanted = wanted
+        self.full = threading.Event()
+
+    def record(self, name: str, result: CheckResult) -> None:
+        self.attempts += 1
+        if self.failures:
+            raise self.failures.popleft()
+        self.written.append((name, result.error))
+        if len(self.written) == self._wanted:
+            self.full.set()
+
+
+def test_changes_are_written_in_their_order() -> None:
+    database = Database(wanted=3)
+    history = History(database.record, retry=0)
+    for error in ("a", "", "b"):
+        history.note("C", CheckResult(error=error))
+
+    assert database.full.wait(10)
+    assert database.written == [("C", "a"), ("C", ""), ("C", "b")]
+
+
+def test_what_a_database_does_not_take_is_written_when_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    database = Database(*[OperationalError("away")] * 3, wanted=2)
+    history = History(database.record, retry=0)
+    history.note("P", CheckResult(error="the database does not answer"))
+    history.note("P", CheckResult())
+
+    assert database.full.wait(10)
+    assert database.written == [("P", "the database does not answer"), ("P", "")]
+    assert database.attempts == 5
+    assert [one.getMessage() for one in caplog.records] == [
+        "the health history cannot be written now: away"
+    ]
+
+
+def test_what_can_never_be_written_does_not_hold_up_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    database = Database(TypeError("no JSON"), wanted=1)
+    history = History(database.record, retry=0)
+    history.note("C", CheckResult(error="odd"))
+    history.note("C", CheckResult())
+
+    assert database.full.wait(10)
+    assert database.written == [("C", "")]
+    assert [one.getMessage() for one in caplog.records] == ["a change of check C was not written"]
+
+
+def test_only_so_many_changes_wait() -> None:
+    blocked, begun = threading.Event(), threading.Event()
+    written: list[str] = []
+    done = threading.Event()
+
+    def record(name: str, result: CheckResult) -> None:
+        begun.set()
+        blocked.wait(10)
+        written.append(result.error)
+        if result.error == "last":
+            done.set()
+
+    history = History(record, retry=0)
+    history.note("C", CheckResult(error="first"))
+    assert begun.wait(10)
+    for number in range(KEPT + 5):
+        history.note("C", CheckResult(error=str(number)))
+    history.note("C", CheckResult(error="last"))
+    blocked.set()
+
+    assert done.wait(10)
+    assert len(written) == 1 + KEPT
+    assert written[:2] == ["first", "6"]

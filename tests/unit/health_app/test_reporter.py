@@ -1,0 +1,205 @@
+"""Checks run in the background; what hangs or breaks is a result like any other."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import OperationalError
+
+from health_app.checks import ALL, APPLICATION, Check
+from health_app.reporter import Reporter, examine
+from health_app.result import CheckResult, Finding
+
+GOOD = Finding("fine")
+BAD = Finding("not fine", "it is broken")
+TAG = frozenset({"chain"})
+
+
+class Scene:
+    """A reporter of two checks, whose findings a test sets, and the changes that it told of."""
+
+    def __init__(self, **options: float) -> None:
+        self.findings = {"bootstrapped": GOOD, "C": GOOD}
+        self.changes: list[tuple[str, str]] = []
+        self.changed = threading.Condition()
+        self.reporter = Reporter(
+            (
+                Check("bootstrapped", self.find("bootstrapped"), frozenset({APPLICATION})),
+                Check("C", self.find("C"), TAG),
+            ),
+            {"bootstrapped"},
+            changed=self.note,
+            **{"interval": 0.01, **options},
+        )
+
+    def find(self, name: str) -> Callable[[], Finding]:
+        return lambda: self.findings[name]
+
+    def note(self, name: str, result: CheckResult) -> None:
+        with self.changed:
+            self.changes.append((name, result.error))
+            self.changed.notify_all()
+
+    def wait_for(self, change: tuple[str, str]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: change in self.changes, timeout=10)
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    made = Scene()
+    yield made
+    made.reporter.stop()
+
+
+def test_before_the_first_run_nothing_is_well(scene: Scene) -> None:
+    for report in (scene.reporter.health(), scene.reporter.readiness()):
+        assert not report.healthy
+        assert {result.error for result in report.checks.values()} == {"not yet run"}
+
+
+def test_liveness_has_no_checks(scene: Scene) -> None:
+    assert scene.reporter.liveness().shown() == {"checks": {}, "healthy": True}
+
+
+def test_a_run_of_all_checks(scene: Scene) -> None:
+    scene.reporter.run_once()
+
+    report = scene.reporter.health()
+    assert report.healthy
+    assert {name: one.message for name, one in report.checks.items()} == {
+        "bootstrapped": "fine",
+        "C": "fine",
+    }
+
+
+def test_one_failing_check_makes_the_node_unhealthy(scene: Scene) -> None:
+    scene.findings["C"] = BAD
+    scene.reporter.run_once()
+
+    report = scene.reporter.health()
+    assert not report.healthy
+    assert report.checks["bootstrapped"].healthy
+    assert report.checks["C"].error == "it is broken"
+    assert report.checks["C"].message == "not fine"
+
+
+def test_readiness_once_passed_stays(scene: Scene) -> None:
+    scene.findings["bootstrapped"] = BAD
+    scene.reporter.run_once()
+    assert not scene.reporter.readiness().healthy
+
+    scene.findings["bootstrapped"] = GOOD
+    scene.reporter.run_once()
+    assert scene.reporter.readiness().healthy
+
+    scene.findings["bootstrapped"] = BAD
+    scene.reporter.run_once()
+    assert scene.reporter.readiness().healthy
+    assert not scene.reporter.health().healthy
+
+
+@pytest.mark.parametrize(
+    ("tags", "names"),
+    [
+        ((), {"bootstrapped", "C"}),
+        ((ALL,), {"bootstrapped", "C"}),
+        (("chain",), {"bootstrapped", "C"}),
+        (("unknown",), {"bootstrapped"}),
+        ((APPLICATION,), {"bootstrapped"}),
+        (("unknown", "chain"), {"bootstrapped", "C"}),
+    ],
+)
+def test_tags_choose_checks(scene: Scene, tags: tuple[str, ...], names: set[str]) -> None:
+    assert set(scene.reporter.health(tags).checks) == names
+    assert set(scene.reporter.readiness(tags).checks) == {"bootstrapped"}
+    assert set(scene.reporter.liveness(tags).checks) == set()
+
+
+def test_changes_are_told_once(scene: Scene) -> None:
+    for error in ("", "", "alone for 3s", "alone for 5s", "silent", ""):
+        scene.findings["C"] = Finding(None, error)
+        scene.reporter.run_once()
+
+    told = [error for name, error in scene.changes if name == "C"]
+    assert told == ["", "alone for 3s", "silent", ""]
+
+
+def test_failures_and_recoveries_are_logged(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    for finding in (GOOD, BAD, BAD, GOOD):
+        scene.findings["C"] = finding
+        scene.reporter.run_once()
+
+    assert [one.getMessage() for one in caplog.records] == [
+        "check C fails: it is broken",
+        "check C passes again",
+    ]
+
+
+def test_a_database_that_is_away_is_told_without_insides() -> None:
+    def measure() -> Finding:
+        raise OperationalError("connection to 10.1.2.3 refused")
+
+    found = examine(Check("P", measure, TAG))
+
+    assert found.message is None
+    assert found.error == "the database does not answer: OperationalError"
+
+
+def test_a_check_that_breaks_is_told_without_insides() -> None:
+    def measure() -> Finding:
+        raise ZeroDivisionError("an inside")
+
+    found = examine(Check("P", measure, TAG))
+
+    assert found.error == "the check could not be made: ZeroDivisionError"
+    assert isinstance(found.cause, ZeroDivisionError)
+
+
+def test_the_checks_run_by_themselves(scene: Scene) -> None:
+    scene.reporter.start()
+    scene.reporter.start()
+    scene.wait_for(("C", ""))
+    scene.findings["C"] = BAD
+    scene.wait_for(("C", "it is broken"))
+
+    assert scene.reporter.readiness().healthy
+
+
+def test_who_is_told_of_changes_cannot_end_the_checks(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    def break_when_it_passes(name: str, result: CheckResult) -> None:
+        scene.note(name, result)
+        if result.healthy:
+            raise ZeroDivisionError
+
+    scene.reporter._changed = break_when_it_passes
+    scene.reporter.start()
+    scene.wait_for(("C", ""))
+    scene.findings["C"] = BAD
+    scene.wait_for(("C", "it is broken"))
+    assert "a run of check C broke" in caplog.text
+
+
+def test_a_check_that_hangs_fails_alone_and_recovers() -> None:
+    scene, hangs = Scene(seconds=0.05), threading.Event()
+
+    def hang() -> Finding:
+        hangs.wait(10)
+        return GOOD
+
+    scene.reporter._checks = (*scene.reporter._checks[:1], Check("C", hang, TAG))
+    scene.reporter.start()
+    try:
+        scene.wait_for(("C", "check timed out: no result within 0.05s"))
+        assert scene.reporter.readiness().healthy
+        runs = [one for one in threading.enumerate() if one.name == "health-C" and one.is_alive()]
+        assert len(runs) == 1
+        hangs.set()
+        scene.wait_for(("C", ""))
+    finally:
+        hangs.set()
+        scene.reporter.stop()

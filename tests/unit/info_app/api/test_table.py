@@ -1,0 +1,51 @@
+"""The table of `info.*`."""
+
+import pytest
+
+from info_app.api import INFO
+from info_app.api.errors import to_error_object
+from info_app.identity import NoIdentity
+from platform_app.selectors.chain import NoGenesis
+
+SPECIFIED = [
+    "getNodeID", "getNodeVersion", "getNodeIP", "getNetworkID", "getNetworkName", "isBootstrapped",
+    "peers", "getBlockchainID", "uptime", "getTxFee",
+]  # fmt: skip
+NEEDED = ["getVMs", "upgrades", "acps"]
+
+
+@pytest.mark.parametrize("name", SPECIFIED + NEEDED)
+def test_the_method_exists(name: str) -> None:
+    assert f"info.{name}" in INFO
+
+
+def test_there_are_no_others() -> None:
+    assert len(INFO) == len(SPECIFIED + NEEDED)
+
+
+def test_each_method_says_its_name_in_its_first_line() -> None:
+    for description in INFO.describe():
+        assert description.summary.startswith(f"{description.name}:"), description.name
+
+
+def test_nothing_is_required_by_the_form_of_a_call() -> None:
+    assert [one.name for one in INFO.describe() if one.required] == []
+
+
+def test_what_never_changes_is_answered_at_once() -> None:
+    assert {method.name for method in INFO if method.hot} == {
+        "info.getNodeID", "info.getNetworkID", "info.getNetworkName", "info.getTxFee",
+        "info.getVMs", "info.upgrades",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [NoIdentity(), NoGenesis("no chain yet")])
+def test_what_is_expected_is_told_in_its_own_words(error: Exception) -> None:
+    shown = to_error_object(error)
+
+    assert shown is not None
+    assert (shown.code, shown.message) == (-32000, str(error))
+
+
+def test_what_is_not_expected_is_not() -> None:
+    assert to_error_object(ZeroDivisionError("an inside")) is None
