@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jsonrpc import errors
-from jsonrpc.calls import Executor
+from jsonrpc.calls import LATE, REFUSED, Executor
 from jsonrpc.envelope import Call
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.registry import Method
@@ -95,13 +95,13 @@ class Batch:
                 break
             identifier = executor.dialect.identifier(call)
             if identifier is None:
-                self._answers[position] = executor.reject(call, errors.invalid_request())
+                self._answers[position] = executor.reject(call, errors.invalid_request(), REFUSED)
                 continue
             try:
                 values = executor.dialect.bind(method.params, call.params)
             except Exception as error:
+                failure = executor.unbound(error, method.name)
                 if identifier:
-                    failure = executor.explain(error, method.name)
                     self._answers[position] = executor.failure(identifier, failure)
             else:
                 bound.append((position, identifier))
@@ -142,4 +142,6 @@ class Batch:
             except JsonRpcError as own:
                 self._answers[index] = self._executor.reject(call, own)
             else:
-                self._answers[index] = self._executor.reject(call, error)
+                self._answers[index] = self._executor.reject(
+                    call, error, LATE if self._room >= 0 else REFUSED
+                )

@@ -23,6 +23,18 @@ Observer = Callable[[str, float, int], None]
 UNKNOWN: Final = "unknown"
 """What the observer gets as the name of a method that does not exist."""
 
+REFUSED: Final = "refused"
+"""Likewise of what cannot be read, or may not be asked like that."""
+LIMITED: Final = "limited"
+"""Of what was asked too often."""
+OVERLOADED: Final = "overloaded"
+"""Of what found no room to wait for a thread."""
+LATE: Final = "late"
+"""Of what was not executed, or not answered, in time."""
+
+NOT_EXECUTED: Final = frozenset({UNKNOWN, REFUSED, LIMITED, OVERLOADED, LATE})
+"""All of these; no method has such a name."""
+
 _log: Final = logging.getLogger("jsonrpc")
 # A panic in a native extension is no `Exception`, but a crashed handler all the same.
 _STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -65,16 +77,20 @@ class Executor:
             raise self.dialect.unknown_method(name, self._methods)
         return method
 
-    def reject(self, call: Call, error: JsonRpcError) -> bytes | None:
+    def reject(self, call: Call, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
         """The answer to a call that is not executed; None for a notification."""
         identifier = self.dialect.identifier(call)
         if identifier is None:
             error = errors.invalid_request()
         elif self.dialect.is_notification(call):
             return None
+        return self.refuse(identifier or NULL, error, method)
+
+    def refuse(self, identifier: bytes, error: JsonRpcError, method: str = REFUSED) -> bytes:
+        """The answer to something that is not executed, a call or a whole body."""
         if self._observer is not None:
-            self._observer(UNKNOWN, 0.0, error.code)
-        return self.dialect.failure(identifier or NULL, error)
+            self._observer(method, 0.0, error.code)
+        return self.dialect.failure(identifier, error)
 
     def run_hot(
         self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]
@@ -84,7 +100,7 @@ class Executor:
         started = self._clock() if observer is not None else 0.0
         identifier = self.dialect.identifier(call)
         if identifier is None:
-            return self.dialect.failure(NULL, errors.invalid_request())
+            return self.refuse(NULL, errors.invalid_request())
         code = 0
         try:
             arguments = self.dialect.bind(method.params, call.params)
@@ -154,6 +170,13 @@ class Executor:
             _log.error("method %s crashed", method, exc_info=error)
             return errors.handler_crashed()
         return mapped
+
+    def unbound(self, error: Exception, method: str) -> JsonRpcError:
+        """The error object of a call of a vectorized method whose arguments cannot be read."""
+        failure = self.explain(error, method)
+        if self._observer is not None:
+            self._observer(method, 0.0, failure.code)
+        return failure
 
     def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
         if method.connection:

@@ -8,9 +8,9 @@ same bytes. Knows uvicorn 0.54's `HttpToolsProtocol`; look at it again when that
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import (
@@ -91,9 +91,22 @@ class DirectProtocol(HttpToolsProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
     heads: Heads
+    _all: ClassVar[Collection[object] | None] = None
+    """The server's own set of its connections, HTTP and WebSocket."""
+
+    @classmethod
+    def open_connections(cls) -> int | None:
+        """Return how many HTTP connections this process has; None where none ever came to this door.
+
+        May be called from any thread.
+        """
+        if cls._all is None:
+            return None
+        return sum(isinstance(one, DirectProtocol) for one in tuple(cls._all))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        DirectProtocol._all = self.connections
         self._reading = False
         """Whether a request has begun that has not ended: then the bytes are its."""
 

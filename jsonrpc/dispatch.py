@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from jsonrpc import errors
 from jsonrpc.batch import Batch
-from jsonrpc.calls import Executor, Observer
+from jsonrpc.calls import LATE, REFUSED, Executor, Observer
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Call, valid_id
 from jsonrpc.errors import JsonRpcError
@@ -93,7 +93,7 @@ class Dispatcher:
         try:
             request = self.dialect.read(body)
         except JsonRpcError as error:
-            return self.dialect.failure(NULL, error)
+            return self._executor.refuse(NULL, error)
         if isinstance(request, list):
             return self._hot_batch(request, connection)
         return self._hot_call(request, connection)
@@ -104,7 +104,7 @@ class Dispatcher:
         try:
             request = self.dialect.read(body)
         except JsonRpcError as error:
-            return self.dialect.failure(NULL, error)
+            return self._executor.refuse(NULL, error)
         if isinstance(request, list):
             return self._batch(request, connection, started)
         try:
@@ -113,7 +113,7 @@ class Dispatcher:
             return self._executor.reject(request, error)
         answer = self._executor.run(method, request, connection)
         if answer is not None and self._expired(started):
-            return self._executor.reject(request, errors.request_timed_out())
+            return self._executor.reject(request, errors.request_timed_out(), LATE)
         return answer
 
     def may_gather(self, body: bytes) -> bool:
@@ -161,8 +161,8 @@ class Dispatcher:
             return 1
         return max(1, len(request))
 
-    def refuse(self, body: bytes, error: JsonRpcError) -> bytes:
-        """One error object for a whole body that is not executed.
+    def refuse(self, body: bytes, error: JsonRpcError, why: str = REFUSED) -> bytes:
+        """One error object for a whole body that is not executed; the observer hears why.
 
         It has the id of a single call; a batch, and a body too long to be read for that, has none.
         """
@@ -171,17 +171,17 @@ class Dispatcher:
             with suppress(JsonRpcError):
                 request = self.dialect.read(body)
                 identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
-        return self.dialect.failure(identifier or NULL, error)
+        return self._executor.refuse(identifier or NULL, error, why)
 
     def give_up(self, body: bytes) -> bytes | None:
         """The answer to a body whose work has not come back in time: each call timed out."""
         try:
             request = self.dialect.read(body)
         except JsonRpcError as error:
-            return self.dialect.failure(NULL, error)
+            return self._executor.refuse(NULL, error)
         if isinstance(request, list):
             return self._batch(request, None, self._clock() - self.limits.seconds - 1)
-        return self._executor.reject(request, errors.request_timed_out())
+        return self._executor.reject(request, errors.request_timed_out(), LATE)
 
     def _hot_call(self, call: Call, connection: object) -> HotAnswer:
         try:
@@ -235,13 +235,13 @@ class Dispatcher:
     def _unfit(self, calls: list[Call]) -> bytes | None:
         """The answer to a batch that is too short or too long."""
         if not calls:
-            return self.dialect.failure(NULL, errors.invalid_request("empty batch"))
+            return self._executor.refuse(NULL, errors.invalid_request("empty batch"))
         if len(calls) <= self.limits.batch:
             return None
         of_calls = (valid_id(call) for call in calls if call.jsonrpc == "2.0" and call.method)
         identifier = next(filter(None, of_calls), NULL)
         error = errors.invalid_request("batch too large")
-        return b"[%b]" % self.dialect.failure(identifier, error)
+        return b"[%b]" % self._executor.refuse(identifier, error)
 
     def _expired(self, started: float) -> bool:
         return self._clock() - started > self.limits.seconds

@@ -10,8 +10,9 @@ import zlib
 from collections.abc import Iterable
 from http import HTTPStatus
 
+from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.dispatch import Dispatcher
-from jsonrpc.errors import JsonRpcError, rate_limit_exceeded, server_busy
+from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.gate import Gate, GateConfig, Head, Reply
 from jsonrpc.throttle import Throttle
 
@@ -59,14 +60,16 @@ class Endpoint:
     def limited(self, head: Head, body: bytes, wait: float) -> Reply:
         """The reply to a client that asks too often. `Retry-After` has whole seconds."""
         seconds = max(1, math.ceil(wait))
-        return self._later(head, body, HTTPStatus.TOO_MANY_REQUESTS, rate_limit_exceeded(), seconds)
+        text = self.dispatcher.refuse(body, rate_limit_exceeded(), LIMITED)
+        return self._later(head, text, HTTPStatus.TOO_MANY_REQUESTS, seconds)
 
     def busy(self, head: Head, body: bytes) -> Reply:
         """The reply while too many calls wait for a worker.
 
         Unspecified: geth queues without a limit. A 503 with `Retry-After` is what clients retry.
         """
-        return self._later(head, body, HTTPStatus.SERVICE_UNAVAILABLE, server_busy(), 1)
+        text = self.dispatcher.refuse(body, server_busy(), OVERLOADED)
+        return self._later(head, text, HTTPStatus.SERVICE_UNAVAILABLE, 1)
 
     def reply(self, head: Head, answer: bytes | None) -> Reply:
         """The reply with an answer; a body of notifications only gets an empty one."""
@@ -77,10 +80,8 @@ class Endpoint:
             return _compressed(reply)
         return reply
 
-    def _later(
-        self, head: Head, body: bytes, status: HTTPStatus, error: JsonRpcError, seconds: int
-    ) -> Reply:
-        reply = self.gate.accept(head, self.dispatcher.refuse(body, error), status)
+    def _later(self, head: Head, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
+        reply = self.gate.accept(head, text, status)
         retry = ((b"retry-after", b"%d" % seconds),)
         return reply._replace(headers=reply.headers + retry)
 

@@ -125,6 +125,11 @@ class Hub:
         with self._lock:
             return list(self._topics.get(topic, {}).values())
 
+    def counts(self) -> dict[str, int]:
+        """How many listen to each topic now."""
+        with self._lock:
+            return {topic: len(listeners) for topic, listeners in self._topics.items()}
+
     def publish(self, topic: str, result: bytes) -> int:
         """Send one encoded result to all that listen to a topic; returns to how many."""
         rest = result.decode() + "}}"

@@ -12,25 +12,26 @@ from jsonrpc.http import Endpoint
 
 def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     """Answer a request as the raw door does, byte for byte."""
-    head = _head(request)
+    head = read_head(request)
     gate = endpoint.gate
     reply = gate.screen(head)
     if reply is not None:
-        return _response(reply)
+        return to_response(reply)
     # Not `request.body`: Django's own limit would answer with a page of its own.
     body = request.read(gate.config.max_body + 1)
     if len(body) > gate.config.max_body:
-        return _response(gate.too_large(head))
+        return to_response(gate.too_large(head))
     calls = endpoint.dispatcher.count(body) if endpoint.throttle is not None else 0
     wait = endpoint.charge_now(head, calls)
     if wait is None:
         wait = async_to_sync(endpoint.charge)(head, calls)
     if wait:
-        return _response(endpoint.limited(head, body, wait))
-    return _response(endpoint.reply(head, endpoint.dispatcher.answer(body)))
+        return to_response(endpoint.limited(head, body, wait))
+    return to_response(endpoint.reply(head, endpoint.dispatcher.answer(body)))
 
 
-def _head(request: HttpRequest) -> Head:
+def read_head(request: HttpRequest) -> Head:
+    """Return the head of a request as the gate reads it."""
     headers = {
         name.lower().encode("latin-1"): value.encode("latin-1")
         for name, value in request.headers.items()
@@ -41,7 +42,8 @@ def _head(request: HttpRequest) -> Head:
     )
 
 
-def _response(reply: Reply) -> HttpResponse:
+def to_response(reply: Reply) -> HttpResponse:
+    """Return a reply as Django sends it: with the reply's own headers only."""
     response = HttpResponse(reply.body, status=reply.status)
     del response.headers["Content-Type"]
     for name, value in reply.headers:

@@ -12,11 +12,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc.asgi import Receive, Scope, charge, read_head
+from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import NULL
 from jsonrpc.errors import (
-    JsonRpcError,
     Overloaded,
     TooManyConnections,
     parse_error,
@@ -142,9 +142,9 @@ class Session:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
         exchange = Exchange(self._hub, self._connection)
         if self._endpoint.throttle is not None:
-            refused = await self._charge(head, body)
-            if refused is not None:
-                await self._deliver(exchange, self._dispatcher.refuse(body, refused))
+            refusal = await self._charge(head, body)
+            if refusal is not None:
+                await self._deliver(exchange, refusal)
                 return
         answer = self._dispatcher.answer_hot(body, exchange)
         if answer is not MISS:
@@ -154,20 +154,21 @@ class Session:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         self._spawn(self._work(exchange, body))
 
-    async def _charge(self, head: Head, body: bytes) -> JsonRpcError | None:
-        """Charge the client; the error if it may not go on. Its socket stays open."""
+    async def _charge(self, head: Head, body: bytes) -> bytes | None:
+        """Charge the client; the answer if it may not go on. Its socket stays open."""
+        refuse = self._dispatcher.refuse
         try:
             wait = await charge(self._endpoint, self._workers, head, body)
         except Overloaded:
-            return server_busy()
-        return rate_limit_exceeded() if wait else None
+            return refuse(body, server_busy(), OVERLOADED)
+        return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
 
     async def _work(self, exchange: Exchange, body: bytes) -> None:
         answer: bytes | None
         try:
             answer = await self._answer(exchange, body)
         except Overloaded:
-            answer = self._dispatcher.refuse(body, server_busy())
+            answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
         except TimeoutError:
             answer = self._dispatcher.give_up(body)
         await self._deliver(exchange, answer)

@@ -38,8 +38,9 @@ class NetworkConfig:
     """Seconds by which a peer's clock may differ."""
 
     # throttling
-    peer_rate: int = 512 * 1024
-    """Bytes a second that are read from one peer."""
+    peer_rate: int = 4 * MIB
+    """Bytes a second that are read from one peer. Unspecified: eight times the reference's. Who
+    bootstraps from few nodes waits for little else."""
     peer_burst: int = 2 * MIB
     peer_messages: int = 1024
     """Messages of one peer that may wait to be worked off."""
@@ -91,4 +92,4 @@ class NetworkConfig:
     behind_by: int = 256
     """Blocks that are missing above which a node bootstraps anew instead of asking one by one."""
     sync_repeat: float = 10.0
-    """Seconds before a chain that is done looks again while others are not."""
+    """Seconds that a failed round of bootstrapping waits at most, and between two bootstraps."""

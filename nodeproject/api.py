@@ -3,7 +3,7 @@
 In production the raw door answers these paths before Django does; both call the same dispatcher.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +11,12 @@ from ninja import NinjaAPI
 
 from jsonrpc.http import Endpoint
 from jsonrpc.ninja_door import respond
-from nodeproject import doors
+from nodeproject import doors, plain
 
 api = NinjaAPI(title="Node", version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
 
-_OTHER_METHODS: Final = ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"]
+_OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
+_NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 
 
 def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
@@ -35,10 +36,11 @@ def serve(
     description: str,
     example: dict[str, Any],
     shown: int = 1,
+    others: Sequence[str] = _OTHER_METHODS,
 ) -> None:
     """Add an interface's paths: POST for the page, other methods for probes and CORS preflights.
 
-    The page shows so many of the paths; the others are further aliases.
+    The page shows so many of the paths; the rest are further aliases.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -54,7 +56,19 @@ def serve(
             include_in_schema=place < shown,
         )
         documented(answer)
-        api.api_operation(_OTHER_METHODS, path, include_in_schema=False)(answer)
+        api.api_operation(list(others), path, include_in_schema=False)(answer)
+
+
+def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] = ("HEAD",)) -> None:
+    """Add a plain page: GET for the documentation, other methods for what they are told."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        return plain.respond(request)
+
+    operation_id = "get_" + path.strip("/").replace("/", "_")
+    documented = api.get(path, summary=summary, operation_id=operation_id, include_in_schema=shown)
+    documented(answer)
+    api.api_operation(list(others), path, include_in_schema=False)(answer)
 
 
 serve(
@@ -86,3 +100,23 @@ serve(
     description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
     example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
 )
+serve(
+    doors.INFO_PATHS,
+    doors.info,
+    summary="Info: this node's identity, versions, network, peers and uptime",
+    description="One JSON-RPC 2.0 request with params by name; methods `info.…`.",
+    example=json_rpc("info.isBootstrapped", {"chain": "P"}),
+)
+serve(
+    doors.HEALTH_PATHS,
+    doors.health,
+    summary="Health: all checks, over JSON-RPC",
+    description="One JSON-RPC 2.0 request: `health.health`, `health.readiness`, `health.liveness`.",
+    example=json_rpc("health.health", {"tags": []}),
+    others=("OPTIONS", "PUT", "PATCH", "DELETE"),
+)
+show("/ext/health", "Health: all checks. 503 when one of them fails; `?tag=…` chooses")
+show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
+show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
+show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
+show(plain.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

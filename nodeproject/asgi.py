@@ -1,4 +1,7 @@
-"""The ASGI application: the raw RPC door first, then WebSockets, then Django for all the rest."""
+"""The ASGI application: plain pages and the raw RPC door first, then WebSockets, then Django for the rest.
+
+Its life is that of the process: the follower and the health checks begin and end with it.
+"""
 
 from typing import Any
 
@@ -13,11 +16,12 @@ django_application = get_asgi_application()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
+from health_app.reporter import reporter  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
-from nodeproject import doors, process  # noqa: E402
+from nodeproject import doors, observation, plain, process  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
 
 
@@ -39,13 +43,15 @@ class Node:
             }
         )
         self._follower = Follower()
-        self._door = RawDoor(
+        observation.observe_web(workers)
+        raw = RawDoor(
             by_path(doors.endpoints()),
             behind,
             workers,
             gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
         )
+        self._door = plain.PlainDoor(plain.front(), raw, workers)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -53,16 +59,20 @@ class Node:
             await self._live(receive, send)
             return
         self._follower.start()  # servers without lifespan events (daphne) begin here
+        if scope["type"] == "http":
+            reporter().start()
         await self._door(scope, receive, send)
 
     async def _live(self, receive: Any, send: Any) -> None:
-        """Follow the chain between start-up and shutdown of the server."""
+        """Follow the chain and watch the node's health from start-up to shutdown of the server."""
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._follower.start()
+                reporter().start()
                 await send({"type": "lifespan.startup.complete"})
             else:
+                reporter().stop()
                 await self._follower.stop()
                 doors.workers().close()
                 await send({"type": "lifespan.shutdown.complete"})

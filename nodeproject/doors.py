@@ -11,6 +11,9 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app import api as cchain_api
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
+from health_app import api as health_api
+from health_app.metrics import SOURCES
+from info_app import api as info_api
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import Dispatcher, Limits
@@ -33,6 +36,8 @@ PLATFORM_PATHS = (
 )
 KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = ("/ext/bc/X",)
+INFO_PATHS = ("/ext/info",)
+HEALTH_PATHS = ("/ext/health",)
 
 WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""
@@ -47,7 +52,12 @@ def cchain() -> Endpoint:
     node = settings.NODE
     limits = Limits(batch=node.batch_limit, response=node.response_limit)
     dispatcher = Dispatcher(
-        cchain_api.REGISTRY, GETH, limits, would_block=(SynchronousOnlyOperation, WouldBlock)
+        cchain_api.REGISTRY,
+        GETH,
+        limits,
+        would_block=(SynchronousOnlyOperation, WouldBlock),
+        observer=SOURCES.tally("C").observe,
+        inflight=SOURCES.inflight,
     )
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle())
 
@@ -55,24 +65,36 @@ def cchain() -> Endpoint:
 @cache
 def platform() -> Endpoint:
     """Return the P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
-    return _by_name(PLATFORM_PATHS, platform_api.REGISTRY)
+    return _by_name("P", PLATFORM_PATHS, platform_api.REGISTRY)
 
 
 @cache
 def keystore() -> Endpoint:
     """Return the interface to the node's keystore: `/ext/keystore`."""
-    return _by_name(KEYSTORE_PATHS, platform_api.KEYSTORE)
+    return _by_name("keystore", KEYSTORE_PATHS, platform_api.KEYSTORE)
 
 
 @cache
 def xchain() -> Endpoint:
     """Return what there is of the X-Chain's interface: `/ext/bc/X`."""
-    return _by_name(XCHAIN_PATHS, platform_api.AVM)
+    return _by_name("X", XCHAIN_PATHS, platform_api.AVM)
+
+
+@cache
+def info() -> Endpoint:
+    """Return the interface to what this node says of itself: `/ext/info`."""
+    return _by_name("info", INFO_PATHS, info_api.INFO)
+
+
+@cache
+def health() -> Endpoint:
+    """Return the interface to health reports: POST on `/ext/health`; GET is in `plain`."""
+    return _by_name("health", HEALTH_PATHS, health_api.HEALTH)
 
 
 def endpoints() -> list[Endpoint]:
     """Return all JSON-RPC interfaces of this process."""
-    return [cchain(), platform(), keystore(), xchain()]
+    return [cchain(), platform(), keystore(), xchain(), info(), health()]
 
 
 @cache
@@ -95,9 +117,14 @@ def workers() -> Workers:
     return Workers(settings.NODE.rpc_threads, WAITING_CALLS, after=release)
 
 
-def _by_name(paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
-    """Return an interface whose params come by name, in the reference's dialect."""
-    return Endpoint(paths, Dispatcher(registry, GORILLA), gate_config())
+def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
+    """Return an interface whose params come by name, in the reference's dialect.
+
+    Monitoring knows its calls by the interface's name.
+    """
+    observer = SOURCES.tally(name).observe
+    dispatcher = Dispatcher(registry, GORILLA, observer=observer, inflight=SOURCES.inflight)
+    return Endpoint(paths, dispatcher, gate_config())
 
 
 def _throttle() -> Throttle | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from django.conf import settings
 
@@ -58,6 +59,20 @@ class UnusableSignerKey(CannotStart):
         self.path = path
 
 
+class IdentityFiles(NamedTuple):
+    """Where a node's identity is kept."""
+
+    certificate: Path
+    key: Path
+    signer: Path
+
+    @classmethod
+    def below(cls, directory: Path) -> Self:
+        """Return the files of a data directory that names none elsewhere."""
+        staking = directory / "staking"
+        return cls(staking / "staker.crt", staking / "staker.key", staking / "signer.key")
+
+
 def make_identity(now: int) -> None:
     """Make the files that are missing. A certificate and its key are only made together.
 
@@ -75,26 +90,40 @@ def make_identity(now: int) -> None:
     _check_named("NODE_STAKING_CERT_FILE", node.staking_cert_file)
     _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
     _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
-    node.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone_in(node.directory):
-        if not node.certificate_path.exists():
+    files = IdentityFiles(node.certificate_path, node.staking_key_path, node.signer_path)
+    make_files(node.directory, files, now)
+    _check_pair(files.certificate, files.key)
+
+
+def make_files(directory: Path, files: IdentityFiles, now: int) -> None:
+    """Make those of a node's files that are missing; the directory is where others wait meanwhile."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone_in(directory):
+        if not files.certificate.exists():
             made = make_certificate(now)
-            _write(node.staking_key_path, made.key_pem)
+            _write(files.key, made.key_pem)
             # Last: without it, the key of a start that was interrupted is made anew.
-            _write(node.certificate_path, made.certificate_pem)
-        if not node.signer_path.exists():
-            _write(node.signer_path, _random_secret())
-    _check_pair(node.certificate_path, node.staking_key_path)
+            _write(files.certificate, made.certificate_pem)
+        if not files.signer.exists():
+            _write(files.signer, _random_secret())
 
 
 @cache
 def signer() -> ProofOfPossession:
-    """Return the public side of the BLS key.
+    """Return the public side of this node's BLS key.
 
     Raises:
         UnusableSignerKey: The file holds no key.
     """
-    path = settings.NODE.signer_path
+    return read_signer(settings.NODE.signer_path)
+
+
+def read_signer(path: Path) -> ProofOfPossession:
+    """Return the public side of the BLS key in a file.
+
+    Raises:
+        UnusableSignerKey: The file holds no key.
+    """
     secret = path.read_bytes()
     try:
         return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))

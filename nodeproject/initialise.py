@@ -18,11 +18,12 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
-from cchain_app import runtime as cchain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
 from chaindb.locks import Lock, acquire
+from network_app.joining import NobodyAnswers, fetch_genesis
+from network_app.runtime import MalformedAddress
 from nodeproject.identity import make_identity, signer
 from nodeproject.process import CannotStart
 from platform_app.genesis.errors import GenesisError
@@ -32,7 +33,7 @@ from primitives.codec_errors import CodecError
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
-    CodecError, OperationalError, OSError,
+    CodecError, MalformedAddress, NobodyAnswers, OperationalError, OSError,
 )  # fmt: skip
 
 
@@ -57,15 +58,19 @@ def initialise() -> None:
         GenesisError: The P-Chain's cannot.
         CodecError: Something in the P-Chain's does not fit into its field.
         CannotStart: The node's identity cannot be used.
+        MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
+        NobodyAnswers: No node has told the genesis of its network.
         OSError: A file cannot be read or written.
         OperationalError: The database does not answer.
     """
     _keep_private(settings.NODE.directory, connection.settings_dict)
     _migrate()
     make_identity(clock.now())
+    with Console(stderr=True).status("Asking for the network's genesis"):
+        fetch_genesis()
     with Console(stderr=True).status("Looking at the genesis blocks"):
         cchain_genesis.load_genesis()
-        platform_genesis.load_genesis(signer(), cchain.genesis_file().decode())
+        platform_genesis.load_genesis(signer(), cchain_genesis.genesis_text())
     _make_admin_user()
 
 

@@ -30,10 +30,8 @@ class DirectoryInUse(CannotStart):
 class PortInUse(CannotStart):
     """Somebody listens on the port, or it may not be listened on."""
 
-    def __init__(self, host: str, port: int, reason: str) -> None:
-        super().__init__(
-            f"cannot listen on {host}:{port} ({reason}): choose another NODE_HTTP_PORT"
-        )
+    def __init__(self, host: str, port: int, reason: str, setting: str) -> None:
+        super().__init__(f"cannot listen on {host}:{port} ({reason}): choose another {setting}")
 
 
 @contextmanager
@@ -51,8 +49,13 @@ def claim_directory(directory: Path) -> Iterator[None]:
         yield
 
 
-def check_port(host: str, port: int) -> None:
+def check_port(host: str, port: int, setting: str) -> None:
     """See that a server can listen there, before anything says that it does.
+
+    Args:
+        host: The address.
+        port: The port; 0 is always free.
+        setting: The variable that names the port.
 
     Raises:
         PortInUse: It cannot.
@@ -61,7 +64,7 @@ def check_port(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        raise PortInUse(host, port, os.strerror(error.errno or 0)) from error
+        raise PortInUse(host, port, os.strerror(error.errno or 0), setting) from error
 
 
 def tune() -> None:

@@ -1,13 +1,16 @@
-"""Paths behind the raw door: the RPC paths through django-ninja, and the admin."""
+"""Paths behind the raw door: the RPC paths and plain pages through django-ninja, and the admin."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
+from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api
 from nodeproject.jump import jump
+from nodeproject.plain import respond
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
     path("admin/", admin.site.urls),
     path("", api.urls),
+    re_path(r"^ext(?:/|$)", csrf_exempt(respond)),
 ]

@@ -10,6 +10,8 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has initdb || missin
 has redis-server || missing+=(redis-server)
 has chromium || missing+=(chromium)
 has npm || missing+=(nodejs npm)
+# For promtool, which checks metrics, rules and alerts.
+has promtool || missing+=(prometheus)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.
 if "$here/native_toolchain.sh" >/dev/null && ! .venv/bin/python "$here/python_library.py" >/dev/null; then

@@ -53,9 +53,13 @@ INSTALLED_APPS = [
     "chaindb",
     "platform_app",
     "cchain_app",
+    "network_app",
+    "info_app",
+    "health_app",
 ]
 
 MIDDLEWARE = [
+    "health_app.metrics.pages.Before",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -64,7 +68,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "health_app.metrics.pages.After",
 ]
+PROMETHEUS_METRIC_NAMESPACE = "svc"
 
 TEMPLATES: list[dict[str, Any]] = [
     {

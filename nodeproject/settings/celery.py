@@ -31,5 +31,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    "network-track-uptime": {"task": "network_app.track_uptime", "schedule": 5.0},
+    "network-measure-bootstrap": {
+        "task": "network_app.measure_bootstrap",
+        "schedule": 2.0,
+        "options": {"expires": 2.0, "expire_seconds": 2},
+    },
+    "network-prune-peers": {"task": "network_app.prune_peers", "schedule": 3600.0},
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }

@@ -43,7 +43,24 @@ class NodeSettings:
     chain_id: int = flag(0, "Overrides the EVM chain ID of the genesis file when not 0.")
     http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
     http_port: int = flag(9650, "Port of HTTP and WebSocket.")
-    staking_port: int = flag(9651, "Port for peers; reserved here, used by the peer network.")
+    staking_host: str = flag("127.0.0.1", "Address that peers connect to.")
+    staking_port: int = flag(9651, "Port that peers connect to.")
+    public_ip: str = flag(
+        "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
+    )
+    bootstrap: tuple[str, ...] = flag(
+        (), "Nodes (IP:PORT) from which this one fetches the chains and which it follows."
+    )
+    producers: tuple[str, ...] = flag(
+        (),
+        "Node IDs of those that make blocks, by turns; `all`: the validators. There is no voting "
+        "yet, so several only as long as they hear each other. Default: this node; with "
+        "NODE_BOOTSTRAP the first validator of the genesis.",
+    )
+    network: bool = flag(
+        True, "Whether this node talks to others; in the production profile `runnetwork` does."
+    )
+    health_interval: float = flag(5.0, "Seconds between health checks.")
     server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
     web_workers: int = flag(1, "Processes of the web server in the production profile.")
     log_level: str = flag("INFO", "Lowest level that is logged.")
@@ -72,7 +89,11 @@ class NodeSettings:
         choices=("auto", "interval", "manual"),
     )
     block_interval: float = flag(2.0, "Seconds between blocks when NODE_MINING is `interval`.")
-    min_base_fee: int = flag(1_000_000_000, "Floor of the base fee, in wei for each gas.")
+    min_base_fee: int = flag(
+        1_000_000_000,
+        "Floor of the base fee, in wei for each gas, where the genesis names none; all nodes of a "
+        "network have the same.",
+    )
     pool_account_slots: int = flag(16, "Executable transactions each account is granted.")
     pool_account_queue: int = flag(64, "Most transactions of an account behind a nonce gap.")
     pool_slots: int = flag(5120, "Most executable transactions in the pool (slots of 32 KiB).")
@@ -126,6 +147,11 @@ class NodeSettings:
             if self.data_dir
             else BASE_DIR / "data" / f"network-{self.network_id}"
         )
+
+    @property
+    def genesis_directory(self) -> Path:
+        """Where the genesis is kept that was fetched from the nodes this one follows."""
+        return self.directory / "genesis"
 
     @property
     def certificate_path(self) -> Path:

@@ -1,5 +1,6 @@
 """The production profile: PostgreSQL and Redis, processes that can be on several machines."""
 
+import os
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -13,6 +14,12 @@ if not NODE.database_url.startswith(("postgres://", "postgresql://")):
     raise ImproperlyConfigured("The production profile needs NODE_DATABASE_URL=postgres://…")
 
 DATABASES = {"default": database(NODE)}
+
+# Where the processes of this machine write down what they count. Here, since Prometheus' client
+# library looks for it once, when it is imported.
+_METRICS = NODE.directory / "metrics"
+_METRICS.mkdir(exist_ok=True)
+os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(_METRICS))
 
 _REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": NODE.redis_url}
 CACHES: dict[str, dict[str, Any]] = {

@@ -48,6 +48,16 @@ UNFOLD: dict[str, Any] = {
                 ],
             },
             {
+                "title": "Network",
+                "items": [
+                    _item("Peers", "device_hub", "network_app", "peer"),
+                    _item("Bootstrap", "downloading", "network_app", "chainsync"),
+                    _item("Outer blocks", "how_to_vote", "network_app", "outerblock"),
+                    _item("Status", "sensors", "network_app", "networkstatus"),
+                    _item("Health", "monitor_heart", "health_app", "healthchange"),
+                ],
+            },
+            {
                 "title": "P-Chain",
                 "items": [
                     _item("Blocks", "view_in_ar", "platform_app", "block"),

@@ -12,9 +12,17 @@ register = template.Library()
 
 @register.simple_tag
 def overviews() -> "list[Overview]":
-    """Return the state of each chain that has a genesis."""
+    """Return the node's health, the network, where it runs, and each chain that has a genesis.
+
+    Before the first genesis there is nothing.
+    """
     # Django imports tags while the theme is being imported, before any admin can be.
     from cchain_app.admin import dashboard as cchain
+    from health_app.admin import dashboard as health
+    from network_app.admin import dashboard as network
     from platform_app.admin import dashboard as platform
 
-    return [found for found in (platform.overview(), cchain.overview()) if found is not None]
+    chains = [one for one in (platform.overview(), cchain.overview()) if one is not None]
+    if not chains:
+        return []
+    return [one for one in (health.overview(), network.overview(), *chains) if one is not None]

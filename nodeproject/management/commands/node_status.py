@@ -17,6 +17,7 @@ from cchain_app import runtime
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
 from chaindb import clock
+from network_app import selectors
 from nodeproject.facts import print_facts
 from platform_app import runtime as platform
 from platform_app.selectors import chain as platform_chain
@@ -51,12 +52,38 @@ class Command(BaseCommand):
             "Validators": f"{len(validators.validators)}, {validators.weight // platform.config().unit:,} coins staked",
             "Mempool": f"{mempool.waiting().txs} transactions",
             "Node clock": f"{clock.offset()} s ahead of wall time",
-            "Peers": "none: this node has no peer network yet",
+            "Peers": _peers(),
+            "Bootstrap": _bootstrap(),
             "Engine": runtime.engine().name,
             "Database": f"{connection.vendor}, {settings.NODE.profile} profile",
             "RPC": _rpc_state(head.number),
         }
         print_facts("Node", facts)
+
+
+def _peers() -> str:
+    """Say how many peers there are, and what stake is connected."""
+    reported = selectors.status()
+    if reported is None:
+        return "none: the peer network has not run yet"
+    stake = selectors.connected_stake()
+    if not selectors.is_fresh(reported):
+        return (
+            f"[red]unknown[/red]: the peer network is silent since {reported.heartbeat_at:%H:%M:%S}"
+        )
+    return f"{reported.connected}, {stake.fraction:.0%} of the stake connected"
+
+
+def _bootstrap() -> str:
+    """Say which chains have reached the network's frontier."""
+    words = []
+    for alias in ("P", "C"):
+        row = selectors.syncs().get(alias)
+        done = selectors.is_bootstrapped(alias)
+        words.append(
+            f"{alias} {'done' if done else '0 %' if row is None else f'{row.percent:.0f} %'}"
+        )
+    return ", ".join(words)
 
 
 def _rpc_state(head: int) -> str:

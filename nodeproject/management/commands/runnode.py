@@ -2,8 +2,9 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -13,6 +14,7 @@ from typing_extensions import override
 from cchain_app import runtime
 from nodeproject.banner import print_banner
 from nodeproject.initialise import initialise_or_explain
+from nodeproject.peers import EmbeddedNetwork
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.server import serve
 from nodeproject.workers import EmbeddedWorkers
@@ -21,6 +23,16 @@ SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "
     "second). Install a Rust toolchain (cargo), then `make native` builds the native engine."
 )
+
+
+class Companion(Protocol):
+    """A thread that lives as long as the web server."""
+
+    def start(self) -> None:
+        """Start it."""
+
+    def stop(self) -> None:
+        """End it and wait for that."""
 
 
 class Command(BaseCommand):
@@ -34,23 +46,33 @@ class Command(BaseCommand):
         embedded = node.profile == "embedded"
         try:
             with claim_directory(node.directory) if embedded else nullcontext():
-                check_port(node.http_host, node.http_port)
+                check_port(node.http_host, node.http_port, "NODE_HTTP_PORT")
+                if embedded and node.network:
+                    check_port(node.staking_host, node.staking_port, "NODE_STAKING_PORT")
                 initialise_or_explain()
-                self._run(EmbeddedWorkers() if embedded else None)
+                self._run(_companions() if embedded else [])
         except CannotStart as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, workers: EmbeddedWorkers | None) -> None:
+    def _run(self, companions: Sequence[Companion]) -> None:
         if runtime.engine().name != "revm":
             self.stderr.write(SLOW_ENGINE)
         print_banner()
-        # The server raises the signal again when it has ended: then the workers' turn has come.
+        # The server raises the signal again when it has ended: then the companions' turn has come.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         connections.close_all()
-        if workers:
-            workers.start()
+        for one in companions:
+            one.start()
         try:
             serve()
         finally:
-            if workers:
-                workers.stop()
+            for one in reversed(companions):
+                one.stop()
+
+
+def _companions() -> list[Companion]:
+    """Return what runs beside the web server in the embedded profile's one process."""
+    companions: list[Companion] = [EmbeddedWorkers()]
+    if settings.NODE.network:
+        companions.append(EmbeddedNetwork())
+    return companions

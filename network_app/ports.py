@@ -1,0 +1,272 @@
+"""Who asks whom for what in the network's process: the seams between its rooms. Pure.
+
+`peers.network.Network` is the `PeerNetwork`; `sync.engine.Engine` is the `MessageHandler` above it,
+and drives a `Chain` for each chain, which `chains` make of Django's services and rows. All methods of
+`Chain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from network_app.wire.p2p_pb2 import Message
+from primitives.ids import ID, NodeID
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PeerInfo:
+    """What is known of a connected peer (its handshake is finished)."""
+
+    node_id: NodeID
+    ip: str
+    """host:port of the connection."""
+    public_ip: str
+    """host:port that it signed; it is dialled there."""
+    version: str
+    """"avalanchego/1.14.2"."""
+    upgrade_time: int
+    connected_at: float
+    """Unix seconds, wall time."""
+    last_sent: float
+    """Unix seconds, wall time."""
+    last_received: float
+    observed_uptime: int
+    """Percent, 0 to 100: what it says of us."""
+    tracked_subnets: tuple[ID, ...] = ()
+    supported_acps: tuple[int, ...] = ()
+    objected_acps: tuple[int, ...] = ()
+    outbound: bool = False
+    """Whether we dialled."""
+
+
+class Totals(NamedTuple):
+    """Counters since the network began."""
+
+    messages_sent: int
+    messages_received: int
+    bytes_sent: int
+    bytes_received: int
+    send_failures: int
+    """Messages that could not be sent: queue full, or the connection broke."""
+    last_sent: float | None
+    """Unix seconds, wall time; None before the first."""
+    last_received: float | None
+    times_connected: int
+    times_disconnected: int
+    send_fail_rate: float
+    """Share of failures among the latest sends (a running average), 0 to 1."""
+
+
+class ValidatorFacts(NamedTuple):
+    """A current validator of the Primary Network."""
+
+    weight: int
+    public_key: bytes | None
+    """Compressed BLS key."""
+
+
+class Directory(Protocol):
+    """What the network knows of the validators, in memory; somebody else keeps it fresh."""
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        """Return the current validators of the Primary Network."""
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        """Return what we tell a peer of its uptime: percent, 0 to 100."""
+
+
+class MessageHandler(Protocol):
+    """What sits above the connections. Called on the event loop."""
+
+    def connected(self, peer: PeerInfo) -> None:
+        """Note that a peer's handshake is finished."""
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Note that a connected peer is gone."""
+
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        """Work a chain's message off. While this runs the peer's message counts as unprocessed."""
+
+
+class PeerNetwork(Protocol):
+    """The connections, as the rooms above see them."""
+
+    @property
+    def node_id(self) -> NodeID:
+        """This node."""
+
+    def connected(self) -> Mapping[NodeID, PeerInfo]:
+        """Return the peers whose handshake is finished."""
+
+    def send(self, node_id: NodeID, message: Message) -> bool:
+        """Queue a message; False when the peer is not there or its queue is full."""
+
+    def disconnect(self, node_id: NodeID, reason: str) -> None:
+        """Close the connection to a peer that broke a rule."""
+
+    def totals(self) -> Totals:
+        """Return the counters."""
+
+
+# --- chains ---
+
+
+class Run(Protocol):
+    """How a blocking call gets to a thread."""
+
+    def __call__(self, work: Callable[..., T], /, *args: object) -> Awaitable[T]:
+        """Call `work` and return, or raise, what it does."""
+
+
+class InvalidBlock(Exception):
+    """A block that this chain refuses; the message says why. Whoever sent it is dropped."""
+
+    def __init__(self, block_id: ID, height: int | None, reason: str) -> None:
+        super().__init__(f"block {block_id} at height {height}: {reason}")
+        self.block_id = block_id
+        self.height = height
+        self.reason = reason
+
+
+class UnknownParent(Exception):
+    """A block does not follow the last accepted one: what is between is missing."""
+
+
+class NotYet(Exception):
+    """A block cannot be judged yet: its option, or the P-Chain height that it names, is missing."""
+
+
+class BlockPlace(NamedTuple):
+    """Where a block stands in its chain."""
+
+    height: int
+    block_id: ID
+    """Of the outer block; of genesis its own."""
+
+
+class ParsedBlock(NamedTuple):
+    """A block as it came over the wire, not verified."""
+
+    block_id: ID
+    parent_id: ID
+    height: int
+    raw: bytes
+    """The outer block's bytes."""
+    needs_option: bool
+    """It is a proposal: it is accepted together with the option that follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of blocks that were handed to a chain."""
+
+    places: tuple[BlockPlace, ...] = ()
+    transactions: int = 0
+
+
+class Chain(Protocol):
+    """One chain as the network needs it. Blocks are outer blocks. Blocking: for threads."""
+
+    alias: str
+    """"P" or "C"."""
+    chain_id: ID
+
+    def last_accepted(self) -> BlockPlace:
+        """Return the last accepted block, wrapped first if it was made here."""
+
+    def parse(self, raw: bytes) -> ParsedBlock:
+        """Read a block without looking at the state.
+
+        Raises:
+            InvalidBlock: It is none.
+        """
+
+    def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
+        """Return the accepted blocks at these heights."""
+
+    def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
+        """Return the heights of those of these blocks that are accepted."""
+
+    def block(self, block_id: ID) -> bytes | None:
+        """Return an accepted block's bytes."""
+
+    def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
+        """Return an accepted block and those before it; empty when it is unknown.
+
+        Ends after `count` blocks, before the sum of (length + 4) passes `size`, after `seconds`.
+        """
+
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+        """Return accepted blocks above a height, in order: what a producer pushes."""
+
+    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+        """Verify, execute and accept blocks in order; those that are accepted already are passed over.
+
+        All that can be are committed; proposals only with their options.
+
+        Raises:
+            InvalidBlock: One is refused; those before it are accepted.
+            UnknownParent: The first does not follow the last accepted block.
+            NotYet: The next one cannot be judged yet; those before it are accepted.
+        """
+
+    # blocks fetched while bootstrapping; they survive a restart
+
+    def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
+        """Store fetched blocks."""
+
+    def fetched(self, above: int, count: int) -> list[bytes]:
+        """Return stored blocks above a height that follow each other without a gap, lowest first."""
+
+    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+        """Return the lowest stored block and its parent, or None: where fetching goes on."""
+
+    def forget_fetched(self, up_to: int | None = None) -> None:
+        """Delete stored blocks up to a height, or all."""
+
+    # transactions
+
+    def waiting(self, limit: int) -> Sequence[ID]:
+        """Return IDs of the newest transactions that wait, newest last."""
+
+    def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
+        """Return waiting transactions' bytes."""
+
+    def transaction_id(self, raw: bytes) -> ID:
+        """Return the ID by which a transaction is known."""
+
+    def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
+        """Check transactions as their issue method does and take them in, or say why not."""
+
+
+class SyncState(NamedTuple):
+    """How far a chain is; what `Records.sync` stores."""
+
+    bootstrapped: bool
+    start_height: int = 0
+    height: int = 0
+    target_height: int = 0
+    fetched: int = 0
+    """Blocks stored and not yet executed."""
+    outstanding: int = 0
+    """Blocks received and not yet decided in normal operation."""
+    oldest_outstanding: float | None = None
+    """Unix seconds."""
+
+
+class Records(Protocol):
+    """What the network's process writes down for the others. Blocking: for threads."""
+
+    def peers(
+        self,
+        connected: Sequence[PeerInfo],
+        totals: Totals,
+        benched: Mapping[NodeID, Collection[str]],
+        known: int,
+    ) -> None:
+        """Store who is connected now; those that are not any more keep their last values."""
+
+    def sync(self, alias: str, state: SyncState) -> None:
+        """Store how far a chain is."""

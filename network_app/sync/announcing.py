@@ -1,0 +1,135 @@
+"""Pushes the blocks that are made here to peers, as queries (p2p.md 10.2)."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from network_app.config import NetworkConfig
+from network_app.ports import BlockPlace
+from network_app.sync.choosing import Choice
+from network_app.sync.head import Head
+from network_app.sync.messages import Answer
+from network_app.sync.requests import Requests
+from network_app.wire.p2p_pb2 import Chits, PushQuery
+from primitives.ids import NodeID
+
+MOST_PEERS = 64
+"""Who is pushed to: validators first, then others. Those left out ask by themselves (`polling`)."""
+WINDOW = 32
+"""Pushed blocks that a peer has not answered for, above which it gets none until it answers.
+
+Unspecified: a peer that does not keep up, or that bootstraps and answers no queries, does better by
+asking for the blocks that it misses."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The unanswered pushes to a peer. One at a time, after one was not answered at all. Pure."""
+
+    unanswered: int = 0
+    deaf: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one more may be sent."""
+        return self.unanswered < (1 if self.deaf else WINDOW)
+
+
+class Announcer:
+    """One chain's own new blocks."""
+
+    def __init__(
+        self, head: Head, requests: Requests, choice: Choice, config: NetworkConfig
+    ) -> None:
+        self._head = head
+        self._requests = requests
+        self._choice = choice
+        self._config = config
+        self._told = asyncio.Event()
+        self._told_height: int | None = None
+        """The highest that was named since the last look; None when one was not named."""
+        self._windows: dict[NodeID, Window] = {}
+        self._pushed = 0
+        """Height up to which blocks are pushed, or need not be."""
+
+    def begin(self) -> None:
+        """Push what is made from here on."""
+        self._pushed = self._head.place.height
+
+    def blocks_accepted(self, height: int | None) -> None:
+        """Note that this node has accepted blocks, made here or not."""
+        if not self._choice.connected():
+            self._head.stale = True  # whoever connects will ask
+            return
+        if height is None or self._told_height is None:
+            self._told_height = None
+        else:
+            self._told_height = max(self._told_height, height)
+        self._told.set()
+
+    def connected(self, node_id: NodeID) -> None:
+        """Note a new peer."""
+        self._windows[node_id] = Window()
+        if self._head.stale:
+            self._told.set()
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Forget a peer."""
+        self._windows.pop(node_id, None)
+
+    def takes_part(self, node_id: NodeID) -> None:
+        """Note that a peer queries us: it follows, so it answers queries too."""
+        window = self._windows.get(node_id)
+        if window is not None:
+            window.deaf = False
+
+    async def run(self) -> None:
+        """Push until cancelled."""
+        self._told_height = None
+        self._told.set()  # what an earlier run left when it failed
+        while True:
+            await self._told.wait()
+            self._told.clear()
+            if self._head.stale:
+                # Made while nobody was there: new peers ask for them as they need them.
+                await self._head.refresh()
+                self.begin()
+            async with self._head.accepting:  # what comes from peers is known by then
+                pass
+            while self._head.came_from_peers(self._pushed + 1):
+                self._pushed += 1
+            told: int | None = self._told_height
+            self._told_height = 0
+            if told is None or told > self._pushed:
+                await self._push_new()
+
+    async def _push_new(self) -> None:
+        chain, run = self._head.chain, self._head.run
+        while self._choice.connected():
+            made = await run(chain.accepted_since, self._pushed, self._config.execute_batch)
+            if not made:
+                return
+            for place, raw in made:
+                if not self._head.came_from_peers(place.height):
+                    self._push(place, raw)
+            places = [place for place, _ in made]
+            self._head.advanced(places)
+            self._pushed = places[-1].height
+        self._head.stale = True
+
+    def _push(self, place: BlockPlace, raw: bytes) -> None:
+        validators = self._choice.validators()
+        others = [one for one in self._choice.connected() if one not in validators]
+        for node_id in [*validators, *others][:MOST_PEERS]:
+            window = self._windows.setdefault(node_id, Window())
+            if not window.is_open:
+                continue
+            query = PushQuery(container=raw, requested_height=place.height + 1)
+            answered = partial(self._answered, window)
+            if self._requests.post(node_id, query, Chits, answered, counts=False):
+                window.unanswered += 1
+
+    @staticmethod
+    def _answered(window: Window, answer: Answer | None) -> None:
+        window.unanswered -= 1
+        window.deaf = answer is None

@@ -1,0 +1,189 @@
+"""Brings a chain to the network's frontier: asks for it, fetches what is missing, executes it (p2p.md 9)."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Collection
+
+from network_app.config import NetworkConfig
+from network_app.peers.backoff import BackOff
+from network_app.ports import BlockPlace
+from network_app.sync.choosing import Choice
+from network_app.sync.errors import (
+    BlockRefused,
+    Forked,
+    NoAgreement,
+    RoundFailed,
+    Stuck,
+    WrongHeight,
+)
+from network_app.sync.executing import Executor
+from network_app.sync.fetching import Fetcher
+from network_app.sync.frontier import Agreed, Frontier
+from network_app.sync.head import Head
+from network_app.sync.progress import Progress
+from primitives.ids import EMPTY_ID, NodeID
+
+LOOK = 0.1
+"""Seconds between looks whether enough beacons are connected, or whether there is room."""
+FIRST_RETRY = 0.5
+"""Seconds after a round that failed; they grow up to `sync_repeat`."""
+NO_END = 1 << 63
+
+_log = logging.getLogger(__name__)
+
+
+class Bootstrap:
+    """Rounds of one chain. What was fetched is stored, so that a restart goes on where it was."""
+
+    def __init__(
+        self,
+        head: Head,
+        frontier: Frontier,
+        fetcher: Fetcher,
+        choice: Choice,
+        config: NetworkConfig,
+        *,
+        progress: Progress,
+    ) -> None:
+        self._head = head
+        self._frontier = frontier
+        self._fetcher = fetcher
+        self._choice = choice
+        self._config = config
+        self._progress = progress
+        self._executor = Executor(head, config)
+        # What goes on while blocks are executed is fetched in pieces of one answer's size.
+        self._piece = max(1, min(config.ancestors_count, config.most_fetched // 2))
+
+    @property
+    def has_beacons(self) -> bool:
+        """Whether there is anybody whose frontier could be asked for."""
+        return self._frontier.beacons().configured > 0
+
+    async def run(self) -> None:
+        """Go on until the frontier is reached, whatever fails on the way."""
+        back_off = BackOff(min(FIRST_RETRY, self._config.sync_repeat), self._config.sync_repeat)
+        before = math.inf
+        while not self._frontier.beacons().enough:
+            await asyncio.sleep(LOOK)
+        while True:
+            try:
+                executed = await self._round()
+            except RoundFailed as error:
+                _log.warning("%s-Chain: %s", self._head.chain.alias, error)
+                await self._clean_up(error)
+                await asyncio.sleep(back_off.wait())
+                continue
+            back_off.reset()
+            if not 0 < executed < before / 2:
+                self._fetcher.forget_sources()
+                return
+            before = executed
+
+    async def _round(self) -> int:
+        """Do steps 1 to 4 once and return how many blocks were executed."""
+        start = await self._head.refresh()
+        await self._finish_fetched()
+        for found in await self._frontier.ask():
+            (height,) = await self._head.run(self._head.chain.height_of, [found.block_id])
+            if height is None:
+                await self._reach(found)
+        return self._head.place.height - start.height
+
+    def _leave(self) -> None:
+        """Note that there is a way to go: queries are not answered until its end."""
+        if self._head.following:
+            self._head.following = False
+            self._progress.begin()
+
+    async def _finish_fetched(self) -> None:
+        """Fetch what is missing below blocks that are stored since before, and execute those."""
+        chain, run = self._head.chain, self._head.run
+        await run(chain.forget_fetched, self._head.place.height)
+        while (extent := await run(chain.fetched_extent)) is not None:
+            self._leave()
+            lowest, parent_id = extent
+            start = self._head.place
+            top = BlockPlace(lowest.height - 1, parent_id)
+            await self._fetcher.fill(top, start, self._choice.connected())
+            try:
+                await self._executor.execute(NO_END)
+            except Stuck:
+                if self._head.place.height == start.height:
+                    raise
+            await run(chain.forget_fetched, self._head.place.height)
+
+    async def _reach(self, found: Agreed) -> None:
+        """Fetch and execute all up to a block, both at the same time."""
+        top = await self._fetcher.block(found.block_id, found.supporters)
+        if top.height <= self._head.place.height:
+            (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
+            raise Forked(top.height, ours or EMPTY_ID, top.block_id)
+        self._leave()
+        self._progress.target_height = max(self._progress.target_height, top.height)
+        fetched: asyncio.Queue[int | None] = asyncio.Queue()
+        place = BlockPlace(top.height, top.block_id)
+        fetching = asyncio.create_task(self._fetch(place, found.supporters, fetched))
+        try:
+            while (height := await fetched.get()) is not None:
+                await self._executor.execute(height)
+                self._fetcher.forget_sources(self._head.place.height)
+            await fetching
+        finally:
+            fetching.cancel()
+            await asyncio.gather(fetching, return_exceptions=True)
+
+    async def _fetch(
+        self, top: BlockPlace, among: Collection[NodeID], fetched: asyncio.Queue[int | None]
+    ) -> None:
+        """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
+        low = self._head.place
+        try:
+            while low.height < top.height:
+                while self._waiting_above(low) > self._config.most_fetched:
+                    await asyncio.sleep(LOOK)
+                goal = await self._goal(low, top, among)
+                # Each peer is read at a limited rate, so it is quicker to ask several; validators
+                # have what lies deep below the frontier.
+                askable = {*among, *self._choice.validators()} if goal != top else among
+                await self._fetcher.fill(goal, low, askable)
+                low = goal
+                self._progress.top_fetched = low.height
+                fetched.put_nowait(low.height)
+        finally:
+            fetched.put_nowait(None)
+
+    def _waiting_above(self, low: BlockPlace) -> int:
+        """Return how many blocks wait to be executed when one more piece is fetched."""
+        return low.height + self._piece - self._head.place.height
+
+    async def _goal(
+        self, low: BlockPlace, top: BlockPlace, among: Collection[NodeID]
+    ) -> BlockPlace:
+        """Return the block down from which the next piece is fetched.
+
+        Blocks name their parents only, so the beacons are asked for the one at the right height.
+        """
+        gap = top.height - low.height
+        if gap <= self._piece:
+            return top
+        height = low.height + self._piece
+        found = await self._frontier.accepted_at(height, low)
+        if found is not None:
+            block = await self._fetcher.block(found.block_id, [*found.supporters, *among])
+            if block.height == height:
+                return BlockPlace(height, block.block_id)
+        if gap <= self._config.most_fetched:
+            return top
+        raise NoAgreement(len(self._frontier.beacons().connected))
+
+    async def _clean_up(self, error: RoundFailed) -> None:
+        """Forget fetched blocks that lead to nothing, and drop whoever sent an invalid one."""
+        if isinstance(error, BlockRefused):
+            sender = None if error.height is None else self._fetcher.source_of(error.height)
+            if sender is not None:
+                self._choice.drop(sender, str(error))
+        if isinstance(error, (BlockRefused, Forked, Stuck, WrongHeight)):
+            self._fetcher.forget_sources()
+            await self._head.run(self._head.chain.forget_fetched)

@@ -1,0 +1,201 @@
+"""The node on the network: routes what peers say to the chains, and starts the chains one after another."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+from typing_extensions import override
+
+from network_app.config import NetworkConfig
+from network_app.peers.bench import Bench
+from network_app.ports import (
+    Chain,
+    Directory,
+    MessageHandler,
+    PeerInfo,
+    PeerNetwork,
+    Records,
+    Run,
+)
+from network_app.sync.choosing import Choice
+from network_app.sync.frontier import Beacons
+from network_app.sync.gate import Gate
+from network_app.sync.lasting import until_done
+from network_app.sync.line import Line, Shared
+from network_app.sync.messages import (
+    ANSWERS,
+    GENESIS,
+    NOT_REGISTERED,
+    TRANSACTION_GOSSIP,
+    enclose,
+    split_handler,
+)
+from network_app.sync.progress import Reporter
+from network_app.sync.serving import QUESTIONS
+from network_app.wire.node_pb2 import GenesisAnswer
+from network_app.wire.p2p_pb2 import (
+    AppError,
+    AppGossip,
+    AppRequest,
+    AppResponse,
+    Message,
+    PullQuery,
+    PushQuery,
+)
+from network_app.wire.sdk_pb2 import PushGossip
+from primitives.ids import ID, P_CHAIN_ID, NodeID
+
+__all__ = ["Beacons", "Engine", "GenesisBytes"]
+
+
+class GenesisBytes(NamedTuple):
+    """The network's genesis, for nodes that join it."""
+
+    platform: bytes
+    cchain: bytes
+    """A genesis file, JSON."""
+
+
+class Engine(MessageHandler):
+    """All chains of this node on the network.
+
+    Args:
+        network: The connections; their handler is this engine.
+        chains: In the order in which they start, each when the one before has reached the frontier.
+        records: Where progress is written to.
+        config: Limits and periods.
+        directory: Who validates.
+        beacons: Says which of the bootstrappers are connected.
+        run: Calls something blocking in a thread.
+        now: Unix seconds.
+        genesis: Reads the genesis for those who ask. Blocking; None: nobody is told.
+    """
+
+    def __init__(
+        self,
+        network: PeerNetwork,
+        chains: Sequence[Chain],
+        records: Records,
+        config: NetworkConfig,
+        directory: Directory,
+        *,
+        beacons: Callable[[], Beacons],
+        run: Run,
+        now: Callable[[], float],
+        genesis: Callable[[], GenesisBytes] | None = None,
+    ) -> None:
+        self._network = network
+        self._run = run
+        self._genesis = genesis
+        self._bench = Bench(config)
+        self._gate = Gate()
+        shared = Shared(
+            network=network,
+            choice=Choice(network, directory, self._bench),
+            bench=self._bench,
+            config=config,
+            directory=directory,
+            gate=self._gate,
+            run=run,
+            beacons=beacons,
+        )
+        self._lines = {bytes(chain.chain_id): Line(chain, shared) for chain in chains}
+        self._by_alias = {line.chain.alias: line for line in self._lines.values()}
+        self._reporter = Reporter(
+            [line.progress for line in self._lines.values()], records, run, now
+        )
+        for before, after in pairwise(self._in_order):
+            # A block may name a height of the chain before that has to be there first.
+            before.head.on_advance.append(after.follower.wake)
+
+    @property
+    def _in_order(self) -> list[Line]:
+        return list(self._lines.values())
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(until_done(self._reporter.run, "reports"))
+            for line in self._in_order:
+                await line.start()
+                tasks.create_task(line.live())
+
+    # --- told by the node itself, on the event loop
+
+    def blocks_accepted(self, alias: str, height: int | None = None) -> None:
+        """Note that this node has accepted blocks up to a height; None: look up to which."""
+        self._by_alias[alias].announcer.blocks_accepted(height)
+
+    def transactions_issued(self, alias: str, tx_ids: Collection[ID] | None = None) -> None:
+        """Note that this node has taken in transactions; None: look which ones."""
+        self._by_alias[alias].gossip.issued(tx_ids)
+
+    def benched(self) -> Mapping[NodeID, Collection[str]]:
+        """Return the chains about which some peers are not asked, by peer."""
+        return self._bench.benched(time.monotonic())
+
+    # --- told by the connections
+
+    @override
+    def connected(self, peer: PeerInfo) -> None:
+        for line in self._in_order:
+            line.connected(peer.node_id)
+
+    @override
+    def disconnected(self, node_id: NodeID) -> None:
+        for line in self._in_order:
+            line.disconnected(node_id)
+
+    @override
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        """Work a chain's message off; what concerns no chain of ours is ignored.
+
+        Answers and queries are worked off before the first wait, in the order in which they came.
+        """
+        kind = message.WhichOneof("message")
+        content = None if kind is None else getattr(message, kind)
+        line = self._lines.get(getattr(content, "chain_id", b""))
+        if line is None:
+            return
+        if isinstance(content, ANSWERS):
+            line.requests.answered(node_id, content)
+        elif isinstance(content, (PushQuery, PullQuery)):
+            voting = line.query(node_id, content)
+            if voting is not None:
+                await voting
+        elif isinstance(content, QUESTIONS):
+            await line.serving.answer(node_id, content)
+        elif isinstance(content, AppRequest):
+            await self._answer_application(line, node_id, content)
+        elif isinstance(content, AppGossip):
+            _take_gossip(line, node_id, content)
+
+    async def _answer_application(self, line: Line, node_id: NodeID, request: AppRequest) -> None:
+        handler, payload = split_handler(request.app_bytes) or (None, b"")
+        answer: AppResponse | AppError
+        async with self._gate.turn(node_id):
+            if handler == TRANSACTION_GOSSIP:
+                answer = await line.pulling.answer(node_id, payload)
+            elif handler == GENESIS and line.chain.chain_id == P_CHAIN_ID and self._genesis:
+                told = await self._run(self._genesis)
+                content = GenesisAnswer(platform=told.platform, cchain=told.cchain)
+                answer = AppResponse(app_bytes=content.SerializeToString())
+            else:
+                answer = AppError(error_code=NOT_REGISTERED, error_message="unregistered handler")
+        answer.chain_id = request.chain_id
+        answer.request_id = request.request_id
+        self._network.send(node_id, enclose(answer))
+
+
+def _take_gossip(line: Line, node_id: NodeID, gossip: AppGossip) -> None:
+    handler, payload = split_handler(gossip.app_bytes) or (None, b"")
+    if handler != TRANSACTION_GOSSIP:
+        return
+    try:
+        told = PushGossip.FromString(payload)
+    except DecodeError:
+        return
+    line.gossip.offer(told.gossip, node_id)

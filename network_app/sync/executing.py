@@ -1,0 +1,72 @@
+"""Executes fetched blocks in the order of their heights, and reads the next ones meanwhile (p2p.md 9, 4)."""
+
+import asyncio
+
+from network_app.config import NetworkConfig
+from network_app.ports import InvalidBlock, NotYet, UnknownParent
+from network_app.sync.errors import BlockRefused, Stuck
+from network_app.sync.head import Head
+
+BATCH_BYTES = 8 * 1024 * 1024
+"""Blocks of a batch are together about as large, at most."""
+FORGET_AFTER = 512
+"""Executed blocks that may still be stored: to delete them costs a transaction."""
+
+
+class Executor:
+    """Hands fetched blocks of one chain to `Chain.accept`, in batches that are committed together."""
+
+    def __init__(self, head: Head, config: NetworkConfig) -> None:
+        self._head = head
+        self._config = config
+        self._count = config.execute_batch
+        self._forgotten = 0
+
+    async def execute(self, up_to: int) -> None:
+        """Execute all stored blocks up to a height.
+
+        Raises:
+            BlockRefused: One is invalid. Those before it are accepted.
+            Stuck: They cannot be judged, or some are not there.
+        """
+        above = self._head.place.height
+        batch = await self._read(above, up_to)
+        while batch:
+            ahead = asyncio.ensure_future(self._read(above + len(batch), up_to))
+            try:
+                await self._accept(batch)
+                above += len(batch)
+                batch = await ahead
+            finally:
+                ahead.cancel()
+            if self._head.place.height < above:  # a proposal waits for its option in the next batch
+                above = self._head.place.height
+                batch = await self._read(above, up_to)
+            if self._head.place.height >= self._forgotten + FORGET_AFTER:
+                await self._forget()
+        await self._forget()
+
+    async def _read(self, above: int, up_to: int) -> list[bytes]:
+        count = min(self._count, up_to - above)
+        if count <= 0:
+            return []
+        raws = await self._head.run(self._head.chain.fetched, above, count)
+        if raws:
+            mean = sum(map(len, raws)) // len(raws)
+            self._count = min(self._config.execute_batch, max(2, BATCH_BYTES // max(1, mean)))
+        return raws
+
+    async def _accept(self, batch: list[bytes]) -> None:
+        before = self._head.place.height
+        try:
+            await self._head.accept(batch, bootstrapping=True)
+        except InvalidBlock as error:
+            if error.height is None or error.height > self._head.place.height:
+                raise BlockRefused(error) from error
+        except (NotYet, UnknownParent) as error:
+            if self._head.place.height == before:
+                raise Stuck(before, str(error)) from error
+
+    async def _forget(self) -> None:
+        self._forgotten = self._head.place.height
+        await self._head.run(self._head.chain.forget_fetched, self._forgotten)

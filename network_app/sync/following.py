@@ -1,0 +1,269 @@
+"""Takes in blocks as they come, in order, and fetches those that did not come (p2p.md 10.2).
+
+There is no voting yet: a block that a peer sends as accepted is verified and accepted.
+"""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from network_app.config import NetworkConfig
+from network_app.ports import (
+    BlockPlace,
+    InvalidBlock,
+    NotYet,
+    ParsedBlock,
+    UnknownParent,
+)
+from network_app.sync.buffer import LONGEST_WAIT, Buffer, Held
+from network_app.sync.choosing import Choice
+from network_app.sync.errors import WrongHeight
+from network_app.sync.fetching import Fetcher
+from network_app.sync.head import Head
+from network_app.sync.messages import as_id
+from network_app.wire.p2p_pb2 import Chits
+from primitives.hashing import sha256
+from primitives.ids import ID, NodeID
+
+INBOX_BLOCKS = 1024
+INBOX_BYTES = 16 * 1024 * 1024
+"""What may wait to be read; more is lost, and fetched later."""
+FEW = 8
+"""So many missing blocks are asked for one by one; an answer with ancestors has up to 2,000."""
+MOST_FETCHES = 4
+STAGGER = 0.25
+"""Seconds before a second fetch begins beside one that is not answered."""
+TRIES = 3
+"""Peers that are asked for a missing block, one after the other."""
+REFUSED = 1024
+"""Refused blocks that are remembered."""
+REMEMBERED = 60.0
+"""Seconds for which they are. It is their bytes that are refused, not their ID: an ID does not cover
+the signature, so whoever sends a right block with a wrong signature must not spoil the right one."""
+
+_log = logging.getLogger(__name__)
+
+
+class Arrival(NamedTuple):
+    """A block as it came."""
+
+    raw: bytes
+    sender: NodeID
+
+
+class Follower:
+    """One chain's way from blocks that come to blocks that are accepted."""
+
+    def __init__(
+        self,
+        head: Head,
+        buffer: Buffer,
+        fetcher: Fetcher,
+        choice: Choice,
+        config: NetworkConfig,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._head = head
+        self._buffer = buffer
+        self._fetcher = fetcher
+        self._choice = choice
+        self._config = config
+        self._clock = clock
+        self.behind = asyncio.Event()
+        """Set when so much is missing that bootstrapping is the faster way."""
+        self.on_arrival: list[Callable[[], None]] = []
+        """Called when something new is known to be out there."""
+        self._wake = asyncio.Event()
+        self._busy = False
+        self._inbox: deque[Arrival] = deque()
+        self._inbox_size = 0
+        self._refused: OrderedDict[bytes, float] = OrderedDict()
+        self._fetches: dict[ID, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+
+    def wake(self) -> None:
+        """Look again at what waits."""
+        self._wake.set()
+
+    def offer(self, raw: bytes, sender: NodeID) -> None:
+        """Take a block that a peer sent; it is read and accepted soon."""
+        if (
+            len(self._inbox) < INBOX_BLOCKS
+            and self._inbox_size + len(raw) <= INBOX_BYTES
+            and self._head.following
+        ):
+            self._busy = True
+            self._inbox.append(Arrival(raw, sender))
+            self._inbox_size += len(raw)
+            self._wake.set()
+
+    def heard(self, node_id: NodeID, chits: Chits) -> None:
+        """Take what a peer says of its last accepted block."""
+        block_id = as_id(chits.accepted_id)
+        if block_id is not None and not self._busy:  # else it may be among those that came
+            self.seek(BlockPlace(chits.accepted_height, block_id), node_id)
+
+    def seek(self, place: BlockPlace, node_id: NodeID) -> None:
+        """Fetch a block that a peer has, and what lies between, unless it is known."""
+        missing = place.height - self._head.place.height
+        if missing <= 0 or place.block_id in self._buffer or not self._head.following:
+            return
+        if missing > self._config.behind_by:
+            self.behind.set()
+            return
+        for listener in self.on_arrival:
+            listener()
+        now = self._clock()
+        if (
+            place.block_id in self._fetches
+            or len(self._fetches) >= MOST_FETCHES
+            or any(now - since < STAGGER for since in self._fetches.values())
+        ):
+            return
+        self._fetches[place.block_id] = now
+        task = asyncio.create_task(self._fetch(place, node_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        self._wake.set()  # what an earlier run left when it failed
+        try:
+            while True:
+                self._busy = False
+                await self._wake.wait()
+                self._wake.clear()
+                self._busy = True
+                if self._head.following:
+                    await self._read_inbox()
+                    await self._accept_all()
+                    self._look_for_missing()
+                else:
+                    self._forget_all()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            self._again_in(None)
+
+    async def _read_inbox(self) -> None:
+        arrivals = list(self._inbox)
+        self._inbox.clear()
+        self._inbox_size = 0
+        if not arrivals:
+            return
+        read = await self._head.run(self._read, arrivals)
+        for arrival, block in zip(arrivals, read, strict=True):
+            if isinstance(block, InvalidBlock):
+                self._choice.drop(arrival.sender, f"sent bytes that are no block: {block.reason}")
+            else:
+                self._keep(block, arrival.sender)
+
+    def _read(self, arrivals: Sequence[Arrival]) -> list[ParsedBlock | InvalidBlock]:
+        """Read blocks. Blocking: for a thread."""
+        found: list[ParsedBlock | InvalidBlock] = []
+        for arrival in arrivals:
+            try:
+                found.append(self._head.chain.parse(arrival.raw))
+            except InvalidBlock as error:
+                found.append(error)
+        return found
+
+    def _keep(self, block: ParsedBlock, sender: NodeID) -> None:
+        if block.height <= self._head.place.height:
+            return
+        if self._refused and self._was_refused(block.raw):
+            self._choice.drop(sender, f"sent block {block.block_id} that was refused before")
+        elif self._buffer.add(block, sender, self._clock()):
+            for listener in self.on_arrival:
+                listener()
+
+    async def _accept_all(self) -> None:
+        """Accept what follows the last accepted block, together what came meanwhile."""
+        while run := self._buffer.run_after(self._head.place.block_id, self._config.execute_batch):
+            before = self._head.place
+            raws = [held.block.raw for held in run]
+            try:
+                await self._head.accept(raws, bootstrapping=False)
+            except InvalidBlock as error:
+                self._refuse(run, error)
+            except NotYet:
+                if self._head.place == before:
+                    self._again_in(self._config.poll_interval)
+                    return
+            except UnknownParent:
+                pass
+            if self._head.place == before:
+                self._buffer.drop(run[0].block.block_id)
+            self._buffer.forget_up_to(self._head.place.height)
+            await self._read_inbox()
+
+    def _refuse(self, run: Sequence[Held], error: InvalidBlock) -> None:
+        """Forget an invalid block and all that follow it, and drop who sent it."""
+        culprit = next((one for one in run if one.block.block_id == error.block_id), run[0])
+        self._buffer.drop(culprit.block.block_id)
+        if culprit.block.height <= self._head.place.height:
+            return  # another block is accepted there meanwhile
+        digest = sha256(culprit.block.raw)
+        self._refused.pop(digest, None)
+        self._refused[digest] = self._clock() + REMEMBERED
+        if len(self._refused) > REFUSED:
+            self._refused.popitem(last=False)
+        self._choice.drop(culprit.sender, f"sent an invalid {error}")
+        for listener in self.on_arrival:
+            listener()
+
+    def _was_refused(self, raw: bytes) -> bool:
+        until = self._refused.get(sha256(raw))
+        return until is not None and self._clock() < until
+
+    def _look_for_missing(self) -> None:
+        """Fetch the parents that are not here, lowest first."""
+        self._buffer.forget_since(self._clock() - LONGEST_WAIT)
+        for held in self._buffer.roots():
+            block = held.block
+            if block.parent_id == self._head.place.block_id:
+                continue  # a proposal that waits for its option
+            if block.height == self._head.place.height + 1:
+                self._buffer.drop(block.block_id)  # it follows another block than ours
+                continue
+            self.seek(BlockPlace(block.height - 1, block.parent_id), held.sender)
+
+    async def _fetch(self, place: BlockPlace, node_id: NodeID) -> None:
+        """Ask for a block and those below it, first the peer that has it, then others."""
+        asked: list[NodeID] = []
+        peer: NodeID | None = node_id
+        if node_id not in self._choice.connected():
+            peer = self._choice.someone(self._head.chain.alias)
+        try:
+            while peer is not None and len(asked) < TRIES:
+                asked.append(peer)
+                floor = self._head.place.height
+                alone = place.height - floor <= FEW
+                blocks = await self._fetcher.try_one(peer, place.block_id, floor, alone=alone)
+                for block in reversed(blocks):
+                    self._keep(block, peer)
+                if blocks:
+                    break
+                peer = self._choice.someone(self._head.chain.alias, besides=asked)
+        except WrongHeight as error:
+            _log.info("%s-Chain: %s", self._head.chain.alias, error)
+        finally:
+            del self._fetches[place.block_id]
+            self._wake.set()
+
+    def _again_in(self, seconds: float | None) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if seconds is not None:
+            self._retry = asyncio.get_running_loop().call_later(seconds, self._wake.set)
+
+    def _forget_all(self) -> None:
+        self._inbox.clear()
+        self._inbox_size = 0
+        self._buffer.clear()

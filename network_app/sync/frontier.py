@@ -1,0 +1,150 @@
+"""What the network has accepted, as the nodes say that one trusts to begin with (p2p.md 9, 1 and 2)."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from network_app.config import NetworkConfig
+from network_app.ports import BlockPlace
+from network_app.sync.choosing import Choice
+from network_app.sync.errors import NoAgreement
+from network_app.sync.messages import as_id
+from network_app.sync.requests import Requests
+from network_app.wire.p2p_pb2 import (
+    Accepted,
+    AcceptedFrontier,
+    Chits,
+    GetAccepted,
+    GetAcceptedFrontier,
+    PullQuery,
+)
+from primitives.ids import ID, NodeID
+
+MOST_ASKED_AT_ONCE = 50
+
+T = TypeVar("T")
+
+
+class Beacons(NamedTuple):
+    """The bootstrappers, which weigh the same."""
+
+    connected: frozenset[NodeID]
+    configured: int
+    """How many there are; 0: nothing to bootstrap from."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether so many are connected that bootstrapping may begin."""
+        return len(self.connected) >= (3 * self.configured + 3) // 4
+
+    @property
+    def majority(self) -> int:
+        """How many have to agree."""
+        return self.configured // 2 + 1
+
+
+class Agreed(NamedTuple):
+    """A block that more than half of the beacons have accepted."""
+
+    block_id: ID
+    supporters: frozenset[NodeID]
+
+
+def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed]:
+    """Return the blocks that enough nodes name, those that most name first. Pure."""
+    counted = Counter(block_id for named in votes.values() for block_id in set(named))
+    return [
+        Agreed(block_id, frozenset(node for node, named in votes.items() if block_id in named))
+        for block_id, count in counted.most_common()
+        if count >= majority
+    ]
+
+
+class Frontier:
+    """Asks the beacons of one chain.
+
+    Unspecified: the reference takes the validators by stake for the beacons of other chains than the
+    P-Chain; here the bootstrappers are asked about both.
+    """
+
+    def __init__(
+        self,
+        requests: Requests,
+        choice: Choice,
+        config: NetworkConfig,
+        beacons: Callable[[], Beacons],
+    ) -> None:
+        self._requests = requests
+        self._choice = choice
+        self._config = config
+        self._beacons = beacons
+
+    def beacons(self) -> Beacons:
+        """Return the bootstrappers, or when none are configured the validators that are connected."""
+        known = self._beacons()
+        if known.configured:
+            return known
+        validators = frozenset(self._choice.validators())
+        return Beacons(validators, len(validators))
+
+    async def ask(self) -> list[Agreed]:
+        """Return the blocks at the frontier that the beacons agree on.
+
+        Raises:
+            NoAgreement: There is none.
+        """
+        beacons = self.beacons()
+        sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
+        tips = await _gather(self._frontier_of, sample)
+        union = sorted({tip for tip in tips if tip is not None})
+        if not union:
+            raise NoAgreement(len(sample))
+
+        async def accepted_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
+            return node_id, await self._accepted_of(node_id, union)
+
+        votes = dict(await _gather(accepted_by, sorted(beacons.connected)))
+        found = agreed(votes, beacons.majority)
+        if not found:
+            raise NoAgreement(len(beacons.connected))
+        return found
+
+    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
+        """Return the block at a height that the beacons agree on, or None.
+
+        Chits tell it, which are the answer to a query about our last block.
+        """
+        beacons = self.beacons()
+        sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
+
+        async def named_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
+            query = PullQuery(container_id=bytes(place.block_id), requested_height=height)
+            chits = await self._requests.ask(node_id, query, Chits)
+            named = None if chits is None else as_id(chits.preferred_id_at_height)
+            return node_id, [] if named is None else [named]
+
+        votes = dict(await _gather(named_by, sample))
+        found = agreed(votes, min(beacons.majority, len(sample) // 2 + 1))
+        return found[0] if found else None
+
+    async def _frontier_of(self, node_id: NodeID) -> ID | None:
+        answer = await self._requests.ask(node_id, GetAcceptedFrontier(), AcceptedFrontier)
+        return None if answer is None else as_id(answer.container_id)
+
+    async def _accepted_of(self, node_id: NodeID, asked: Sequence[ID]) -> list[ID]:
+        request = GetAccepted(container_ids=[bytes(block_id) for block_id in asked])
+        answer = await self._requests.ask(node_id, request, Accepted)
+        named = () if answer is None else {bytes(one) for one in answer.container_ids}
+        return [block_id for block_id in asked if block_id in named]
+
+
+async def _gather(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
+    """Ask nodes beside each other, but not too many at once."""
+    gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
+
+    async def one(node_id: NodeID) -> T:
+        async with gate:
+            return await ask(node_id)
+
+    return await asyncio.gather(*map(one, nodes))

@@ -1,0 +1,115 @@
+"""Tells the network's genesis to whoever knows nothing but our address, and asks for it.
+
+Unspecified: the reference ships with the genesis of its networks, or is given one by file. This is an
+application message of our own (node.proto); other nodes answer that they do not know the handler.
+"""
+
+import asyncio
+import itertools
+from contextlib import suppress
+
+from google.protobuf.message import DecodeError
+from typing_extensions import override
+
+from network_app.ports import MessageHandler, PeerInfo, PeerNetwork
+from network_app.sync.messages import GENESIS, enclose, with_handler
+from network_app.wire.node_pb2 import GenesisAnswer
+from network_app.wire.p2p_pb2 import AppRequest, Message
+from primitives.ids import P_CHAIN_ID, NodeID
+
+__all__ = ["GenesisAnswer", "GenesisFetcher", "fetch_genesis"]
+
+PATIENCE = 10.0
+"""Seconds for which a peer may answer; they are its deadline as well."""
+ASK_AGAIN = 5.0
+"""Seconds before a peer that has not answered is asked again."""
+
+
+class GenesisFetcher(MessageHandler):
+    """What sits above the connections of a node that has no chains yet.
+
+    It asks everybody who connects, and takes the first answer: who joins by an address trusts it.
+    """
+
+    def __init__(self) -> None:
+        self._connected = asyncio.Event()
+        self._numbers = itertools.count(1, 2)
+        self._open: dict[tuple[NodeID, int], asyncio.Future[GenesisAnswer | None]] = {}
+
+    async def fetch(self, network: PeerNetwork) -> GenesisAnswer:
+        """Wait for peers and return what the first of them answers."""
+        while True:
+            self._connected.clear()
+            asking = [
+                asyncio.ensure_future(self.ask(network, node_id)) for node_id in network.connected()
+            ]
+            try:
+                for answered in asyncio.as_completed(asking):
+                    answer = await answered
+                    if answer is not None:
+                        return answer
+            finally:
+                for one in asking:
+                    one.cancel()
+                await asyncio.gather(*asking, return_exceptions=True)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ASK_AGAIN):
+                    await self._connected.wait()
+
+    async def ask(self, network: PeerNetwork, node_id: NodeID) -> GenesisAnswer | None:
+        """Ask one peer; None when it does not answer, or does not know the genesis."""
+        key = node_id, next(self._numbers)
+        request = AppRequest(
+            chain_id=bytes(P_CHAIN_ID),
+            request_id=key[1],
+            deadline=int(PATIENCE * 1e9),
+            app_bytes=with_handler(GENESIS, b""),
+        )
+        self._open[key] = asyncio.get_running_loop().create_future()
+        try:
+            if not network.send(node_id, enclose(request)):
+                return None
+            async with asyncio.timeout(PATIENCE):
+                return await self._open[key]
+        except TimeoutError:
+            return None
+        finally:
+            del self._open[key]
+
+    @override
+    def connected(self, peer: PeerInfo) -> None:
+        self._connected.set()
+
+    @override
+    def disconnected(self, node_id: NodeID) -> None:
+        for (asked, _), answer in self._open.items():
+            if asked == node_id and not answer.done():
+                answer.set_result(None)
+
+    @override
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        kind = message.WhichOneof("message")
+        if kind not in ("app_response", "app_error"):
+            return
+        inner = message.app_response if kind == "app_response" else message.app_error
+        waiting = self._open.get((node_id, inner.request_id))
+        if waiting is None or waiting.done():
+            return
+        waiting.set_result(
+            _read(message.app_response.app_bytes) if kind == "app_response" else None
+        )
+
+
+async def fetch_genesis(
+    fetcher: GenesisFetcher, network: PeerNetwork, node_id: NodeID
+) -> GenesisAnswer | None:
+    """Ask one peer for the network's genesis; the fetcher is the handler of that network."""
+    return await fetcher.ask(network, node_id)
+
+
+def _read(raw: bytes) -> GenesisAnswer | None:
+    try:
+        answer = GenesisAnswer.FromString(raw)
+    except DecodeError:
+        return None
+    return answer if answer.platform else None

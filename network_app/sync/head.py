@@ -1,0 +1,92 @@
+"""A chain's last accepted blocks as the event loop knows them, so that queries are answered at once."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from network_app.ports import (
+    Accepted,
+    BlockPlace,
+    Chain,
+    InvalidBlock,
+    NotYet,
+    Run,
+    UnknownParent,
+)
+from primitives.ids import EMPTY_ID, ID
+
+RECENT = 1024
+"""Accepted blocks whose IDs are kept in memory."""
+
+
+class Head:
+    """The place of the last accepted block, and the one door to `Chain.accept`."""
+
+    def __init__(self, chain: Chain, run: Run) -> None:
+        self.chain = chain
+        self.run = run
+        self.place = BlockPlace(0, EMPTY_ID)
+        self.stale = True
+        """Blocks were made here that nobody has asked about yet."""
+        self.following = False
+        """Whether the chain has reached the frontier and takes part in queries."""
+        self.on_advance: list[Callable[[], None]] = []
+        self.accepting = asyncio.Lock()
+        """Held while blocks of peers are being accepted."""
+        self._recent: OrderedDict[int, ID] = OrderedDict()
+        self._received: OrderedDict[int, None] = OrderedDict()
+
+    async def refresh(self) -> BlockPlace:
+        """Ask the chain where it stands."""
+        self.stale = False
+        self._move([await self.run(self.chain.last_accepted)])
+        return self.place
+
+    async def fresh(self) -> BlockPlace:
+        """Return the last accepted block, which is only asked for when it may have changed."""
+        return await self.refresh() if self.stale else self.place
+
+    async def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+        """Hand blocks to the chain, one call at a time; see `Chain.accept` for what is raised."""
+        async with self.accepting:
+            try:
+                accepted = await self.run(
+                    partial(self.chain.accept, raws, bootstrapping=bootstrapping)
+                )
+            except (InvalidBlock, NotYet, UnknownParent):
+                await self.refresh()
+                raise
+            if accepted.places:
+                self._receive(accepted.places)
+            else:
+                await self.refresh()
+            return accepted
+
+    def advanced(self, places: Sequence[BlockPlace]) -> None:
+        """Note blocks that were made here."""
+        self._move(places)
+
+    def at(self, height: int) -> ID | None:
+        """Return the accepted block at a height if it is one of the latest."""
+        return self._recent.get(height)
+
+    def came_from_peers(self, height: int) -> bool:
+        """Say whether the accepted block at a height is one of the latest that peers sent."""
+        return height in self._received
+
+    def _receive(self, places: Sequence[BlockPlace]) -> None:
+        self._received.update((place.height, None) for place in places)
+        while len(self._received) > RECENT:
+            self._received.popitem(last=False)
+        self._move(places)
+
+    def _move(self, places: Sequence[BlockPlace]) -> None:
+        for place in places:
+            self._recent[place.height] = place.block_id
+        while len(self._recent) > RECENT:
+            self._recent.popitem(last=False)
+        if places[-1].height > self.place.height or self.place.block_id == EMPTY_ID:
+            self.place = places[-1]
+            for listener in self.on_advance:
+                listener()

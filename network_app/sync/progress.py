@@ -1,0 +1,93 @@
+"""How far the chains are, written down for the other processes whenever that has changed."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from network_app.ports import Records, Run, SyncState
+from network_app.sync.buffer import Buffer
+from network_app.sync.head import Head
+
+LOOK = 0.1
+"""Seconds between looks at what has changed."""
+PERIOD = 1.0
+"""Seconds between reports of a chain on its way, or of blocks that wait."""
+LONG_PERIOD = 10.0
+"""Seconds between reports of nothing but the height."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """One chain's way to the frontier."""
+
+    head: Head
+    buffer: Buffer
+    start_height: int = 0
+    target_height: int = 0
+    top_fetched: int = 0
+    """Height up to which all blocks are stored or executed."""
+
+    def begin(self) -> None:
+        """Note that a way begins here."""
+        self.start_height = self.head.place.height
+        self.target_height = 0
+
+    def state(self, since: Callable[[float], float]) -> SyncState:
+        """Return how far the chain is; `since` makes Unix seconds of the clock's."""
+        height, following = self.head.place.height, self.head.following
+        oldest = self.buffer.oldest()
+        return SyncState(
+            bootstrapped=following,
+            start_height=self.start_height,
+            height=height,
+            target_height=height if following else max(height, self.target_height),
+            fetched=0 if following else max(0, self.top_fetched - height),
+            outstanding=len(self.buffer),
+            oldest_outstanding=None if oldest is None else since(oldest),
+        )
+
+
+class Reporter:
+    """Writes the chains' states. A node on which nothing happens writes nothing."""
+
+    def __init__(
+        self,
+        ways: Sequence[Progress],
+        records: Records,
+        run: Run,
+        now: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ways = ways
+        self._records = records
+        self._run = run
+        self._now = now
+        self._clock = clock
+        self._written: dict[str, tuple[SyncState, float]] = {}
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK)
+            for way in self._ways:
+                await self.report(way)
+
+    async def report(self, way: Progress) -> None:
+        """Write how far a chain is, if that is due."""
+        alias, at = way.head.chain.alias, self._clock()
+        state = way.state(lambda since: round(self._now() - (at - since), 3))
+        if self._is_due(alias, state, at):
+            self._written[alias] = state, at
+            await self._run(self._records.sync, alias, state)
+
+    def _is_due(self, alias: str, state: SyncState, at: float) -> bool:
+        if alias not in self._written:
+            return True
+        before, since = self._written[alias]
+        if state.bootstrapped != before.bootstrapped:
+            return True
+        if state == before:
+            return False
+        only_height = state.bootstrapped and state.outstanding == before.outstanding
+        return at - since >= (LONG_PERIOD if only_height else PERIOD)

@@ -1,0 +1,136 @@
+"""Pulling transactions: validators ask each other for those that they do not know (p2p.md 8)."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from google.protobuf.message import DecodeError
+
+from network_app.bloom import BloomError, BloomFilter
+from network_app.config import NetworkConfig
+from network_app.gossip.transactions import KnownTransactions
+from network_app.ports import Directory
+from network_app.sync.choosing import Choice
+from network_app.sync.head import Head
+from network_app.sync.messages import (
+    NOT_A_VALIDATOR,
+    THROTTLED,
+    TRANSACTION_GOSSIP,
+    UNEXPECTED,
+    with_handler,
+)
+from network_app.sync.requests import Requests
+from network_app.sync.transactions import Gossip
+from network_app.wire.p2p_pb2 import AppError, AppRequest, AppResponse
+from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse
+from primitives.ids import ID, NodeID
+
+HOUR = 3600.0
+MOST_WAITING = 4096
+"""Newest waiting transactions among which an answer is looked for."""
+CHUNK = 64
+"""Transactions that are read together."""
+MOST_PULLERS = 1024
+
+
+class HourlyLimit:
+    """Counts by peer over a sliding hour: this hour's, and the last one's as far as it reaches. Pure."""
+
+    def __init__(self, limit: int, capacity: int = MOST_PULLERS) -> None:
+        self._limit = limit
+        self._capacity = capacity
+        self._counts: OrderedDict[NodeID, tuple[int, int, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def allows(self, node_id: NodeID, now: float) -> bool:
+        """Count a request if it is within the limit."""
+        hour, passed = int(now // HOUR), now % HOUR / HOUR
+        counted_in, before, count = self._counts.get(node_id, (hour, 0, 0))
+        if counted_in != hour:
+            before, count = (count if counted_in == hour - 1 else 0), 0
+        allowed = before * (1 - passed) + count < self._limit
+        self._counts[node_id] = hour, before, count + allowed
+        self._counts.move_to_end(node_id)
+        if len(self._counts) > self._capacity:
+            self._counts.popitem(last=False)
+        return allowed
+
+
+class Pulling:
+    """Both sides of one chain's pulls."""
+
+    def __init__(
+        self,
+        head: Head,
+        gossip: Gossip,
+        requests: Requests,
+        choice: Choice,
+        config: NetworkConfig,
+        *,
+        directory: Directory,
+        own: NodeID,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._head = head
+        self._gossip = gossip
+        self._requests = requests
+        self._choice = choice
+        self._directory = directory
+        self._own = own
+        self._config = config
+        self._clock = clock
+        self._limit = HourlyLimit(config.pulls_per_hour)
+
+    async def run(self) -> None:
+        """Pull from one validator after the other until cancelled; only validators may."""
+        while True:
+            await asyncio.sleep(self._config.pull_interval)
+            if not self._head.following:
+                continue
+            self._gossip.look_again()
+            validators = self._choice.in_order(self._head.chain.alias, self._choice.validators())
+            if validators and self._own in self._directory.validators():
+                await self._pull(validators[0])
+
+    async def _pull(self, node_id: NodeID) -> None:
+        known, salt = self._gossip.known.marshal()
+        payload = PullGossipRequest(filter=known, salt=salt).SerializeToString()
+        request = AppRequest(app_bytes=with_handler(TRANSACTION_GOSSIP, payload))
+        answer = await self._requests.ask(node_id, request, AppResponse)
+        if answer is None:
+            return
+        try:
+            told = PullGossipResponse.FromString(answer.app_bytes)
+        except DecodeError:
+            self._choice.drop(node_id, "sent transactions that are no message")
+            return
+        self._gossip.offer(told.gossip, node_id)
+
+    async def answer(self, node_id: NodeID, payload: bytes) -> AppResponse | AppError:
+        """Answer a pull with waiting transactions that the peer's filter does not have."""
+        if node_id not in self._directory.validators():
+            return AppError(error_code=NOT_A_VALIDATOR, error_message="not a validator")
+        if not self._limit.allows(node_id, self._clock()):
+            return AppError(error_code=THROTTLED, error_message="throttled")
+        try:
+            request = PullGossipRequest.FromString(payload)
+            known = BloomFilter.parse(request.filter, request.salt)
+        except (DecodeError, BloomError) as error:
+            return AppError(error_code=UNEXPECTED, error_message=str(error))
+        missing = await self._head.run(self._missing_from, known)
+        return AppResponse(app_bytes=PullGossipResponse(gossip=missing).SerializeToString())
+
+    def _missing_from(self, known: BloomFilter) -> list[bytes]:
+        """Return what is to be told. Blocking: for a thread."""
+        return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
+
+    def _waiting(self) -> Iterator[tuple[ID, bytes]]:
+        tx_ids = self._head.chain.waiting(MOST_WAITING)
+        for start in range(0, len(tx_ids), CHUNK):
+            chunk = tx_ids[start : start + CHUNK]
+            for tx_id, raw in zip(chunk, self._head.chain.transactions(chunk), strict=True):
+                if raw is not None:
+                    yield tx_id, raw

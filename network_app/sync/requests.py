@@ -1,0 +1,176 @@
+"""Questions to peers: their numbers, how long an answer is waited for, and who does not answer (p2p.md 7)."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from network_app.config import NetworkConfig
+from network_app.peers.averages import RunningAverage
+from network_app.peers.bench import Bench
+from network_app.ports import PeerNetwork
+from network_app.sync.messages import Answer, AnswerT, Request, enclose
+from network_app.wire.p2p_pb2 import AppError, AppRequest
+from primitives.ids import ID, NodeID
+
+HALF_LIFE = 300.0
+"""Seconds after which a latency counts half."""
+COEFFICIENT = 2.0
+"""How many average latencies an answer is waited for."""
+NUMBERS = 1 << 32
+"""Request IDs are 32 bits."""
+NANOSECONDS = 1_000_000_000
+
+
+class AdaptiveTimeout:
+    """How long to wait for an answer: twice the running average latency, within limits. Pure."""
+
+    def __init__(self, config: NetworkConfig, now: float) -> None:
+        self._config = config
+        initial = config.first_request_timeout / COEFFICIENT
+        self._latency = RunningAverage(initial, HALF_LIFE, now)
+
+    def observe(self, latency: float, now: float) -> None:
+        """Take in how long an answer took; the time-out itself when none came."""
+        self._latency.observe(latency, now)
+
+    @property
+    def seconds(self) -> float:
+        """The time to wait from now on."""
+        wanted = COEFFICIENT * self._latency.value
+        return min(
+            max(wanted, self._config.least_request_timeout), self._config.most_request_timeout
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A question whose answer has not come."""
+
+    expected: type[Answer]
+    on_answer: Callable[[Answer | None], None]
+    asked_at: float
+    timer: asyncio.TimerHandle
+    counts: bool
+    """Whether silence is held against the peer."""
+    patient: bool
+    """Whether the answer is large, so that its time says little of others'."""
+
+
+class Requests:
+    """The open questions of one chain. Bounded: above `most_open_requests` nothing is asked."""
+
+    def __init__(
+        self,
+        network: PeerNetwork,
+        bench: Bench,
+        config: NetworkConfig,
+        *,
+        alias: str,
+        chain_id: ID,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._network = network
+        self._bench = bench
+        self._config = config
+        self._alias = alias
+        self._chain_id = bytes(chain_id)
+        self._clock = clock
+        self._timeout = AdaptiveTimeout(config, clock())
+        self._open: dict[tuple[NodeID, int], _Open] = {}
+        # Applications have the odd numbers, so that the two never meet.
+        self._numbers = itertools.count(2, 2)
+        self._app_numbers = itertools.count(1, 2)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def ask(
+        self,
+        node_id: NodeID,
+        request: Request,
+        expected: type[AnswerT],
+        *,
+        patient: bool = False,
+    ) -> AnswerT | None:
+        """Ask and wait; None when the peer is gone, does not answer in time, or answers an error.
+
+        The chain, the number and the deadline are put into the request here. `patient` waits as long
+        as is ever waited: for large answers, since a peer is read at a limited rate.
+        """
+        answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+
+        def deliver(answer: Answer | None) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        if not self.post(node_id, request, expected, deliver, patient=patient):
+            return None
+        answer = await answered
+        return answer if isinstance(answer, expected) else None
+
+    def post(
+        self,
+        node_id: NodeID,
+        request: Request,
+        expected: type[Answer],
+        on_answer: Callable[[Answer | None], None],
+        *,
+        counts: bool = True,
+        patient: bool = False,
+    ) -> bool:
+        """Ask and go on; `on_answer` is called once, with None instead of an answer that does not come.
+
+        False when it could not be asked; then `on_answer` is not called. `counts` says whether
+        silence is held against the peer.
+        """
+        if len(self._open) >= self._config.most_open_requests:
+            return False
+        now = self._clock()
+        seconds = self._config.most_request_timeout if patient else self._timeout.seconds
+        numbers = self._app_numbers if isinstance(request, AppRequest) else self._numbers
+        number = next(numbers) % NUMBERS
+        request.chain_id = self._chain_id
+        request.request_id = number
+        request.deadline = int(seconds * NANOSECONDS)
+        if not self._network.send(node_id, enclose(request)):
+            if counts and node_id in self._network.connected():  # its queue is full
+                self._bench.failed(node_id, self._alias, now)
+            return False
+        key = node_id, number
+        timer = asyncio.get_running_loop().call_later(seconds, partial(self._timed_out, key))
+        self._open[key] = _Open(expected, on_answer, now, timer, counts, patient)
+        return True
+
+    def answered(self, node_id: NodeID, answer: Answer) -> bool:
+        """Deliver an answer; False when nobody waits for it, or for another kind of answer."""
+        key = node_id, answer.request_id
+        question = self._open.get(key)
+        if question is None or not isinstance(answer, (question.expected, AppError)):
+            return False
+        del self._open[key]
+        question.timer.cancel()
+        now = self._clock()
+        if not question.patient:
+            self._timeout.observe(now - question.asked_at, now)
+        self._bench.answered(node_id, self._alias, now)
+        question.on_answer(answer)
+        return True
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Answer all that a peer was asked with None. It is not held against it."""
+        for key in [key for key in self._open if key[0] == node_id]:
+            question = self._open.pop(key)
+            question.timer.cancel()
+            question.on_answer(None)
+
+    def _timed_out(self, key: tuple[NodeID, int]) -> None:
+        question = self._open.pop(key)
+        now = self._clock()
+        if question.counts and not question.patient:
+            self._timeout.observe(now - question.asked_at, now)
+        if question.counts:
+            self._bench.failed(key[0], self._alias, now)
+        question.on_answer(None)

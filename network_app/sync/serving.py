@@ -1,0 +1,151 @@
+"""Answers what peers ask about one chain (p2p.md 9 and 10.2).
+
+Queries are answered out of memory and at once, all else in a thread, a few at a time.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeAlias
+
+from network_app.config import NetworkConfig
+from network_app.ports import PeerNetwork
+from network_app.sync.gate import Gate
+from network_app.sync.head import Head
+from network_app.sync.messages import Answer, as_id, enclose
+from network_app.sync.requests import NANOSECONDS
+from network_app.wire.p2p_pb2 import (
+    Accepted,
+    AcceptedFrontier,
+    AcceptedStateSummary,
+    Ancestors,
+    Chits,
+    Get,
+    GetAccepted,
+    GetAcceptedFrontier,
+    GetAcceptedStateSummary,
+    GetAncestors,
+    PullQuery,
+    PushQuery,
+    Put,
+)
+from primitives.ids import ID, NodeID
+
+MOST_IDS = 1024
+"""Of GetAccepted that are looked at; frontiers have 20 at most."""
+LONGEST_DEADLINE = 10.0
+"""Seconds after which nobody waits for an answer, whatever was said."""
+
+Question: TypeAlias = (
+    GetAcceptedFrontier | GetAccepted | GetAncestors | Get | GetAcceptedStateSummary
+)
+Query: TypeAlias = PushQuery | PullQuery
+
+QUESTIONS = (GetAcceptedFrontier, GetAccepted, GetAncestors, Get, GetAcceptedStateSummary)
+
+
+class Serving:
+    """What this node says of one chain."""
+
+    def __init__(
+        self,
+        head: Head,
+        network: PeerNetwork,
+        config: NetworkConfig,
+        gate: Gate,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._head = head
+        self._network = network
+        self._config = config
+        self._gate = gate
+        self._clock = clock
+
+    def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
+        """Answer with our vote at once; what is returned is to be awaited when it takes longer.
+
+        While the chain bootstraps there is no answer.
+        """
+        if not self._head.following:
+            return None
+        height, place = query.requested_height, self._head.place
+        at_height = place.block_id if height >= place.height else self._head.at(height)
+        if at_height is None:
+            return self._vote_on_old(node_id, query)
+        self._vote(node_id, query, at_height)
+        return None
+
+    async def answer(self, node_id: NodeID, question: Question) -> None:
+        """Answer a question about accepted blocks, unless its time is over before its turn."""
+        seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
+        until = self._clock() + min(seconds, LONGEST_DEADLINE)
+        async with self._gate.turn(node_id):
+            answer = await self._answer_to(question) if self._clock() < until else None
+        if answer is not None:
+            self._send(node_id, question, answer)
+
+    async def _answer_to(self, question: Question) -> Answer | None:
+        if isinstance(question, GetAcceptedFrontier):
+            return AcceptedFrontier(container_id=bytes((await self._head.fresh()).block_id))
+        if isinstance(question, GetAccepted):
+            return await self._accepted(question)
+        if isinstance(question, GetAncestors):
+            return await self._ancestors(question)
+        if isinstance(question, Get):
+            return await self._block(question)
+        # There is no state sync, so no summary is accepted at any height (p2p.md 9).
+        return None if question.heights else AcceptedStateSummary()
+
+    async def _accepted(self, question: GetAccepted) -> Accepted:
+        asked = [as_id(raw) for raw in question.container_ids[:MOST_IDS]]
+        block_ids = [block_id for block_id in asked if block_id is not None]
+        heights = await self._head.run(self._head.chain.height_of, block_ids)
+        return Accepted(
+            container_ids=[
+                bytes(block_id)
+                for block_id, height in zip(block_ids, heights, strict=True)
+                if height is not None
+            ]
+        )
+
+    async def _ancestors(self, question: GetAncestors) -> Ancestors | None:
+        block_id = as_id(question.container_id)
+        if block_id is None:
+            return None
+        find = partial(
+            self._head.chain.ancestors,
+            block_id,
+            count=self._config.ancestors_count,
+            size=self._config.ancestors_bytes,
+            seconds=self._config.ancestors_time,
+        )
+        return Ancestors(containers=await self._head.run(find))
+
+    async def _block(self, question: Get) -> Put | None:
+        block_id = as_id(question.container_id)
+        if block_id is None:
+            return None
+        raw = await self._head.run(self._head.chain.block, block_id)
+        return None if raw is None else Put(container=raw)
+
+    async def _vote_on_old(self, node_id: NodeID, query: Query) -> None:
+        """Answer a query that asks for a height of long ago."""
+        async with self._gate.turn(node_id):
+            find = self._head.chain.accepted_at
+            (at_height,) = await self._head.run(find, [query.requested_height])
+        self._vote(node_id, query, at_height or self._head.place.block_id)
+
+    def _vote(self, node_id: NodeID, query: Query, at_height: ID) -> None:
+        place = self._head.place
+        chits = Chits(
+            preferred_id=bytes(place.block_id),
+            accepted_id=bytes(place.block_id),
+            preferred_id_at_height=bytes(at_height),
+            accepted_height=place.height,
+        )
+        self._send(node_id, query, chits)
+
+    def _send(self, node_id: NodeID, question: Question | Query, answer: Answer) -> None:
+        answer.chain_id = question.chain_id
+        answer.request_id = question.request_id
+        self._network.send(node_id, enclose(answer))

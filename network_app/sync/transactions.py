@@ -1,0 +1,271 @@
+"""Transaction gossip: own new ones are pushed, others' are taken in and passed on once (p2p.md 8).
+
+Pulling, which finds what pushes have missed, is in `pulling`.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from network_app.config import NetworkConfig
+from network_app.gossip.transactions import KnownTransactions
+from network_app.ports import PeerNetwork
+from network_app.sync.batches import Recently, in_messages
+from network_app.sync.choosing import Choice
+from network_app.sync.head import Head
+from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
+from network_app.wire.p2p_pb2 import AppGossip
+from network_app.wire.sdk_pb2 import PushGossip
+from primitives.ids import ID, NodeID
+
+PUSH_VALIDATORS = 100
+"""Who is told of own new transactions."""
+PUSH_AGAIN_VALIDATORS = 10
+"""Who is told of those that still wait after a while, and of others' when they are passed on."""
+SLOWEST_PUSH = 5
+"""Push intervals between looks when there was nothing new, and before others' are passed on.
+
+What is in a block by then need not be passed on; so where all know the producer nothing is sent twice."""
+MOST_WAITING = 8192
+"""Newest waiting transactions that are looked at."""
+MOST_FOR_NEW_PEER = 512
+"""Waiting transactions that a validator is told when it connects."""
+INBOX = 4096
+INBOX_BYTES = 4 * 1024 * 1024
+"""What may wait to be taken in; more is lost."""
+BATCH = 256
+REMEMBERED = 32_768
+
+
+class Arrival(NamedTuple):
+    """A transaction that came."""
+
+    raw: bytes
+    sender: NodeID
+
+
+class Gossip:
+    """The transactions of one chain that wait, here and at the peers."""
+
+    def __init__(
+        self,
+        head: Head,
+        network: PeerNetwork,
+        choice: Choice,
+        config: NetworkConfig,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._head = head
+        self._chain = head.chain
+        self._network = network
+        self._choice = choice
+        self._config = config
+        self._clock = clock
+        self.known = KnownTransactions()
+        self._recently = Recently(config.push_again / 2)
+        self._inbox: deque[Arrival] = deque()
+        self._inbox_size = 0
+        self._arrived = asyncio.Event()
+        self._told = asyncio.Event()
+        self._scan = True
+        self._issued: dict[ID, None] = {}
+        """Own ones that were named and are not pushed yet."""
+        self._pushed: OrderedDict[ID, float] = OrderedDict()
+        """Own ones, and when they were pushed."""
+        self._foreign: OrderedDict[ID, NodeID] = OrderedDict()
+        """Those that came from peers, and from whom."""
+        self._being_issued: Collection[ID] = ()
+        self._passing_on: deque[tuple[float, ID]] = deque(maxlen=REMEMBERED)
+        self._new_peers: set[NodeID] = set()
+
+    # --- told by others
+
+    def issued(self, tx_ids: Collection[ID] | None) -> None:
+        """Note that transactions were taken in by this node; None: look which ones."""
+        if not self._choice.connected():
+            return
+        if tx_ids is None or len(self._issued) > MOST_WAITING:
+            self._scan = True
+        else:
+            self._issued.update(dict.fromkeys(tx_ids))
+        self._told.set()
+
+    def look_again(self) -> None:
+        """Look for transactions of which nobody told, and for those that wait long."""
+        if self._choice.connected():
+            self._scan = True
+            self._told.set()
+
+    def connected(self, node_id: NodeID) -> None:
+        """Tell a new peer what waits, if it validates."""
+        self._new_peers.add(node_id)
+        self.look_again()
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Forget a peer."""
+        self._new_peers.discard(node_id)
+
+    def offer(self, raws: Iterable[bytes], sender: NodeID) -> None:
+        """Take in transactions that a peer told of."""
+        if not self._head.following:
+            return
+        now = self._clock()
+        for raw in raws:
+            room = self._inbox_size + len(raw) <= INBOX_BYTES and len(self._inbox) < INBOX
+            if room and self._recently.is_new(raw, now):
+                self._inbox.append(Arrival(raw, sender))
+                self._inbox_size += len(raw)
+        self._arrived.set()
+
+    # --- taking in
+
+    async def take_in(self) -> None:
+        """Hand what came to the chain until cancelled."""
+        self._arrived.set()
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._inbox:
+                await self._take_in([self._next() for _ in range(min(BATCH, len(self._inbox)))])
+
+    def _next(self) -> Arrival:
+        arrival = self._inbox.popleft()
+        self._inbox_size -= len(arrival.raw)
+        return arrival
+
+    async def _take_in(self, arrivals: Sequence[Arrival]) -> None:
+        raws = [one.raw for one in arrivals]
+        tx_ids = await self._head.run(self._ids_of, raws)
+        self.known.add(tx_ids)
+        # Noted before, so that the notice that they were taken in finds whose they are.
+        came = {
+            tx_id: one.sender
+            for tx_id, one in zip(tx_ids, arrivals, strict=True)
+            if tx_id not in self._pushed and tx_id not in self._foreign
+        }
+        self._foreign.update(came)
+        self._being_issued = came.keys()
+        try:
+            outcomes = await self._head.run(self._chain.issue, raws)
+        finally:
+            self._being_issued = ()
+        at = self._clock() + SLOWEST_PUSH * self._config.push_interval
+        for tx_id, outcome in zip(tx_ids, outcomes, strict=True):
+            if tx_id not in came:
+                continue
+            if isinstance(outcome, Exception):
+                self._foreign.pop(tx_id, None)
+            else:
+                self._passing_on.append((at, tx_id))
+        if self._passing_on:
+            self._told.set()
+        while len(self._foreign) > REMEMBERED:
+            self._foreign.popitem(last=False)
+
+    def _ids_of(self, raws: Sequence[bytes]) -> list[ID]:
+        return [self._chain.transaction_id(raw) for raw in raws]
+
+    # --- telling
+
+    async def push(self) -> None:
+        """Push what is new until cancelled: at once, and then not more often than the interval."""
+        self.look_again()  # what an earlier run left when it failed
+        pause = self._config.push_interval
+        while True:
+            await self._told.wait()
+            self._told.clear()
+            found = False
+            if self._head.following and self._choice.connected():
+                found = await self._push_own() + await self._pass_on() > 0
+            longest = SLOWEST_PUSH * self._config.push_interval
+            pause = self._config.push_interval if found else min(2 * pause, longest)
+            await asyncio.sleep(pause)
+            if self._passing_on:
+                self._told.set()
+
+    async def _push_own(self) -> int:
+        """Push own transactions: new ones to the validators, old ones to some of them again."""
+        new, old = list(self._issued), list[ID]()
+        self._issued.clear()
+        if self._scan:
+            self._scan = False
+            new, old = await self._look()
+        new = [tx_id for tx_id in new if tx_id not in self._pushed and tx_id not in self._foreign]
+        now = self._clock()
+        for tx_id in (*new, *old):
+            self._pushed[tx_id] = now
+        while len(self._pushed) > REMEMBERED:
+            self._pushed.popitem(last=False)
+        self.known.add(new)
+        await self._tell(new, self._audience(PUSH_VALIDATORS))
+        await self._tell(old, self._audience(PUSH_AGAIN_VALIDATORS))
+        return len(new)
+
+    async def _look(self) -> tuple[list[ID], list[ID]]:
+        """Return all that wait, and those of them that were pushed long ago; forget what does not."""
+        foreign = list(self._foreign)
+        waiting = await self._head.run(self._chain.waiting, MOST_WAITING)
+        long_ago = self._clock() - self._config.push_again
+        old = [tx_id for tx_id in waiting if self._pushed.get(tx_id, long_ago + 1) <= long_ago]
+        if len(waiting) < MOST_WAITING:
+            wait = set(waiting)
+            for tx_id in [one for one in self._pushed if one not in wait]:
+                del self._pushed[tx_id]
+            for tx_id in foreign:
+                if tx_id not in wait and tx_id not in self._being_issued:
+                    self._foreign.pop(tx_id, None)
+        if self.known.full:
+            self.known.renew(waiting)
+        new_peers, self._new_peers = self._new_peers, set()
+        validators = self._choice.validators()
+        audience = [node_id for node_id in validators if node_id in new_peers]
+        if audience:
+            await self._tell(waiting[-MOST_FOR_NEW_PEER:], audience)
+        return list(waiting), old
+
+    async def _pass_on(self) -> int:
+        """Push others' transactions that still wait, but not back to where they came from."""
+        now, due = self._clock(), list[ID]()
+        while self._passing_on and self._passing_on[0][0] <= now:
+            due.append(self._passing_on.popleft()[1])
+        by_sender: dict[NodeID, list[ID]] = {}
+        for tx_id in due:
+            sender = self._foreign.get(tx_id)
+            if sender is not None:
+                by_sender.setdefault(sender, []).append(tx_id)
+        for sender, tx_ids in by_sender.items():
+            audience = self._audience(PUSH_AGAIN_VALIDATORS, besides=sender)
+            await self._tell(tx_ids, audience)
+        return len(due)
+
+    def _audience(self, count: int, besides: NodeID | None = None) -> list[NodeID]:
+        """Return validators to tell, or, as long as there are few, other peers too.
+
+        Unspecified: the reference tells validators only. A producer need not be one here.
+        """
+        validators = [one for one in self._choice.validators() if one != besides]
+        if len(validators) > count:
+            return self._choice.sample(validators, count)
+        others = [
+            one for one in self._choice.connected() if one != besides and one not in validators
+        ]
+        spare = max(0, PUSH_AGAIN_VALIDATORS - len(validators))
+        return [*validators, *self._choice.sample(others, spare)]
+
+    async def _tell(self, tx_ids: Sequence[ID], audience: Sequence[NodeID]) -> None:
+        if not tx_ids or not audience:
+            return
+        for start in range(0, len(tx_ids), BATCH):
+            found = await self._head.run(self._chain.transactions, tx_ids[start : start + BATCH])
+            for raws in in_messages(raw for raw in found if raw is not None):
+                payload = PushGossip(gossip=raws).SerializeToString()
+                message = enclose(
+                    AppGossip(
+                        chain_id=bytes(self._chain.chain_id),
+                        app_bytes=with_handler(TRANSACTION_GOSSIP, payload),
+                    )
+                )
+                for node_id in audience:
+                    self._network.send(node_id, message)

@@ -1,0 +1,77 @@
+"""Who validates a new network: each named by its certificate and its BLS key, secret or public."""
+
+import json
+import ssl
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from nodeproject.identity import UnusableSignerKey, read_signer
+from platform_app.genesis.built_in import Founder
+from platform_app.txs.components import ProofOfPossession
+from primitives import bls
+from primitives.cb58 import Cb58Error
+from primitives.identity import CertificateError, check_certificate, node_id_of
+from primitives.ids import IdError, NodeID
+
+
+def founder(text: str) -> Founder:
+    """Read `CERT:SIGNER`, for a command line.
+
+    CERT is a node's staking certificate, or its node ID. SIGNER is its BLS key's file, or a JSON file
+    with `publicKey` and `proofOfPossession`, as in info.getNodeID's answer or all of that: then the
+    node's owner gives away nothing secret.
+
+    Raises:
+        ArgumentTypeError: One of them is none; the message says why.
+    """
+    node, separator, signer = text.rpartition(":")
+    if not separator:
+        raise ArgumentTypeError(f"{text!r} is not CERT:SIGNER")
+    try:
+        return Founder(_node_id(node), _signer(Path(signer)))
+    except OSError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _node_id(text: str) -> NodeID:
+    if text.startswith("NodeID-"):
+        try:
+            return NodeID.parse(text)
+        except (Cb58Error, IdError) as error:
+            raise ArgumentTypeError(f"{text}: {error}") from error
+    try:
+        der = ssl.PEM_cert_to_DER_cert(Path(text).read_text())
+        check_certificate(der)
+    except (ValueError, CertificateError) as error:
+        raise ArgumentTypeError(f"{text} holds no staking certificate: {error}") from error
+    return node_id_of(der)
+
+
+def _signer(path: Path) -> ProofOfPossession:
+    if path.stat().st_size == bls.SECRET_KEY_SIZE:
+        try:
+            return read_signer(path)
+        except UnusableSignerKey as error:
+            raise ArgumentTypeError(str(error)) from error
+    proof = _public(path)
+    if not bls.verify_possession(proof.public_key, proof.proof_of_possession):
+        raise ArgumentTypeError(f"{path}: the proof is not that of the public key")
+    return proof
+
+
+def _public(path: Path) -> ProofOfPossession:
+    try:
+        found: Any = json.loads(path.read_bytes())
+        for name in ("result", "nodePOP"):
+            found = found.get(name, found)
+        key, proof = found["publicKey"], found["proofOfPossession"]
+        return ProofOfPossession(_bytes(key), _bytes(proof))
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        raise ArgumentTypeError(
+            f"{path} holds neither a BLS key of 32 bytes nor publicKey and proofOfPossession"
+        ) from error
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))

@@ -1,0 +1,119 @@
+"""A local network of several nodes on one machine: their directories, made once, and their settings."""
+
+import json
+import ssl
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from cchain_app.genesis import built_in_text
+from nodeproject.identity import IdentityFiles, make_files, read_signer
+from platform_app.config import specification_config
+from platform_app.genesis.built_in import Founder, own_network
+from platform_app.genesis.config import format_genesis_config
+from primitives.identity import node_id_of
+from primitives.ids import NodeID
+from primitives.networks import LOCAL
+
+FIRST_HTTP_PORT = 9650
+"""Each node has two ports: HTTP, and after it the one for peers."""
+
+
+class Files(NamedTuple):
+    """What the network begins with, as genesis files."""
+
+    cchain: Path
+    platform: Path
+
+    @classmethod
+    def below(cls, directory: Path) -> Self:
+        """Return the files in the network's directory."""
+        return cls(directory / "cchain.json", directory / "platform.json")
+
+
+class LocalNode(NamedTuple):
+    """One of the nodes."""
+
+    directory: Path
+    node_id: NodeID
+    http_port: int
+    staking_port: int
+
+    @property
+    def url(self) -> str:
+        """Where it is asked."""
+        return f"http://127.0.0.1:{self.http_port}"
+
+
+def prepare(directory: Path, count: int, *, now: int, first_port: int) -> list[LocalNode]:
+    """Make the nodes' directories and the network's genesis where they are missing.
+
+    Args:
+        directory: Holds everything.
+        count: How many nodes.
+        now: Unix seconds: when the network begins, if it is new.
+        first_port: The first node's port of HTTP.
+    """
+    homes = [directory / f"node{place}" for place in range(1, count + 1)]
+    node_ids = begin(directory, homes, now=now)
+    ports = range(first_port, first_port + 2 * count, 2)
+    return [
+        LocalNode(home, node_id, port, port + 1)
+        for home, node_id, port in zip(homes, node_ids, ports, strict=True)
+    ]
+
+
+def begin(directory: Path, homes: Sequence[Path], *, now: int) -> list[NodeID]:
+    """Make keys in data directories, and the genesis of a network that their nodes validate.
+
+    Returns:
+        The node IDs, in the order of the directories.
+    """
+    files = Files.below(directory)
+    node_ids = make_keys(homes, now=now)
+    if not files.platform.exists():
+        signers = [read_signer(IdentityFiles.below(home).signer) for home in homes]
+        _write_genesis(files, map(Founder, node_ids, signers), now)
+    return node_ids
+
+
+def make_keys(homes: Sequence[Path], *, now: int) -> list[NodeID]:
+    """Make the keys of nodes in their data directories, where they are missing; return the node IDs."""
+    identities = [IdentityFiles.below(home) for home in homes]
+    for home, identity in zip(homes, identities, strict=True):
+        make_files(home, identity, now)
+    return [_node_id(identity) for identity in identities]
+
+
+def settings_of(
+    directory: Path, nodes: Sequence[LocalNode], place: int, *, turns: bool
+) -> dict[str, str]:
+    """Return the environment of one of the nodes: the first makes the blocks, or all take turns."""
+    node, first, files = nodes[place], nodes[0], Files.below(directory)
+    others = [f"127.0.0.1:{one.staking_port}" for one in nodes if one is not node]
+    return {
+        "NODE_DATA_DIR": str(node.directory),
+        "NODE_NETWORK_ID": str(LOCAL),
+        "NODE_HTTP_PORT": str(node.http_port),
+        "NODE_STAKING_PORT": str(node.staking_port),
+        "NODE_GENESIS": str(files.cchain),
+        "NODE_PLATFORM_GENESIS": str(files.platform),
+        "NODE_PRODUCERS": "all" if turns else str(first.node_id),
+        "NODE_BOOTSTRAP": ",".join(others) if turns or node is not first else "",
+    }
+
+
+def _node_id(identity: IdentityFiles) -> NodeID:
+    return node_id_of(ssl.PEM_cert_to_DER_cert(identity.certificate.read_text()))
+
+
+def _write_genesis(files: Files, founders: Iterable[Founder], now: int) -> None:
+    cchain = json.dumps(json.loads(built_in_text("local")) | {"timestamp": hex(now)}, indent=2)
+    files.cchain.write_text(cchain)
+    config = own_network(
+        specification_config(LOCAL), list(founders), start_time=now, c_chain_genesis=cchain
+    )
+    # Last, and whole: where it is, the network has begun.
+    unfinished = files.platform.with_suffix(".new")
+    unfinished.write_text(format_genesis_config(config))
+    unfinished.replace(files.platform)

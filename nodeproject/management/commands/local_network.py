@@ -1,0 +1,141 @@
+"""`local_network`: several nodes of one local network on this machine, until Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from typing_extensions import override
+
+from nodeproject.local_network import FIRST_HTTP_PORT, LocalNode, prepare, settings_of
+from nodeproject.settings.node import BASE_DIR
+
+PATIENCE = 120.0
+"""Seconds within which all nodes must be ready."""
+WIDTH = 170
+"""Columns of the table: URLs are copied, so they are not broken."""
+GRACE = 15.0
+"""Seconds that a node has to end."""
+
+
+class Command(BaseCommand):
+    """Starts the nodes, shows where they are, and ends them together."""
+
+    help = "Run several nodes of one local network on loopback ports until Ctrl-C."
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--nodes", type=int, default=5, help="how many (default 5)")
+        parser.add_argument(
+            "--first-port", type=int, default=FIRST_HTTP_PORT, help="the first node's HTTP port"
+        )
+        parser.add_argument(
+            "--turns", action="store_true", help="all make blocks by turns, not the first alone"
+        )
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        directory = settings.NODE.directory / "network"
+        nodes = prepare(
+            directory, options["nodes"], now=int(time.time()), first_port=options["first_port"]
+        )
+        running: list[subprocess.Popen[bytes]] = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        try:
+            for place in range(len(nodes)):
+                env = settings_of(directory, nodes, place, turns=options["turns"])
+                running.append(_start(nodes[place].directory, env))
+            self._watch(nodes, running)
+        except KeyboardInterrupt:
+            self.stderr.write("")
+        finally:
+            _stop(running)
+
+    def _watch(
+        self, nodes: Sequence[LocalNode], running: Sequence[subprocess.Popen[bytes]]
+    ) -> None:
+        """Wait until all are ready, show them, and wait on until one ends."""
+        console = Console()
+        with console.status("Starting the nodes"):
+            until = time.monotonic() + PATIENCE
+            while not all(_is_ready(node) for node in nodes):
+                self._check(nodes, running)
+                if time.monotonic() > until:
+                    raise CommandError(f"not all nodes were ready within {PATIENCE:.0f} s")
+                time.sleep(0.3)
+        wide = Console(width=max(console.width, WIDTH))
+        wide.print(_table(nodes))
+        wide.print(f"Data and logs are below {nodes[0].directory.parent}. Ctrl-C ends them all.")
+        while True:
+            self._check(nodes, running)
+            time.sleep(0.5)
+
+    def _check(
+        self, nodes: Sequence[LocalNode], running: Sequence[subprocess.Popen[bytes]]
+    ) -> None:
+        for node, process in zip(nodes, running, strict=True):
+            if process.poll() is not None:
+                raise CommandError(f"a node has ended: see {node.directory / 'node.log'}")
+
+
+def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a node in a session of its own: Ctrl-C reaches this command alone, which ends the node."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
+    with (directory / "node.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "runnode"],
+            cwd=BASE_DIR,
+            env={**inherited, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _stop(running: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in running:
+        process.terminate()
+    for process in running:
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _is_ready(node: LocalNode) -> bool:
+    try:
+        with urllib.request.urlopen(f"{node.url}/ext/health/readiness", timeout=2) as answer:  # noqa: S310  # our own
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _table(nodes: Sequence[LocalNode]) -> Table:
+    """Return where the nodes are; each has the paths that the README lists."""
+    table = Table(title="Local network", box=box.SIMPLE)
+    for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
+        table.add_column(column, no_wrap=True)
+    for place, node in enumerate(nodes, 1):
+        table.add_row(
+            str(place),
+            f"{node.url}/ext/bc/C/rpc",
+            f"{node.url}/ext/bc/P",
+            f"{node.url}/admin/",
+            f"127.0.0.1:{node.staking_port}",
+            str(node.node_id),
+        )
+    return table

@@ -1,0 +1,68 @@
+"""`make_genesis`: the genesis files of a new network with several validators."""
+
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from typing_extensions import override
+
+from cchain_app import runtime as cchain
+from cchain_app.genesis import complete_text
+from cchain_app.genesis_fields import GenesisFileError
+from nodeproject.founders import founder
+from platform_app import runtime
+from platform_app.genesis.built_in import own_network
+from platform_app.genesis.config import format_genesis_config
+from platform_app.genesis.errors import GenesisError
+
+
+class Command(BaseCommand):
+    """Writes the files of both chains, which all nodes of the network are given."""
+
+    help = "Write the genesis files of a new network whose validators are named."
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--validator",
+            action="append",
+            required=True,
+            type=founder,
+            metavar="CERT:SIGNER",
+            help="a validator: its certificate's file or node ID, and its BLS key's file or a JSON "
+            "file with publicKey and proofOfPossession; may be repeated, and the first one makes "
+            "the blocks unless NODE_PRODUCERS says otherwise",
+        )
+        parser.add_argument(
+            "--start", type=int, help="when the network begins, Unix seconds (default: now)"
+        )
+        parser.add_argument("directory", type=Path, help="where the files are written")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        start: int = int(time.time()) if options["start"] is None else options["start"]
+        directory: Path = options["directory"]
+        try:
+            c_chain = complete_text(
+                cchain.genesis_file(),
+                timestamp=cchain.genesis().timestamp or start,
+                config=cchain.config(),
+            )
+            config = own_network(
+                runtime.config(),
+                options["validator"],
+                start_time=start,
+                c_chain_genesis=c_chain,
+            )
+            config.verify()
+        except (GenesisError, GenesisFileError, OSError) as error:
+            raise CommandError(str(error)) from error
+        directory.mkdir(parents=True, exist_ok=True)
+        files = {"NODE_PLATFORM_GENESIS": "platform.json", "NODE_GENESIS": "cchain.json"}
+        (directory / "platform.json").write_text(format_genesis_config(config))
+        (directory / "cchain.json").write_text(c_chain)
+        self.stdout.write("Give these to every node of the network:")
+        for setting, name in files.items():
+            self.stdout.write(f"  {setting}={directory / name}")

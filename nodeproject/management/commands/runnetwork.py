@@ -1,0 +1,17 @@
+"""`runnetwork` as `network_app` has it, shown to monitoring: that app knows nothing of who watches."""
+
+from typing import Any
+
+from typing_extensions import override
+
+from network_app.management.commands import runnetwork
+from nodeproject import observation
+
+
+class Command(runnetwork.Command):
+    """Talks to other nodes until it is interrupted."""
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        observation.observe_network()
+        super().handle(*args, **options)

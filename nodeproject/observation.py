@@ -1,0 +1,94 @@
+"""Shows this process to monitoring: what it has that counts, or can be asked, is made known here."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from django.core.cache import caches
+from django.core.cache.backends.locmem import LocMemCache
+
+from cchain_app.api.subscriptions import hub
+from cchain_app.blocks.bloom import bloom_bits
+from cchain_app.selectors import blocks
+from chaindb import building
+from health_app import metrics
+from health_app.checks import ALL, CHECKS
+from health_app.metrics import SOURCES, celery_tasks, statements
+from health_app.metrics.sources import CacheState, CheckState
+from health_app.reporter import reporter
+from jsonrpc.direct import DirectProtocol
+from jsonrpc.workers import Workers
+from platform_app.api import wire
+from platform_app.selectors import stakers
+
+_NANOSECONDS: Final = 1_000_000_000
+
+
+_REMEMBERING: Final[Mapping[str, Any]] = {
+    "cchain_bloom_bits": bloom_bits,
+    "platform_ids": wire.id_text,
+    "platform_node_ids": wire.node_text,
+}
+"""Functions with an `lru_cache`."""
+
+
+@cache
+def observe_work() -> None:
+    """Count statements, tasks and blocks of this process; once, in whatever process."""
+    statements.connect()
+    celery_tasks.connect()
+    building.observe(SOURCES.blocks.observe)
+    SOURCES.caches = _cache_states
+
+
+def observe_web(workers: Workers) -> None:
+    """Count what a process with a web server has besides, and tell the others of it."""
+    observe_work()
+    SOURCES.workers = workers
+    SOURCES.hub = hub()
+    SOURCES.http_connections = DirectProtocol.open_connections
+    SOURCES.checks = check_states
+    metrics.start("web")
+
+
+def observe_network() -> None:
+    """Count what the network's own process does."""
+    observe_work()
+    metrics.start("network")
+
+
+def observe_beat() -> None:
+    """Count what the process does that sends tasks by the clock."""
+    observe_work()
+    metrics.start("beat")
+
+
+def check_states() -> list[CheckState]:
+    """Return how the health checks of this process came out."""
+    results = reporter().health().checks
+    return [
+        CheckState(
+            name=check.name,
+            tags=check.tags | {ALL},
+            fails=not results[check.name].healthy,
+            seconds=results[check.name].duration / _NANOSECONDS,
+            contiguous_failures=results[check.name].contiguous_failures,
+        )
+        for check in CHECKS
+    ]
+
+
+def _cache_states() -> dict[str, CacheState]:
+    """Return how the caches in this process's memory are; those in Redis are not its own."""
+    sizes = blocks.memory().sizes()
+    states = {f"cchain_{name}": CacheState(size) for name, size in sizes.items()}
+    for name, memory in stakers.memory()._asdict().items():
+        states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
+    for alias in caches:
+        cache: Any = caches[alias]
+        if isinstance(cache, LocMemCache):
+            states[f"django_{alias}"] = CacheState(len(cache._cache))  # type: ignore[attr-defined]  # noqa: SLF001  # it has no other way to be asked
+    for name, function in _REMEMBERING.items():
+        known = function.cache_info()
+        states[name] = CacheState(known.currsize, known.hits, known.misses)
+    return states

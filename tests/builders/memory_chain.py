@@ -1,0 +1,255 @@
+"""A chain of simple blocks in memory, with real hashes, for tests of what the network does with chains.
+
+A block is its parent's ID, its height, its kind and transactions; behind it stands a seal, which its ID
+does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+
+from network_app.ports import (
+    Accepted,
+    BlockPlace,
+    InvalidBlock,
+    NotYet,
+    ParsedBlock,
+    UnknownParent,
+)
+from primitives.hashing import sha256
+from primitives.ids import ID
+
+HEADER = 32 + 8 + 1
+SEAL = 4
+NORMAL, PROPOSAL, OPTION = 0, 1, 2
+BAD = b"BAD"
+
+
+def seal(body: bytes) -> bytes:
+    """Return what has to stand behind a block."""
+    return sha256(b"seal" + body)[:SEAL]
+
+
+def block_bytes(parent_id: ID, height: int, payload: bytes = b"", kind: int = NORMAL) -> bytes:
+    """Return a block that is right."""
+    body = parent_id + height.to_bytes(8, "big") + bytes([kind]) + payload
+    return body + seal(body)
+
+
+def id_of(raw: bytes) -> ID:
+    """Return a block's ID."""
+    return ID(sha256(raw[:-SEAL]))
+
+
+def payload_of(raw: bytes) -> bytes:
+    """Return a block's transactions."""
+    return raw[HEADER:-SEAL]
+
+
+GENESIS = block_bytes(ID(bytes(32)), 0, b"genesis")
+
+
+class MemoryChain:
+    """`ports.Chain` over dicts. What it was asked is counted; executing takes time if wished.
+
+    Args:
+        alias: "P" or "C".
+        execution: Seconds that a block takes.
+    """
+
+    def __init__(self, alias: str = "P", *, execution: float = 0.0) -> None:
+        self.alias = alias
+        self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
+        self.execution = execution
+        self.raws = [GENESIS]
+        self.heights = {id_of(GENESIS): 0}
+        self.stored: dict[int, ParsedBlock] = {}
+        self.most_stored = 0
+        self.pool: dict[ID, bytes] = {}
+        self.refused: set[bytes] = set()
+        self.accepted_in: list[int] = []
+        """How many blocks each call of `accept` took in."""
+        self.issued: list[bytes] = []
+        """All transactions that `issue` was called with."""
+        self.commits: dict[ID, float] = {}
+        self.executing = threading.Event()
+        self.may_execute = threading.Event()
+        self.may_execute.set()
+        self._lock = threading.RLock()
+        self._accepting = threading.Lock()
+
+    # --- the test's side
+
+    @property
+    def height(self) -> int:
+        """The last accepted block's height."""
+        return len(self.raws) - 1
+
+    def make(self, payload: bytes = b"", kind: int = NORMAL) -> ID:
+        """Accept a block of this node's own."""
+        with self._lock:
+            raw = block_bytes(id_of(self.raws[-1]), len(self.raws), payload, kind)
+            self._append(raw)
+            return id_of(raw)
+
+    def make_many(self, count: int, size: int = 0) -> None:
+        """Accept blocks of this node's own."""
+        for _ in range(count):
+            self.make(bytes(size))
+
+    def mine(self) -> ID:
+        """Put all that waits into a block."""
+        with self._lock:
+            payload = b"".join(self.pool.values())
+            self.pool.clear()
+            return self.make(payload)
+
+    def submit(self, raw: bytes) -> ID:
+        """Take in a transaction of this node's own."""
+        with self._lock:
+            tx_id = self.transaction_id(raw)
+            self.pool[tx_id] = raw
+            return tx_id
+
+    def _append(self, raw: bytes) -> None:
+        self.raws.append(raw)
+        self.heights[id_of(raw)] = len(self.raws) - 1
+        self.commits[id_of(raw)] = time.monotonic()
+
+    # --- ports.Chain
+
+    def last_accepted(self) -> BlockPlace:
+        with self._lock:
+            return BlockPlace(self.height, id_of(self.raws[-1]))
+
+    def parse(self, raw: bytes) -> ParsedBlock:
+        if len(raw) < HEADER + SEAL or raw[HEADER - 1] > OPTION:
+            raise InvalidBlock(ID(sha256(raw)), None, "no block")
+        height = int.from_bytes(raw[32:40], "big")
+        return ParsedBlock(
+            id_of(raw), ID(raw[:32]), height, raw, needs_option=raw[HEADER - 1] == PROPOSAL
+        )
+
+    def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
+        with self._lock:
+            return [id_of(self.raws[at]) if at < len(self.raws) else None for at in heights]
+
+    def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
+        with self._lock:
+            return [self.heights.get(one) for one in block_ids]
+
+    def block(self, block_id: ID) -> bytes | None:
+        with self._lock:
+            height = self.heights.get(block_id)
+            return None if height is None else self.raws[height]
+
+    def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
+        del seconds
+        with self._lock:
+            height = self.heights.get(block_id)
+            if height is None:
+                return []
+            found: list[bytes] = []
+            for raw in reversed(self.raws[max(0, height - count + 1) : height + 1]):
+                size -= len(raw) + 4
+                if size < 0:
+                    break
+                found.append(raw)
+            return found
+
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+        with self._lock:
+            raws = self.raws[height + 1 : height + 1 + count]
+            return [(BlockPlace(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
+
+    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+        del bootstrapping
+        self.executing.set()
+        assert self.may_execute.wait(30)
+        with self._accepting:
+            done = self._accept(raws)
+        self.accepted_in.append(len(done))
+        return Accepted(tuple(done))
+
+    def _accept(self, raws: Sequence[bytes]) -> list[BlockPlace]:
+        done: list[BlockPlace] = []
+        todo = [self.parse(raw) for raw in raws]
+        todo = [one for one in todo if one.block_id not in self.heights]
+        while todo:
+            unit = todo[: 2 if todo[0].needs_option else 1]
+            if unit[-1].needs_option:
+                raise NotYet("the option is missing")
+            for one in unit:
+                self._check(one, first=not done)
+                time.sleep(self.execution)
+                with self._lock:
+                    self._append(one.raw)
+                done.append(BlockPlace(one.height, one.block_id))
+            todo = todo[len(unit) :]
+        return done
+
+    def _check(self, block: ParsedBlock, *, first: bool) -> None:
+        if block.height > self.height + 1 and first:
+            raise UnknownParent(str(block.parent_id))
+        if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
+            raise InvalidBlock(block.block_id, block.height, "it follows another block")
+        if block.raw[-SEAL:] != seal(block.raw[:-SEAL]):
+            self.refused.add(block.raw)
+            raise InvalidBlock(block.block_id, block.height, "wrong seal")
+        if BAD in payload_of(block.raw):
+            self.refused.add(block.raw)
+            raise InvalidBlock(block.block_id, block.height, "bad transaction")
+
+    def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
+        with self._lock:
+            self.stored.update((one.height, one) for one in blocks)
+            self.most_stored = max(self.most_stored, len(self.stored))
+
+    def fetched(self, above: int, count: int) -> list[bytes]:
+        with self._lock:
+            found: list[ParsedBlock] = []
+            for height in sorted(self.stored):
+                if height <= above:
+                    continue
+                block = self.stored[height]
+                if found and block.parent_id != found[-1].block_id:
+                    break
+                found.append(block)
+                if len(found) == count:
+                    break
+            return [one.raw for one in found]
+
+    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+        with self._lock:
+            if not self.stored:
+                return None
+            lowest = self.stored[min(self.stored)]
+            return BlockPlace(lowest.height, lowest.block_id), lowest.parent_id
+
+    def forget_fetched(self, up_to: int | None = None) -> None:
+        with self._lock:
+            for height in [one for one in self.stored if up_to is None or one <= up_to]:
+                del self.stored[height]
+
+    def waiting(self, limit: int) -> Sequence[ID]:
+        with self._lock:
+            return list(self.pool)[-limit:]
+
+    def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
+        with self._lock:
+            return [self.pool.get(one) for one in tx_ids]
+
+    def transaction_id(self, raw: bytes) -> ID:
+        return ID(sha256(raw))
+
+    def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
+        with self._lock:
+            self.issued.extend(raws)
+            return [self._issue(raw) for raw in raws]
+
+    def _issue(self, raw: bytes) -> ID | Exception:
+        tx_id = self.transaction_id(raw)
+        if tx_id in self.pool or BAD in raw:
+            return RuntimeError("already known" if tx_id in self.pool else "bad")
+        self.pool[tx_id] = raw
+        return tx_id

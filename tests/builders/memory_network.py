@@ -1,0 +1,261 @@
+"""Nodes without sockets: engines in one event loop, whose messages may be lost, late, or tampered with."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+
+from network_app.config import NetworkConfig
+from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
+from network_app.sync.engine import Beacons, Engine
+from network_app.wire.framing import kind
+from network_app.wire.p2p_pb2 import Message
+from primitives.hashing import sha256
+from primitives.ids import NodeID
+from tests.builders.memory_chain import MemoryChain
+
+Tamper = Callable[[Message, NodeID], Message | None]
+"""Takes what a node sends, and to whom; returns what is sent instead, or None."""
+
+
+def node_id(name: str) -> NodeID:
+    """Return the ID of a node that has a name."""
+    return NodeID(sha256(name.encode())[:20])
+
+
+def quick_config(**fields: float) -> NetworkConfig:
+    """Return a configuration whose waits are short."""
+    quick: dict[str, float] = {
+        "first_request_timeout": 0.4,
+        "least_request_timeout": 0.2,
+        "most_request_timeout": 0.6,
+        "sync_repeat": 0.3,
+        "slowest_poll": 0.4,
+        "push_interval": 0.01,
+        "pull_interval": 0.2,
+    }
+    return NetworkConfig(network_id=12345, **(quick | fields))  # type: ignore[arg-type]
+
+
+class MemoryRecords:
+    """Keeps what was written down."""
+
+    def __init__(self) -> None:
+        self.states: list[tuple[str, SyncState]] = []
+
+    def sync(self, alias: str, state: SyncState) -> None:
+        self.states.append((alias, state))
+
+    def of(self, alias: str) -> list[SyncState]:
+        return [state for name, state in self.states if name == alias]
+
+
+class Node:
+    """One node: its chains, its engine, and its end of the wires (a `ports.PeerNetwork`)."""
+
+    def __init__(
+        self,
+        world: "World",
+        name: str,
+        chains: Sequence[MemoryChain],
+        beacons: Collection[str],
+        config: NetworkConfig,
+    ) -> None:
+        self.name = name
+        self.node_id = node_id(name)
+        self.world = world
+        self.chains = {chain.alias: chain for chain in chains}
+        self.records = MemoryRecords()
+        self.tamper: Tamper | None = None
+        self.sent: Counter[str] = Counter()
+        self.received: Counter[str] = Counter()
+        self.dropped: list[tuple[NodeID, str]] = []
+        self.failures: list[BaseException] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._beacons = frozenset(node_id(one) for one in beacons)
+        self.engine = Engine(
+            self,
+            list(chains),
+            self.records,
+            config,
+            self.world,
+            beacons=lambda: Beacons(self._beacons & self.connected().keys(), len(self._beacons)),
+            run=asyncio.to_thread,
+            now=time.time,
+        )
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def chain(self) -> MemoryChain:
+        """The P-Chain."""
+        return self.chains["P"]
+
+    def follows(self, alias: str = "P") -> bool:
+        """Say whether a chain has reached the frontier, by what was reported."""
+        states = self.records.of(alias)
+        return bool(states) and states[-1].bootstrapped
+
+    def start(self) -> None:
+        self._running = asyncio.create_task(self.engine.run())
+
+    async def stop(self) -> None:
+        for other in list(self.connected()):
+            self.world.cut(self.node_id, other)
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def make_block(self, payload: bytes = b"", alias: str = "P") -> None:
+        """Make a block and tell the engine, as the chain's notice does."""
+        self.chains[alias].make(payload)
+        self.engine.blocks_accepted(alias)
+
+    # --- ports.PeerNetwork
+
+    def connected(self) -> Mapping[NodeID, PeerInfo]:
+        return MappingProxyType(self.world.peers_of(self.node_id))
+
+    def send(self, node_id: NodeID, message: Message) -> bool:
+        if node_id not in self.connected():
+            return False
+        told = self.tamper(message, node_id) if self.tamper is not None else message
+        if told is not None:
+            self.sent[kind(told)] += 1
+            self.world.carry(self.node_id, node_id, told)
+        return True
+
+    def disconnect(self, node_id: NodeID, reason: str) -> None:
+        self.dropped.append((node_id, reason))
+        self.world.cut(self.node_id, node_id)
+
+    def totals(self) -> Totals:
+        return Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
+
+    def deliver(self, sender: NodeID, payload: bytes) -> None:
+        """Take a message from the wire, as the connections do: each in a task of its own."""
+        message = Message.FromString(payload)
+        self.received[kind(message)] += 1
+        task = asyncio.create_task(self.engine.handle(sender, message))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.failures.append(task.exception())  # type: ignore[arg-type]
+
+
+class World:
+    """The wires between nodes, and who validates (a `ports.Directory`)."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[NodeID, Node] = {}
+        self.links: dict[frozenset[NodeID], dict[str, float]] = {}
+        self.stakes: dict[NodeID, ValidatorFacts] = {}
+        self.chance = random.Random(7)
+        self.lost_kinds: frozenset[str] = frozenset()
+        """Only these are lost; empty: all kinds."""
+
+    def add(
+        self,
+        name: str,
+        *chains: MemoryChain,
+        beacons: Collection[str] = (),
+        config: NetworkConfig | None = None,
+        weight: int = 0,
+    ) -> Node:
+        """Add a node, which is not started; with a weight it validates."""
+        made = chains or (MemoryChain("P"),)
+        node = Node(self, name, made, beacons, config or quick_config())
+        self.nodes[node.node_id] = node
+        if weight:
+            self.stakes[node.node_id] = ValidatorFacts(weight, None)
+        return node
+
+    def link(self, one: Node, other: Node, **traits: float) -> None:
+        """Connect two nodes. Traits: loss (0 to 1), delay and jitter (seconds), muted (0 or 1)."""
+        self.links[frozenset({one.node_id, other.node_id})] = dict(traits)
+        for node, peer in ((one, other), (other, one)):
+            node.engine.connected(self._info(peer.node_id))
+
+    def link_all(self, **traits: float) -> None:
+        nodes = list(self.nodes.values())
+        for at, one in enumerate(nodes):
+            for other in nodes[at + 1 :]:
+                self.link(one, other, **traits)
+
+    def cut(self, one: NodeID, other: NodeID) -> None:
+        """End a connection."""
+        if self.links.pop(frozenset({one, other}), None) is not None:
+            self.nodes[one].engine.disconnected(other)
+            self.nodes[other].engine.disconnected(one)
+
+    def traits(self, one: Node, other: Node) -> dict[str, float]:
+        """Return what a wire is like; it may be changed."""
+        return self.links[frozenset({one.node_id, other.node_id})]
+
+    def peers_of(self, node: NodeID) -> dict[NodeID, PeerInfo]:
+        found = [next(iter(ends - {node})) for ends in self.links if node in ends]
+        return {one: self._info(one) for one in found}
+
+    def carry(self, sender: NodeID, receiver: NodeID, message: Message) -> None:
+        """Bring a message to the other end, or not."""
+        traits = self.links[frozenset({sender, receiver})]
+        losable = not self.lost_kinds or kind(message) in self.lost_kinds
+        if traits.get("muted") or (losable and self.chance.random() < traits.get("loss", 0.0)):
+            return
+        delay = traits.get("delay", 0.0) + traits.get("jitter", 0.0) * self.chance.random()
+        payload = message.SerializeToString()
+        loop = asyncio.get_running_loop()
+        loop.call_later(delay, self._arrive, sender, receiver, payload)
+
+    def _arrive(self, sender: NodeID, receiver: NodeID, payload: bytes) -> None:
+        if frozenset({sender, receiver}) in self.links:
+            self.nodes[receiver].deliver(sender, payload)
+
+    # --- ports.Directory
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        return self.stakes
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        return 100 * (node_id in self.nodes)
+
+    @staticmethod
+    def _info(node: NodeID) -> PeerInfo:
+        return PeerInfo(
+            node_id=node,
+            ip="127.0.0.1:1",
+            public_ip="127.0.0.1:1",
+            version="avalanchego/1.14.2",
+            upgrade_time=0,
+            connected_at=0.0,
+            last_sent=0.0,
+            last_received=0.0,
+            observed_uptime=100,
+        )
+
+
+@asynccontextmanager
+async def running(*nodes: Node) -> AsyncIterator[None]:
+    """Run nodes, and see at the end that no message made one of them fail."""
+    for node in nodes:
+        node.start()
+    try:
+        yield
+    finally:
+        for node in nodes:
+            await node.stop()
+    assert [node.failures for node in nodes] == [[] for _ in nodes]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it has not come to pass"
+        await asyncio.sleep(0.005)

@@ -1,0 +1,91 @@
+"""/ext/metrics of running nodes: one process or several, the counts are those of the whole node."""
+
+import re
+import time
+import urllib.request
+from collections import Counter
+
+import pytest
+from eth_account.signers.local import LocalAccount
+
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import CHAIN_ID
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+SENT = 'svc_api_calls_total{api="C",method="eth_sendRawTransaction"}'
+MADE = 'svc_block_processing_duration_seconds_count{chain="C"}'
+TICKS = 'svc_celery_tasks_total{outcome="success",task="cchain_app.tick"}'
+HEIGHT = 'svc_chain_height{chain="C"}'
+CONNECTIONS = 8
+
+Page = dict[str, float]
+
+everywhere = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+
+
+def scrape(node: CheckedNode) -> Page:
+    """Return the page by names with labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/ext/metrics", timeout=20) as answer:
+        text = answer.read().decode()
+    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
+
+
+def scrape_until(node: CheckedNode, name: str, least: float) -> Page:
+    """Scrape until a count has come so far: other processes write theirs down once a second."""
+    until = time.monotonic() + 20
+    while (page := scrape(node)).get(name, 0) < least and time.monotonic() < until:
+        time.sleep(0.2)
+    return page
+
+
+@everywhere
+def test_what_any_process_did_is_counted_once(node: CheckedNode, account: LocalAccount) -> None:
+    time.sleep(1.5)  # what earlier tests did is written down
+    before = scrape(node)
+    sender = Sender(account, CHAIN_ID)
+    clients = [node.client() for _ in range(CONNECTIONS)]
+    for client in clients:
+        sent = client.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        wait_for_receipts(client, [sent])
+    after = scrape_until(node, SENT, before[SENT] + CONNECTIONS)
+    head = int(clients[0].call("eth_blockNumber"), 16)
+    for client in clients:
+        client.close()
+
+    assert after[SENT] - before[SENT] == CONNECTIONS
+    made = scrape_until(node, MADE, before[MADE] + head - before[HEIGHT])
+    assert made[MADE] - before[MADE] == made[HEIGHT] - before[HEIGHT] == head - before[HEIGHT]
+    assert scrape_until(node, TICKS, before[TICKS] + 1)[TICKS] > before[TICKS]
+
+
+@everywhere
+def test_the_two_figures_that_alerts_ask_for_are_plain(node: CheckedNode) -> None:
+    page = scrape_until(node, "svc_network_process_up", 1)
+    assert page["svc_network_peers"] == 0
+    assert page["svc_network_process_up"] == 1
+    assert "svc_health_checks_failing" in page
+
+
+def test_open_connections_are_counted(node: CheckedNode) -> None:
+    clients = [node.client() for _ in range(CONNECTIONS)]
+    for client in clients:
+        client.call("eth_chainId")
+    assert scrape(node)["svc_http_connections"] > CONNECTIONS  # these, and the scrape's own
+    for client in clients:
+        client.close()
+
+
+@everywhere
+def test_all_processes_are_shown(node: CheckedNode) -> None:
+    roles = Counter(
+        match[1]
+        for name in scrape(node)
+        if (match := re.match(r'svc_process_resident_memory_bytes\{.*role="(\w+)"', name))
+    )
+    if roles["node"]:
+        assert roles == {"node": 1}
+    else:
+        # Celery's worker is a process that watches over the one that works.
+        assert roles == {"web": 2, "worker": 2, "beat": 1, "network": 1}

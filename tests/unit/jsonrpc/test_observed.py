@@ -1,0 +1,80 @@
+"""What the observer hears of bodies and calls that are not executed, or too late."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.gate import Head
+from jsonrpc.http import Endpoint
+from tests.unit.jsonrpc.test_hot import body
+
+HEAD = Head("POST", {}, has_query=False, peer="127.0.0.1")
+
+Heard = list[tuple[str, float, int]]
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    """What the observer heard."""
+    return []
+
+
+@pytest.fixture
+def dispatcher(registry, clock, would_block, heard: Heard) -> Dispatcher:
+    return Dispatcher(
+        registry,
+        limits=Limits(batch=3),
+        clock=clock,
+        would_block=would_block,
+        observer=lambda *what: heard.append(what),
+    )
+
+
+@pytest.mark.parametrize("door", ["answer", "answer_hot"])
+@pytest.mark.parametrize(
+    ("text", "code"), [(b"nonsense", -32700), (b"[]", -32600), (b"[1,2,3,4]", -32600)]
+)
+def test_a_body_that_is_not_executed_is_refused_once(
+    dispatcher: Dispatcher, heard: Heard, door: str, text: bytes, code: int
+) -> None:
+    assert getattr(dispatcher, door)(text) is not None
+    assert heard == [("refused", 0.0, code)]
+
+
+def test_limits_and_overload_are_told_apart(dispatcher: Dispatcher, heard: Heard) -> None:
+    endpoint = Endpoint(("/rpc",), dispatcher)
+    endpoint.limited(HEAD, body("number"), 1.0)
+    endpoint.busy(HEAD, body("number"))
+    assert heard == [("limited", 0.0, -32005), ("overloaded", 0.0, -32005)]
+
+
+def test_what_has_waited_too_long_is_late(dispatcher: Dispatcher, heard: Heard) -> None:
+    dispatcher.give_up(body("number"))
+    dispatcher.give_up(b"[%b,%b]" % (body("number"), body("nope")))
+    assert heard == [
+        ("late", 0.0, -32002), ("late", 0.0, -32002), ("unknown", 0.0, -32601)
+    ]  # fmt: skip
+
+
+def test_a_call_that_took_too_long_was_executed_and_late(
+    dispatcher: Dispatcher, heard: Heard
+) -> None:
+    dispatcher.answer(body("wait", 31))
+    assert heard == [("wait", 31.0, 0), ("late", 0.0, -32002)]
+
+
+def test_arguments_that_cannot_be_read_are_the_methods_errors(
+    dispatcher: Dispatcher, heard: Heard
+) -> None:
+    dispatcher.answer(body("send", 1))
+    dispatcher.answer(b"[%b]" % body("send", 1))
+    assert heard == [("send", 0.0, -32602)] * 2
+
+
+def test_what_would_block_is_heard_when_it_is_executed(
+    dispatcher: Dispatcher, heard: Heard, calls
+) -> None:
+    calls.in_memory = False
+    assert dispatcher.answer_hot(body("balance", "0x1")) is MISS
+    assert heard == []
