@@ -5,7 +5,7 @@ import time
 from celery import shared_task
 
 from chaindb import clock
-from platform_app.services import chain, scheduling
+from platform_app.services import chain, clearing, scheduling
 
 TURN = 0.05
 """Seconds after which a worker lets other tasks in: where there is one, it makes the C-Chain's blocks too."""
@@ -25,4 +25,6 @@ def build_blocks() -> dict[str, int]:
         if time.monotonic() > until:
             scheduling.request_block()
             break
+    if not built:
+        clearing.drop_stale(now=clock.now())
     return {"blocks": built}

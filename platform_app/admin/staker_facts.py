@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaindb import clock, sql
-from platform_app.models import Phase, RewardUTXO, Staker
+from platform_app.models import Phase, RewardUTXO, Staker, ValidatorUptime
 from platform_app.selectors import stakers
-from platform_app.store.uptime import Uptime
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 _DELEGATED = """
@@ -34,33 +33,66 @@ class Facts:
     now: int
     """The node's time, Unix seconds."""
     uptime: float | None = None
-    """The part of its time that a current validator of the Primary Network was online."""
+    """The part of its time that a validator of the Primary Network was online, of a past one at last."""
+    tracked: bool = False
+    """Whether somebody looks who is connected; else everybody counts as online."""
+    connected_since: int | None = None
+    """When its node connected, Unix seconds; None where it is not connected."""
     delegated: Delegated | None = None
     paid: int | None = None
     """What a past staker was rewarded with, by all outputs together."""
 
 
 def read(found: Sequence[Staker]) -> list[Facts]:
-    """Return the facts about stakers, in their order, in at most four statements."""
+    """Return the facts about stakers, in their order, in at most six statements."""
     now = clock.now()
-    validating = [
-        one
-        for one in found
-        if one.phase == Phase.CURRENT
-        and not one.is_delegator
-        and one.subnet_id == PRIMARY_NETWORK_ID
-    ]
-    nodes = [one.node_id for one in validating]
-    uptimes = stakers.uptimes(nodes) if nodes else {}
-    delegated = _delegated(nodes)
-    paid = _paid([one for one in found if one.phase == Phase.PAST])
+    past = [one for one in found if one.phase == Phase.PAST]
     facts = {
-        one.pk: Facts(
-            now, _fraction(uptimes.get(one.node_id), now), delegated.get(one.node_id, Delegated())
-        )
-        for one in validating
+        **_of_validating([one for one in found if _is_validating(one)], now),
+        **_of_past(past, now),
     }
-    return [facts.get(one.pk) or Facts(now, paid=paid.get(one.pk)) for one in found]
+    return [facts.get(one.pk, Facts(now)) for one in found]
+
+
+def _is_validating(staker: Staker) -> bool:
+    """Say whether a staker is a current validator of the Primary Network."""
+    primary = staker.subnet_id == PRIMARY_NETWORK_ID and not staker.is_delegator
+    return primary and staker.phase == Phase.CURRENT
+
+
+def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, Facts]:
+    if not validating:
+        return {}
+    nodes = [one.node_id for one in validating]
+    uptimes, tracking, delegated = stakers.uptimes(nodes), stakers.tracking(), _delegated(nodes)
+    facts = {}
+    for one in validating:
+        seen = uptimes.get(one.node_id)
+        facts[one.pk] = Facts(
+            now,
+            None if seen is None else seen.fraction(now, tracking=tracking),
+            tracking,
+            None if seen is None else seen.connected_since,
+            delegated.get(one.node_id, Delegated()),
+        )
+    return facts
+
+
+def _of_past(left: Sequence[Staker], now: int) -> dict[Any, Facts]:
+    paid, uptimes = _paid(left), _last_uptimes([one for one in left if not one.is_delegator])
+    return {one.pk: Facts(now, uptimes.get(one.pk), paid=paid[one.pk]) for one in left}
+
+
+def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float]:
+    """Return which part of their time validators were online when they left."""
+    if not left:
+        return {}
+    starts = {one.pk: one.start_time for one in left}
+    found = ValidatorUptime.objects.filter(staker_id__in=list(starts))
+    return {
+        tx_id: min(1.0, seconds / (until - starts[tx_id])) if until > starts[tx_id] else 1.0
+        for tx_id, seconds, until in found.values_list("staker_id", "up_duration", "last_updated")
+    }
 
 
 def _delegated(nodes: Sequence[NodeID]) -> dict[NodeID, Delegated]:
@@ -80,8 +112,3 @@ def _paid(left: Sequence[Staker]) -> dict[Any, int]:
     for tx_id, amount in found.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
         sums[tx_id] += amount
     return sums
-
-
-def _fraction(seen: Uptime | None, now: int) -> float | None:
-    # As long as nobody watches the peers, all time counts (`services.chain` rewards by the same).
-    return None if seen is None else seen.fraction(now, tracking=False)

@@ -30,7 +30,7 @@ class ValidatorAdmin(StakerAdmin):
         (None, {"fields": ("full_node", "full_network", "state", "period", "times", "full_tx")}),
         ("Stake", {"fields": ("stake", "delegated", "fee", "locked")}),
         ("Reward", {"fields": (
-            "online", "potential", "from_delegators", "paid", "rewards_owner_text",
+            "online", "connection", "potential", "from_delegators", "paid", "rewards_owner_text",
             "delegation_owner_text",
         )}),
         ("Blocks", {"fields": ("added", "joined", "left")}),
@@ -58,13 +58,27 @@ class ValidatorAdmin(StakerAdmin):
 
     @admin.display(description="Uptime")
     def online(self, validator: Any) -> SafeString:
-        """Return how much of its time it was online, and whether that earns the reward."""
+        """Return how much of its time it was online, and whether that earns the reward, or did."""
         fraction = validator.facts.uptime
         if fraction is None:
             return display.NOTHING
         enough = fraction * MILLION >= runtime.config().uptime_requirement
         return display.share_bar(
             formats.format_fraction(fraction), int(fraction * 100), enough=enough
+        )
+
+    @admin.display(description="Connection")
+    def connection(self, validator: Any) -> SafeString:
+        """Return whether its node is connected now, as this one sees it."""
+        facts: Facts = validator.facts
+        if facts.delegated is None:
+            return display.NOTHING
+        if not facts.tracked:
+            return display.faint("no peers yet: everybody counts as online")
+        if facts.connected_since is None:
+            return display.badge("offline", "bad")
+        return display.line(
+            display.badge("connected", "good"), "since", display.moment(facts.connected_since)
         )
 
     @admin.display(description="Fee")

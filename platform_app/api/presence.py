@@ -1,6 +1,6 @@
 """What is known of validators' nodes at the moment of a call: uptime, and whether they are connected.
 
-Nobody counts as offline while this node looks at no peers, as in rewards (pchain.md 7.5).
+Nobody counts as offline until the first peer ever comes, as in rewards (pchain.md 7.5).
 """
 
 import time
@@ -26,21 +26,28 @@ class Presence(NamedTuple):
     connected: bool
 
 
+class Seen(NamedTuple):
+    """What rows say of validators' nodes."""
+
+    uptimes: Mapping[NodeID, Uptime]
+    tracking: bool
+
+
 class Presences:
     """What is known of nodes now."""
 
-    def __init__(self, uptimes: Mapping[NodeID, Uptime]) -> None:
+    def __init__(self, seen: Seen) -> None:
         self._now = clock.now()
         self._own = own_node_id()
-        self._uptimes = uptimes
+        self._seen = seen
 
     def of(self, node_id: NodeID) -> Presence:
         """Return what is known of a node. This node sees itself."""
-        seen = self._uptimes.get(node_id)
+        seen = self._seen.uptimes.get(node_id)
         if seen is None:
             return Presence(1.0, connected=node_id == self._own)
         connected = seen.connected_since is not None or node_id == self._own
-        return Presence(seen.fraction(self._now, tracking=False), connected)
+        return Presence(seen.fraction(self._now, tracking=self._seen.tracking), connected)
 
 
 class _Read(NamedTuple):
@@ -48,7 +55,7 @@ class _Read(NamedTuple):
 
     present: CurrentSet
     moment: float
-    uptimes: Mapping[NodeID, Uptime]
+    seen: Seen
 
 
 class PresenceMemory:
@@ -65,10 +72,16 @@ class PresenceMemory:
         """Return what is known of the present validators."""
         last, moment = self._last, self._elapsed()
         if last is None or last.present is not present or moment - last.moment >= SECONDS:
-            last = self._last = _Read(present, moment, stakers.uptimes())
-        return Presences(last.uptimes)
+            last = self._last = _Read(present, moment, Seen(stakers.uptimes(), stakers.tracking()))
+        return Presences(last.seen)
 
 
 def of_nodes(node_ids: Iterable[NodeID]) -> Presences:
     """Return what is known of these nodes, as of this moment."""
-    return Presences(stakers.uptimes(list(node_ids)))
+    return Presences(Seen(stakers.uptimes(list(node_ids)), stakers.tracking()))
+
+
+def connected_nodes() -> frozenset[NodeID]:
+    """Return which nodes are connected, validators or not, with this one."""
+    own = own_node_id()
+    return stakers.connected_nodes() | (frozenset() if own is None else {own})

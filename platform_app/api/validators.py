@@ -1,12 +1,11 @@
 """Who validates now and who will. How a record looks is in `records`; sets of heights in `heights`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from msgspec import Raw
 
 from platform_app.api import presence, records
-from platform_app.api.own_node import own_node_id
 from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Piece
 from platform_app.api.wire import Json
@@ -56,9 +55,9 @@ def get_pending_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
         validators = tuple(one for one in validators if one.node_id in wanted)
         found = {one.node_id for one in validators}
         delegators = tuple(one for one in delegators if one.node_id in found)
-    own = own_node_id()
+    connected = presence.connected_nodes()
     return {
-        "validators": [_pending(one, own) for one in validators],
+        "validators": [_pending(one, connected) for one in validators],
         "delegators": [records.pending_delegator(one) for one in delegators],
     }
 
@@ -67,5 +66,5 @@ def _node(piece: Piece) -> NodeID:
     return piece.validator.node_id
 
 
-def _pending(validator: Validator, own: NodeID | None) -> Json:
-    return records.pending_validator(validator, connected=validator.node_id == own)
+def _pending(validator: Validator, connected: Collection[NodeID]) -> Json:
+    return records.pending_validator(validator, connected=validator.node_id in connected)

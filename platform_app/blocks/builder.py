@@ -5,7 +5,6 @@ Deterministic: the same parent, state, transactions and clock give the same bloc
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from platform_app.blocks.block import (
     BanffProposalBlock,
@@ -13,7 +12,7 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
 )
-from platform_app.blocks.executor import Options, charge_gas
+from platform_app.blocks.executor import Options, Parent, charge_gas
 from platform_app.executor.clock import advance_time_to, next_block_time
 from platform_app.executor.env import Env
 from platform_app.executor.proposal import execute_reward, staker_to_reward
@@ -24,24 +23,11 @@ from platform_app.txs.base import Tx
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.ids import ID
 
 MOST_REFUSED = 1024
 """Transactions that one block may find to be invalid; the next block looks at the others."""
 TXS_SIZE_LIMIT = 128 * 1024
 """Bytes of decision transactions in a block. The mempool takes no single one that is larger."""
-
-
-class Parent(Protocol):
-    """Where the next block stands: a block, or what is remembered of it."""
-
-    @property
-    def block_id(self) -> ID:
-        """The parent's ID."""
-
-    @property
-    def height(self) -> int:
-        """The parent's height."""
 
 
 @dataclass(frozen=True, slots=True)

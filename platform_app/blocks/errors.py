@@ -1,9 +1,12 @@
 """Why a block is refused, in the reference's words (pchain.md 4).
 
-Bytes that are no block at all raise a `primitives.codec_errors.CodecError`.
+Reading bytes that are no block raises a `primitives.codec_errors.CodecError`; of a block that comes
+from elsewhere that is the reason of an `UnreadableBlock`.
 
 InvalidBlock
+├── UnreadableBlock                                             its bytes; holds the reason
 ├── UnknownParent · WrongHeight · ApricotAfterFork
+├── OtherBlockAccepted                                          its height is taken
 ├── TimeBeforeChain · TimeTooFarAhead · TimeAfterStakerChange   its time
 ├── NoStateChanges · ConflictingTxs                             its transactions as a whole
 ├── RefusedTx                                                   one of them; holds the reason
@@ -12,11 +15,20 @@ InvalidBlock
 
 from platform_app.executor.moments import moment
 from platform_app.txs.errors import InvalidTx
+from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 
 class InvalidBlock(Exception):
     """A block that cannot be accepted."""
+
+
+class UnreadableBlock(InvalidBlock):
+    """Bytes that are no block, or more than one, or too many."""
+
+    def __init__(self, reason: CodecError) -> None:
+        super().__init__(f"failed to parse block: {reason}")
+        self.reason = reason
 
 
 class UnknownParent(InvalidBlock):
@@ -43,6 +55,16 @@ class ApricotAfterFork(InvalidBlock):
     def __init__(self, timestamp: int) -> None:
         super().__init__(f"apricot block issued after fork: timestamp = {moment(timestamp)}")
         self.timestamp = timestamp
+
+
+class OtherBlockAccepted(InvalidBlock):
+    """A block at a height that has its block for good."""
+
+    def __init__(self, height: int, accepted: ID, got: ID) -> None:
+        super().__init__(f"block {accepted} is accepted at height {height}, not {got}")
+        self.height = height
+        self.accepted = accepted
+        self.got = got
 
 
 class TimeBeforeChain(InvalidBlock):

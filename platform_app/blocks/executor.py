@@ -5,7 +5,7 @@ proposal's two outcomes becomes the state when its option is accepted.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from platform_app.blocks import errors
 from platform_app.blocks.block import (
@@ -37,24 +37,48 @@ class Options(NamedTuple):
     abort: Diff
 
 
-def verify_child(block: Block, parent: Block) -> None:
+class Parent(Protocol):
+    """Where a block stands: on a block, or on what is remembered of it if that is no proposal."""
+
+    @property
+    def block_id(self) -> ID:
+        """The parent's ID."""
+
+    @property
+    def height(self) -> int:
+        """The parent's height."""
+
+
+def verify_child(block: Block, parent: Parent) -> None:
     """Check where a block stands, before it is executed.
+
+    An option that passes is one of the two that its proposal has.
 
     Raises:
         UnknownParent: It follows another block.
         WrongHeight: Its height is not one more than its parent's.
         NoProposal: It is an option but its parent no proposal, or the other way round.
+        ApricotAfterFork: It is an option without a time of its own.
         OptionTimeDiffers: It is an option and its time not its proposal's.
     """
     if block.parent_id != parent.block_id:
         raise errors.UnknownParent(parent.block_id, block.parent_id)
     if block.height != parent.height + 1:
         raise errors.WrongHeight(parent.height + 1, block.height)
-    is_option = isinstance(block, OptionBlock)
-    if is_option != isinstance(parent, ProposalBlock):
+    if isinstance(block, OptionBlock):
+        _verify_option(block, parent)
+    elif isinstance(parent, ProposalBlock):
         raise errors.NoProposal
-    if is_option and block.time != parent.time:
-        raise errors.OptionTimeDiffers(parent.time or 0, block.time or 0)
+
+
+def _verify_option(option: OptionBlock, parent: Parent) -> None:
+    if not isinstance(parent, ProposalBlock):
+        raise errors.NoProposal
+    assert parent.time is not None, "a proposal without a time was refused"
+    if option.time is None:
+        raise errors.ApricotAfterFork(parent.time)
+    if option.time != parent.time:
+        raise errors.OptionTimeDiffers(parent.time, option.time)
 
 
 def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Options:

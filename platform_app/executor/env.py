@@ -14,6 +14,6 @@ class Env:
     asset_id: ID
     """The Primary Network's staking asset, in which fees are paid."""
     now: int
-    """The node's wall clock in Unix seconds: locktimes are compared with it, not chain time."""
+    """The node's clock in Unix seconds: no block may be much ahead of it."""
     x_chain_id: ID
     c_chain_id: ID

@@ -1,6 +1,9 @@
 """Who may spend what: the flow check, credentials, and subnet authorizations (pchain.md 5.2, 5.3).
 
 Nothing is changed here but by `transfer`, which carries out what has been verified.
+
+Unspecified: locktimes are compared with chain time. The reference takes each node's own clock: then
+nodes whose clocks differ could differ about a block. Where clocks leap, they would.
 """
 
 from collections import defaultdict
@@ -88,7 +91,7 @@ def verify_spend(
     _verify_counts(inputs, credentials)
     spent = map(Spent, inputs, _read(inputs, state), credentials)
     outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
-    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=env.now)
+    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=state.timestamp())
 
 
 def verify_import(
@@ -112,7 +115,7 @@ def verify_import(
     shared = _read_shared(imported, source_chain, state)
     spent = map(Spent, inputs, (*_read(tx.unsigned.inputs, state), *shared), tx.credentials)
     outputs = tx.unsigned.outputs
-    verify_flow(Signers(tx.digest), spent, outputs, _fee(tx, state, env), now=env.now)
+    verify_flow(Signers(tx.digest), spent, outputs, _fee(tx, state, env), now=state.timestamp())
 
 
 def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth) -> Witnesses:
@@ -135,7 +138,7 @@ def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth)
     *others, authorizing = tx.credentials
     signers = Signers(tx.digest)
     try:
-        verify_credential(signers, auth.signature_indices, authorizing, owner, env.now)
+        verify_credential(signers, auth.signature_indices, authorizing, owner, state.timestamp())
     except errors.RefusedCredential as reason:
         raise errors.UnauthorizedModification(reason) from reason
     return Witnesses(others, signers)

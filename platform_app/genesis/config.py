@@ -1,15 +1,18 @@
 """What a network begins with, as people write it: the reference implementation's JSON file.
 
-How it becomes genesis bytes is in `building`. Amounts are in the smallest unit, times in Unix seconds,
+Read and written. How it becomes genesis bytes is in `building`. Amounts are in the smallest unit, times in Unix seconds,
 durations in seconds (pchain.md 10.2). Pure.
 """
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from platform_app.genesis.errors import (
     DuplicateStakedFunds,
+    DuplicateValidator,
     NoAllocationToStake,
     NoStakePerValidator,
     NoSupply,
@@ -18,7 +21,9 @@ from platform_app.genesis.errors import (
 )
 from platform_app.genesis.fields import Node
 from platform_app.txs.components import ProofOfPossession
+from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
+from primitives.networks import hrp_of
 from primitives.uint64 import MAX
 
 REFERENCE_DENOMINATION = 9
@@ -104,6 +109,9 @@ class GenesisConfig:
 
     def _verify_stakers(self) -> None:
         count = len(self.stakers)
+        nodes = Counter(staker.node_id for staker in self.stakers)
+        if nodes and nodes.most_common(1)[0][1] > 1:
+            raise DuplicateValidator(nodes.most_common(1)[0][0])
         if bool(count) != bool(self.staked_funds):
             raise NoAllocationToStake
         staked = sum(
@@ -170,3 +178,54 @@ def _parse_signer(node: Node) -> ProofOfPossession:
     return ProofOfPossession(
         node.field("publicKey").bytes_of(48), node.field("proofOfPossession").bytes_of(96)
     )
+
+
+def format_genesis_config(config: GenesisConfig) -> str:
+    """Write the file that `parse_genesis_config` reads as these very values."""
+
+    def address(short_id: ShortID) -> str:
+        return format_address("X", hrp_of(config.network_id), short_id)
+
+    document = {
+        "networkID": config.network_id,
+        "denomination": config.denomination,
+        "allocations": [
+            {
+                "ethAddr": "0x" + allocation.message.hex(),
+                "avaxAddr": address(allocation.address),
+                "initialAmount": allocation.x_chain_amount,
+                "unlockSchedule": [
+                    {"amount": unlock.amount, "locktime": unlock.locktime}
+                    for unlock in allocation.unlocks
+                ],
+            }
+            for allocation in config.allocations
+        ],
+        "startTime": config.start_time,
+        "initialStakeDuration": config.stake_duration,
+        "initialStakeDurationOffset": config.stake_duration_offset,
+        "initialStakedFunds": [address(short_id) for short_id in config.staked_funds],
+        "initialStakers": [
+            {
+                "nodeID": str(staker.node_id),
+                "rewardAddress": address(staker.reward_address),
+                "delegationFee": staker.delegation_fee,
+                **_format_signer(staker.signer),
+            }
+            for staker in config.stakers
+        ],
+        "cChainGenesis": config.c_chain_genesis,
+        "message": config.message,
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _format_signer(signer: ProofOfPossession | None) -> Mapping[str, Any]:
+    if signer is None:
+        return {}
+    return {
+        "signer": {
+            "publicKey": "0x" + signer.public_key.hex(),
+            "proofOfPossession": "0x" + signer.proof_of_possession.hex(),
+        }
+    }

@@ -11,12 +11,15 @@ GenesisError
 ├── NoAllocationToStake     validators without funds, or funds that nobody was given
 ├── DuplicateStakedFunds    an address that stakes twice
 ├── NoStakePerValidator     fewer smallest units than validators
+├── TooManyValidators       more stake than the supply of a new network allows
+├── DuplicateValidator      a node that is named twice
 ├── StakeDurationTooShort   the last validator would end before it begins
+├── UnexpectedGenesisTx     another kind of transaction than a genesis has there
 ├── MissingGenesisChain     genesis bytes without an X-Chain or a C-Chain
 └── MissingGenesisAsset     an X-Chain without assets
 """
 
-from primitives.ids import ShortID
+from primitives.ids import NodeID, ShortID
 
 
 class GenesisError(Exception):
@@ -110,11 +113,37 @@ class NoStakePerValidator(GenesisError):
         super().__init__("validator has no weight")
 
 
+class TooManyValidators(GenesisError):
+    """The stake of all validators is more than there may be in a new network."""
+
+    def __init__(self, count: int, most: int) -> None:
+        super().__init__(f"{count} validators are too many: {most} at most")
+        self.count = count
+        self.most = most
+
+
+class DuplicateValidator(GenesisError):
+    """A node that shall validate twice."""
+
+    def __init__(self, node_id: NodeID) -> None:
+        super().__init__(f"{node_id} is named twice")
+        self.node_id = node_id
+
+
 class StakeDurationTooShort(GenesisError):
     """The offsets of validators use up the whole duration."""
 
     def __init__(self) -> None:
         super().__init__("initial stake duration is too low")
+
+
+class UnexpectedGenesisTx(GenesisError):
+    """A transaction among validators that adds none, or one among chains that creates none."""
+
+    def __init__(self, kind: str, place: str) -> None:
+        super().__init__(f"genesis has a {kind} among its {place}")
+        self.kind = kind
+        self.place = place
 
 
 class MissingGenesisChain(GenesisError):

@@ -1,6 +1,6 @@
 """What a network begins with, read from its genesis bytes (pchain.md 10.3). They are made in `building`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from platform_app.blocks.block import ApricotCommitBlock, genesis_block
 from platform_app.config import RewardConfig
 from platform_app.executor.rewards import potential_reward
 from platform_app.genesis.asset import Asset, asset_of
-from platform_app.genesis.errors import MissingGenesisChain
+from platform_app.genesis.errors import MissingGenesisChain, UnexpectedGenesisTx
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import SignedBody, Tx
 from platform_app.txs.chains import CreateChainTx
@@ -18,6 +18,8 @@ from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorT
 from primitives.codec import U64, Blob, Text
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID
+
+_VALIDATOR_TXS = (AddValidatorTx, AddPermissionlessValidatorTx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,13 @@ class Genesis:
     c_chain_id: ID
 
     @property
+    def network_id(self) -> int:
+        """The network that it is of, as its chains say."""
+        first = self.chains[0].unsigned
+        assert isinstance(first, CreateChainTx)
+        return first.network_id
+
+    @property
     def asset_id(self) -> ID:
         """The staking asset."""
         return self.asset.asset_id
@@ -78,11 +87,12 @@ def parse_genesis(raw: bytes) -> Genesis:
 
     Raises:
         CodecError: They are none.
+        UnexpectedGenesisTx: Something else stands among the validators or the chains.
         MissingGenesisChain: There is no X-Chain or no C-Chain among the chains.
         MissingGenesisAsset: The X-Chain creates no asset.
     """
     body = GENESIS_CODEC.unmarshal(GenesisBody, raw)
-    chains = tuple(map(_tx, body.chains))
+    chains = _txs(body.chains, CreateChainTx, "chains")
     x_chain, c_chain = _chain(chains, AVM_ID, "X-Chain"), _chain(chains, EVM_ID, "C-Chain")
     assert isinstance(x_chain.unsigned, CreateChainTx)
     return Genesis(
@@ -90,7 +100,7 @@ def parse_genesis(raw: bytes) -> Genesis:
         genesis_id=ID(sha256(raw)),
         block=genesis_block(raw),
         utxos=tuple(allocated.utxo for allocated in body.utxos),
-        validators=tuple(map(_tx, body.validators)),
+        validators=_txs(body.validators, _VALIDATOR_TXS, "validators"),
         chains=chains,
         timestamp=body.timestamp,
         initial_supply=body.initial_supply,
@@ -119,7 +129,7 @@ def initial_stakers(genesis: Genesis, config: RewardConfig) -> InitialStakers:
 
 def _staker(tx: Tx) -> Staker:
     unsigned = tx.unsigned
-    assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
+    assert isinstance(unsigned, _VALIDATOR_TXS)
     signer = unsigned.signer if isinstance(unsigned, AddPermissionlessValidatorTx) else None
     return Staker(
         tx_id=tx.tx_id,
@@ -134,8 +144,14 @@ def _staker(tx: Tx) -> Staker:
     )
 
 
-def _tx(body: SignedBody) -> Tx:
-    return build(body.unsigned, body.credentials, GENESIS_CODEC)
+def _txs(
+    bodies: Iterable[SignedBody], kinds: type | tuple[type, ...], place: str
+) -> tuple[Tx, ...]:
+    txs = tuple(build(body.unsigned, body.credentials, GENESIS_CODEC) for body in bodies)
+    for tx in txs:
+        if not isinstance(tx.unsigned, kinds):
+            raise UnexpectedGenesisTx(type(tx.unsigned).__name__, place)
+    return txs
 
 
 def _chain(chains: Sequence[Tx], vm_id: ID, name: str) -> Tx:

@@ -5,13 +5,14 @@ Rows that a block makes are ordered by a key made of the block's height and a pl
 their primary key. Partial indexes hold the small live sets: what is over costs them nothing.
 """
 
-from platform_app.models.chain import Block, Chain, Supply, Tx
+from platform_app.models.chain import Block, Chain, Genesis, Supply, Tx
 from platform_app.models.keystore import KeystoreKey, KeystoreUser
 from platform_app.models.kinds import BlockKind, TxKind
 from platform_app.models.mempool import DroppedTx, MempoolInput, MempoolTx
 from platform_app.models.proxies import Delegator, Validator
-from platform_app.models.staking import Outcome, Phase, StakeOutput, Staker, ValidatorUptime
+from platform_app.models.staking import Outcome, Phase, StakeOutput, Staker
 from platform_app.models.subnets import Blockchain, Subnet, SubnetOwner
+from platform_app.models.uptime import ConnectedNode, UptimeTracking, ValidatorUptime
 from platform_app.models.utxos import UTXO, RewardUTXO, SharedUTXO, SharedUTXOOwner, UTXOOwner
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "BlockKind",
     "Blockchain",
     "Chain",
+    "ConnectedNode",
     "Delegator",
     "DroppedTx",
+    "Genesis",
     "KeystoreKey",
     "KeystoreUser",
     "MempoolInput",
@@ -39,6 +42,7 @@ __all__ = [
     "Tx",
     "TxKind",
     "UTXOOwner",
+    "UptimeTracking",
     "Validator",
     "ValidatorUptime",
 ]

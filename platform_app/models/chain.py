@@ -30,6 +30,24 @@ class Chain(models.Model):
         return f"network {self.network_id}"
 
 
+class Genesis(models.Model):
+    """The one row is what the chain began with, for nodes that want to begin with the same.
+
+    It stands apart from the chain's row, which every block writes: it may have megabytes. There is
+    none where the chain began before genesis bytes were kept.
+    """
+
+    genesis_hash = IDField(primary_key=True, help_text="SHA-256 of the genesis bytes")
+    raw = BytesField(help_text="The genesis bytes")
+
+    class Meta:
+        verbose_name_plural = "genesis"
+
+    @override
+    def __str__(self) -> str:
+        return str(self.genesis_hash)
+
+
 class Supply(models.Model):
     """One row is how much of a subnet's staked asset there is, potential rewards included."""
 

@@ -1,4 +1,4 @@
-"""Stakers, for ever: who waits, who stakes, who did; what they have locked, and uptimes.
+"""Stakers, for ever: who waits, who stakes, who did; and what they have locked.
 
 A staker's row is written when its transaction is accepted and follows it through its phases. The
 set of validators at a height is who had joined by then and not left.
@@ -147,25 +147,3 @@ class StakeOutput(models.Model):
     @override
     def __str__(self) -> str:
         return f"stake {self.output_index} of {self.staker_id}"
-
-
-class ValidatorUptime(models.Model):
-    """One row is how long a validator of the Primary Network was seen online (pchain.md 7.5)."""
-
-    staker = models.OneToOneField(
-        Staker, models.PROTECT, primary_key=True, related_name="uptime", db_constraint=False
-    )
-    up_duration = models.BigIntegerField(help_text="Seconds online before `last_updated`")
-    last_updated = models.BigIntegerField(help_text="Unix seconds; at first the staker's start")
-    connected_since = models.BigIntegerField(null=True, help_text="Unix seconds; null: it is not")
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(up_duration__gte=0), name="platform_uptime_not_negative"
-            ),
-        ]
-
-    @override
-    def __str__(self) -> str:
-        return f"uptime of {self.staker_id}"

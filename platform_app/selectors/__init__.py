@@ -2,5 +2,6 @@
 
 `chain` has the tip, blocks and transactions, `outputs` UTXOs and balances, `stakers` who validates,
 now (from `memory`) and at any height (from `members`), `own_stake` how one node staked, `coins` what
-a wallet can spend, `mempool` how much waits, `subnets` subnets and blockchains.
+a wallet can spend, `mempool` how much waits, `subnets` subnets and blockchains. For other nodes
+`raw_blocks` has blocks and `waiting` transactions.
 """

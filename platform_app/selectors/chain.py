@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 from chaindb import sql
+from chaindb.rowid import row_id
 from platform_app.state.chain import ChainState
 from platform_app.store import chain as rows
 from platform_app.store.chain import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.status import TxStatus
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 _BLOCK = "SELECT height, block_id, time, raw FROM platform_app_block WHERE "
 _BY_HEIGHT = _BLOCK + "height = %s"
@@ -17,6 +18,10 @@ _NEWEST_BEFORE = """
 SELECT height FROM platform_app_block WHERE time <= %s ORDER BY time DESC, height DESC LIMIT 1
 """
 _TX = 'SELECT raw, status, height, "index" FROM platform_app_tx WHERE tx_id = %s'
+_GENESIS = """
+SELECT g.raw FROM platform_app_genesis g JOIN platform_app_chain c ON c.genesis_hash = g.genesis_hash
+"""
+_FIRST_VALIDATOR = "SELECT node_id FROM platform_app_staker WHERE position = %s"
 _SUPPLY = "SELECT amount FROM platform_app_supply WHERE subnet_id = %s"
 
 _STATUS = """
@@ -32,6 +37,10 @@ ORDER BY rank LIMIT 1
 
 class NoGenesis(Exception):
     """The database holds no P-Chain yet: `init_node` makes its genesis."""
+
+
+class NoFirstValidator(Exception):
+    """The chain began without validators."""
 
 
 class AcceptedBlock(NamedTuple):
@@ -83,6 +92,27 @@ def tip() -> Tip:
         NoGenesis: The database holds no chain.
     """
     return _read()[1]
+
+
+def genesis_bytes() -> bytes | None:
+    """Return what the chain began with: a node that has the same bytes has the same chain.
+
+    None where the chain began before they were kept.
+    """
+    row = sql.row(_GENESIS)
+    return None if row is None else bytes(row[0])
+
+
+def first_validator() -> NodeID:
+    """Return the first validator in the genesis.
+
+    Raises:
+        NoFirstValidator: The chain began without validators, or there is none.
+    """
+    row = sql.row(_FIRST_VALIDATOR, (row_id(0, 0),))
+    if row is None:
+        raise NoFirstValidator
+    return NodeID(bytes(row[0]))
 
 
 def block_at(height: int) -> AcceptedBlock | None:

@@ -83,6 +83,12 @@ class StakerMemory(Generic[Key, Value]):
         self._version: Version | None = None
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._readings: dict[Key, _Reading[Value]] = {}
+        self.hits = 0
+        """Answers that were remembered."""
+        self.misses = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def get(self, key: Key, load: Callable[[], Value]) -> Value:
         """Return the present answer; `load` reads it when it is not remembered.
@@ -98,7 +104,9 @@ class StakerMemory(Generic[Key, Value]):
             with self._lock:
                 if self._version == asked_at and key in self._values:
                     self._values.move_to_end(key)
+                    self.hits += 1
                     return self._values[key]
+                self.misses += 1
                 others, own = self._readings.get(key), _Reading[Value]()
                 if others is None:
                     self._readings[key] = own

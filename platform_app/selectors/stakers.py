@@ -196,6 +196,16 @@ def uptimes(node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
     return {one.node_id: one for one in uptime_rows.uptimes(node_ids)}
 
 
+def tracking() -> bool:
+    """Say whether uptimes are tracked: until the first peer ever, everybody counts as online."""
+    return uptime_rows.tracking() is not None
+
+
+def connected_nodes() -> frozenset[NodeID]:
+    """Return which nodes were connected when somebody looked last, validators or not."""
+    return frozenset(uptime_rows.connected())
+
+
 def _load_current(subnet_id: ID) -> CurrentSet:
     delegated = {
         bytes(node_id): (count, int(weight))

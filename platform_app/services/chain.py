@@ -1,14 +1,22 @@
-"""The heartbeat: build a block of what waits and what the clock brings, and accept it."""
+"""The heartbeat: build a block of what waits and what the clock brings, and accept it.
+
+Blocks that others have made come in by `following`; both accept by `accept`.
+"""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from django.db import DatabaseError
 from django.db import transaction as database
 
+from chaindb import turns
+from chaindb.building import building
+from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
-from platform_app import runtime
+from platform_app import notifications, runtime
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.builder import Built, build
 from platform_app.blocks.executor import Options
@@ -17,6 +25,7 @@ from platform_app.executor.proposal import prefers_commit
 from platform_app.executor.standard import execute
 from platform_app.services import renewal
 from platform_app.services.environment import env
+from platform_app.state.changes import StateChanges
 from platform_app.state.diff import Diff
 from platform_app.store import chain, mempool, uptime
 from platform_app.store.state import DatabaseState
@@ -28,11 +37,26 @@ from primitives.ids import ID
 _BATCH = 64
 """Transactions whose outputs are read together; a block seldom takes more than a few hundred."""
 
+Beside = Callable[[Block], object]
+"""Called in the transaction that accepts a block, once that is written."""
+
 _log = logging.getLogger(__name__)
 
 
+class Step(NamedTuple):
+    """What is accepted at once, and what it changes.
+
+    Several blocks are a proposal and its option, of which one alone is never stored.
+    """
+
+    blocks: tuple[Block, ...]
+    changes: StateChanges
+
+
 def build_block(*, now: int) -> Block | None:
-    """Build one block, accept it and return it; None when there is nothing to put in.
+    """Build one block, accept it and return it.
+
+    None when there is nothing to put in, or when it is not this node's turn (`chaindb.turns`).
 
     A proposal is decided at once, by what this node prefers (pchain.md 7.4), and the option returned.
 
@@ -54,26 +78,35 @@ def build_block(*, now: int) -> Block | None:
 def _next_block(now: int) -> Block | None:
     acquire(Lock.PCHAIN)
     state = DatabaseState()
-    built = _renewal(state, now) or _build(state, _waiting(state), now)
-    _drop(built.dropped, now)
-    if built.block is None:
+    height = state.tip.height + 1
+    if not turns.may_produce(Chain.P, height, now):
         return None
-    blocks, outcome = _decide(built, state)
-    accept(blocks, outcome)
-    return blocks[-1]
+    with building(Chain.P, height):
+        built = _renewal(state, now) or _build(state, _waiting(state), now)
+        _drop(built.dropped, now)
+        if built.block is None:
+            return None
+        step = _decide(built, state)
+        accept([step])
+        return step.blocks[-1]
 
 
-def accept(blocks: Sequence[Block], outcome: Diff) -> None:
+def accept(steps: Sequence[Step], beside: Beside = lambda _block: None) -> None:
     """Accept verified blocks with what they change: the one way in which the chain grows.
 
-    Several are a proposal and its option, of which one alone is never stored. The caller holds
-    `Lock.PCHAIN` and the transaction.
+    After the commit those who follow the chain are told of the last one. The caller holds `Lock.PCHAIN`
+    and the transaction.
     """
-    chain.commit(blocks, outcome.changes())
+    for step in steps:
+        chain.commit(step.blocks, step.changes)
+        for block in step.blocks:
+            beside(block)
     # Even where nothing leaves the mempool: who admits asks several questions one after the other,
     # and all answers must be of one block.
     acquire(Lock.PCHAIN_MEMPOOL)
-    mempool.remove(tx.tx_id for block in blocks for tx in block.txs)
+    mempool.remove(tx.tx_id for step in steps for block in step.blocks for tx in block.txs)
+    last = steps[-1].blocks[-1]
+    database.on_commit(partial(notifications.head_accepted, last.height, last.block_id))
 
 
 def _build(state: DatabaseState, waiting: Iterable[Tx], now: int) -> Built:
@@ -105,18 +138,18 @@ def _waiting(state: DatabaseState) -> Iterator[Tx]:
         yield from batch
 
 
-def _decide(built: Built, state: DatabaseState) -> tuple[tuple[Block, ...], Diff]:
-    """Return the blocks to accept and their changes: of a proposal, the preferred option's."""
+def _decide(built: Built, state: DatabaseState) -> Step:
+    """Return what to accept: with a proposal its preferred option."""
     block, outcome = built.block, built.outcome
     assert block is not None
     if isinstance(outcome, Diff):
-        return (block,), outcome
+        return Step((block,), outcome.changes())
     assert isinstance(outcome, Options)
     assert isinstance(block, ProposalBlock)
     commit, abort = build_options(block)
     if _deserves_reward(block, state):
-        return (block, commit), outcome.commit
-    return (block, abort), outcome.abort
+        return Step((block, commit), outcome.commit.changes())
+    return Step((block, abort), outcome.abort.changes())
 
 
 def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
@@ -126,7 +159,8 @@ def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
     staker = state.staker(proposal.proposal.unsigned.tx_id)
     assert staker is not None, "the proposal was verified"
     seen = uptime.uptimes([staker.node_id])
-    fraction = seen[0].fraction(staker.end, tracking=False) if seen else None
+    tracking = uptime.tracking() is not None
+    fraction = seen[0].fraction(staker.end, tracking=tracking) if seen else None
     return prefers_commit(fraction, runtime.config().uptime_requirement)
 
 

@@ -4,11 +4,13 @@ RefusedIssue                the mempool, in the reference's words (pchain.md 5.6
 ├── TooLarge
 ├── MempoolFull
 └── ConflictingTx
+MissingOption               a proposal whose option is still to come
 GenesisMismatch             what is there is another network than the settings name
 ├── OtherNetwork            in the database
 ├── OtherGenesis            in the database, begun with another file
 └── FileOfOtherNetwork      in the genesis file
 NotLocal                    something that only a local network does
+MadeElsewhere               something that only the node does that makes the blocks
 """
 
 from primitives.ids import ID
@@ -40,6 +42,15 @@ class ConflictingTx(RefusedIssue):
     def __init__(self, tx_id: ID) -> None:
         super().__init__(f"tx conflicts with other tx: {tx_id}")
         self.tx_id = tx_id
+
+
+class MissingOption(Exception):
+    """A proposal block that came alone. It is not refused: with its option it may be accepted."""
+
+    def __init__(self, block_id: ID, height: int) -> None:
+        super().__init__(f"the option of proposal block {block_id} at height {height} is missing")
+        self.block_id = block_id
+        self.height = height
 
 
 class GenesisMismatch(Exception):
@@ -88,3 +99,12 @@ class NotLocal(Exception):
     def __init__(self, network_id: int) -> None:
         super().__init__(f"only a local network's clock can be moved, not network {network_id}'s")
         self.network_id = network_id
+
+
+class MadeElsewhere(Exception):
+    """Another node of the network makes the blocks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another node makes this network's blocks: move the clock of that one, and this one's follows"
+        )

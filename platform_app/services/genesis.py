@@ -12,6 +12,7 @@ from platform_app import runtime
 from platform_app.config import PlatformConfig
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import (
+    Founder,
     own_network,
     read_genesis_config,
     reference_local_network,
@@ -30,6 +31,7 @@ from platform_app.store import chain
 from platform_app.store import genesis as first_rows
 from platform_app.store.chain import Network
 from platform_app.store.state import DatabaseState
+from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.status import TxStatus
 from primitives.codec_errors import CodecError
@@ -41,8 +43,8 @@ from primitives.networks import LOCAL
 def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
     """Write the genesis block and its state, unless they are there; return which network it is.
 
-    A network without a genesis file of its own begins now, at its first start, with this node as its
-    validator.
+    A network that is given no genesis, by a file that settings name or by bytes that came from other
+    nodes, begins now, at its first start, with this node as its validator.
 
     Args:
         signer: This node's BLS key, with the proof that it has it.
@@ -50,30 +52,46 @@ def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
 
     Raises:
         OtherNetwork: The database holds another network.
-        OtherGenesis: It was begun with another genesis file.
-        FileOfOtherNetwork: The genesis file is another network's.
+        OtherGenesis: It was begun with another genesis.
+        FileOfOtherNetwork: The genesis is another network's.
         GenesisError: The genesis file cannot be read or used.
     """
     acquire(Lock.PCHAIN)
     stored = chain.read()
+    given = _given()
     if stored is None:
-        return _write(_built(_wanted(signer, c_chain_genesis)))
-    _check(stored[0])
-    return stored[0]
+        return _write(given or _built(_own(signer, c_chain_genesis, clock.now())))
+    network = stored[0]
+    _check(network, given)
+    if not first_rows.has_bytes(network):
+        _recover_bytes(network, given, signer)
+    return network
 
 
-def _wanted(signer: ProofOfPossession, c_chain_genesis: str) -> GenesisConfig:
-    """Return what the settings ask for: a file, the reference's network, or one of one's own."""
+def fetched_genesis() -> Path:
+    """Return where genesis bytes that came from other nodes are kept."""
+    return settings.NODE.genesis_directory / "platform.bin"
+
+
+def _given() -> Genesis | None:
+    """Return the genesis that the settings name, else the one that other nodes gave."""
+    if settings.NODE.platform_genesis:
+        return _built(_read_file())
+    path = fetched_genesis()
+    if not path.exists():
+        return None
+    return _read_bytes(path)
+
+
+def _own(signer: ProofOfPossession, c_chain_genesis: str, start_time: int) -> GenesisConfig:
+    """Return the network of a node that is given none: the reference's local one, or one's own."""
     node = settings.NODE
-    if node.platform_genesis:
-        return _read_file()
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
-        return reference_local_network(clock.now())
+        return reference_local_network(start_time)
     return own_network(
         runtime.config(),
-        runtime.node_id(),
-        signer,
-        start_time=clock.now(),
+        [Founder(runtime.node_id(), signer)],
+        start_time=start_time,
         c_chain_genesis=c_chain_genesis,
     )
 
@@ -81,15 +99,28 @@ def _wanted(signer: ProofOfPossession, c_chain_genesis: str) -> GenesisConfig:
 def _read_file() -> GenesisConfig:
     """Read the genesis file that the settings name."""
     node = settings.NODE
-    try:
-        text = Path(node.platform_genesis).read_bytes()
-    except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise UnreadableGenesisFile(node.platform_genesis, reason) from error
-    config = read_genesis_config(text)
+    config = read_genesis_config(_content(Path(node.platform_genesis)))
     if config.network_id != node.network_id:
         raise FileOfOtherNetwork(config.network_id, node.network_id)
     return config
+
+
+def _read_bytes(path: Path) -> Genesis:
+    """Read genesis bytes that other nodes gave."""
+    try:
+        genesis = parse_genesis(_content(path))
+    except CodecError as error:
+        raise UnreadableGenesisFile(str(path), str(error)) from error
+    if genesis.network_id != settings.NODE.network_id:
+        raise FileOfOtherNetwork(genesis.network_id, settings.NODE.network_id)
+    return genesis
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreadableGenesisFile(str(path), os.strerror(error.errno or 0)) from error
 
 
 def _built(config: GenesisConfig) -> Genesis:
@@ -100,15 +131,28 @@ def _built(config: GenesisConfig) -> Genesis:
         raise UnencodableGenesis(str(error)) from error
 
 
-def _check(stored: Network) -> None:
+def _check(stored: Network, given: Genesis | None) -> None:
     """See that the database holds what the settings ask for."""
     config = runtime.config()
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
         raise OtherNetwork(stored.network_id, config.network_id)
-    if settings.NODE.platform_genesis:
-        wanted = _built(_read_file()).genesis_id
-        if stored.genesis_hash != wanted:
-            raise OtherGenesis(stored.genesis_hash, wanted)
+    if given is not None and stored.genesis_hash != given.genesis_id:
+        raise OtherGenesis(stored.genesis_hash, given.genesis_id)
+
+
+def _recover_bytes(network: Network, given: Genesis | None, signer: ProofOfPossession) -> None:
+    """Make the genesis bytes once more, for a chain that began before they were kept.
+
+    What comes out is kept if its hash is the chain's. It is not where the node has other keys now.
+    """
+    state = DatabaseState()
+    c_chain = state.tx(network.c_chain_id)
+    assert c_chain is not None
+    assert isinstance(c_chain.unsigned, CreateChainTx)
+    text = c_chain.unsigned.genesis_data.decode()
+    made = given or _built(_own(signer, text, chain.time_at(0)))
+    if made.genesis_id == network.genesis_hash:
+        first_rows.keep_bytes(network, made.raw)
 
 
 def _write(genesis: Genesis) -> Network:
@@ -125,7 +169,8 @@ def _write(genesis: Genesis) -> Network:
         x_chain_id=genesis.x_chain_id,
         c_chain_id=genesis.c_chain_id,
     )
-    first_rows.begin(network, genesis.block, _first_state(genesis, config).changes())
+    changes = _first_state(genesis, config).changes()
+    first_rows.begin(network, genesis.block, changes, genesis.raw)
     return network
 
 

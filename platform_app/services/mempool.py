@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from django.db import transaction as database
 
 from chaindb.locks import Lock, acquire
-from platform_app import runtime
+from platform_app import notifications, runtime
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
@@ -105,6 +106,7 @@ def _admit(
     mempool.add(second.admitted.values(), now)
     mempool.drop([*dropped, *second.dropped], now)
     if second.admitted:
+        database.on_commit(partial(notifications.txs_issued, list(second.admitted)))
         database.on_commit(scheduling.request_block)
     return second.outcomes
 

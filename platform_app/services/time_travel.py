@@ -9,12 +9,13 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import transaction as database
 
-from chaindb import clock
+from chaindb import clock, turns
+from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.executor.clock import next_staker_change
 from platform_app.services import chain
-from platform_app.services.errors import NotLocal
+from platform_app.services.errors import MadeElsewhere, NotLocal
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
@@ -38,11 +39,14 @@ def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
 
     Raises:
         NotLocal: The network is one of the public ones.
+        MadeElsewhere: It is not this node's turn to make blocks: others', or it bootstraps.
         ClockMovesForward: `seconds` is negative.
     """
     network_id = settings.NODE.network_id
     if network_id in {MAINNET, TESTNET}:
         raise NotLocal(network_id)
+    if not turns.may_produce(Chain.P, DatabaseState().tip.height + 1, clock.now()):
+        raise MadeElsewhere
     with database.atomic(durable=True):
         acquire(Lock.PCHAIN)
         clock.move(seconds)

@@ -27,6 +27,9 @@ SELECT genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, height,
 FROM platform_app_chain
 """
 
+_TIME = "SELECT time FROM platform_app_block WHERE height = %s"
+_IDS = "SELECT height, block_id FROM platform_app_block WHERE height IN ({keys})"
+
 
 class Network(NamedTuple):
     """Which network a database holds."""
@@ -67,6 +70,16 @@ def read() -> tuple[Network, Tip] | None:
     height, tip, timestamp, capacity, excess, stakers_height = place
     fee_state = FeeState(int(capacity), int(excess))
     return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height)
+
+
+def ids_at(heights: Sequence[int]) -> dict[int, ID]:
+    """Return the blocks at heights, none where there is no block yet."""
+    return {height: ID(bytes(block_id)) for height, block_id in sql.rows_by_keys(_IDS, heights)}
+
+
+def time_at(height: int) -> int:
+    """Return chain time after the accepted block at a height, Unix seconds."""
+    return int(sql.rows(_TIME, (height,))[0][0])
 
 
 def commit(blocks: Sequence[Block], changes: StateChanges) -> None:

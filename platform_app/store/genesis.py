@@ -1,5 +1,6 @@
 """The first rows of a network."""
 
+from chaindb import bulk
 from platform_app import models
 from platform_app.blocks.block import Block
 from platform_app.state.chain import FeeState
@@ -8,8 +9,8 @@ from platform_app.store import chain
 from platform_app.store.chain import Network
 
 
-def begin(network: Network, genesis: Block, changes: StateChanges) -> None:
-    """Write the first block of a network, which says nothing itself, and its state.
+def begin(network: Network, genesis: Block, changes: StateChanges, raw: bytes) -> None:
+    """Write the first block of a network, which says nothing itself, its state, and its bytes.
 
     The transactions of the genesis stand at height 0 in the order of the changes, which come from a
     diff over an empty database. The caller holds the lock and the transaction.
@@ -24,4 +25,15 @@ def begin(network: Network, genesis: Block, changes: StateChanges) -> None:
         gas_excess=fees.excess,
         stakers_height=genesis.height,
     )
+    keep_bytes(network, raw)
     chain.commit([genesis], changes)
+
+
+def keep_bytes(network: Network, raw: bytes) -> None:
+    """Write what a network began with."""
+    bulk.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
+
+
+def has_bytes(network: Network) -> bool:
+    """Say whether it is there what a network began with."""
+    return models.Genesis.objects.filter(genesis_hash=network.genesis_hash).exists()

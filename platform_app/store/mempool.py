@@ -18,7 +18,13 @@ DROPPED = 64
 _TX = ("tx_id", "kind", "size", "received_at", "raw")
 _DROPPED = ("tx_id", "reason", "dropped_at")
 _BATCH = 256
+_ROWS_OF_TX = (
+    ("platform_app_mempoolinput", "waiting_id"),
+    ("platform_app_mempooltx", "tx_id"),
+)
 
+_IS_EMPTY = "SELECT id FROM platform_app_mempooltx LIMIT 1"
+_RAWS = "SELECT raw FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 _SIZE = "SELECT COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 _OLDEST = "SELECT id, raw FROM platform_app_mempooltx WHERE id > %s ORDER BY id LIMIT %s"
 _KNOWN = "SELECT tx_id FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
@@ -44,9 +50,17 @@ def add(txs: Iterable[Tx], received_at: int) -> None:
 
 def remove(tx_ids: Iterable[ID]) -> None:
     """Delete transactions that no longer wait."""
-    keys = [(tx_id,) for tx_id in tx_ids]
-    bulk.delete(models.MempoolInput, ("waiting",), keys)
-    bulk.delete(models.MempoolTx, ("tx_id",), keys)
+    keys = list(tx_ids)
+    for start in range(0, len(keys), _BATCH):
+        part = keys[start : start + _BATCH]
+        marks = ", ".join(["%s"] * len(part))
+        for table, column in _ROWS_OF_TX:
+            sql.execute(f"DELETE FROM {table} WHERE {column} IN ({marks})", part)  # noqa: S608  # names are above
+
+
+def is_empty() -> bool:
+    """Say whether nothing waits."""
+    return sql.row(_IS_EMPTY) is None
 
 
 def size() -> int:
@@ -61,6 +75,11 @@ def oldest_first() -> Iterator[Tx]:
         for _, raw in found:
             yield parse(bytes(raw))
         place = found[-1][0]
+
+
+def waiting(tx_ids: Sequence[ID]) -> list[Tx]:
+    """Return those of the transactions that wait."""
+    return [parse(bytes(raw)) for (raw,) in sql.rows_by_keys(_RAWS, tx_ids)]
 
 
 def known(tx_ids: Sequence[ID]) -> set[ID]:

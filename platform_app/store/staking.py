@@ -11,7 +11,7 @@ from platform_app import models
 from platform_app.models import Outcome, Phase
 from platform_app.state.changes import StateChanges
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import rows
+from platform_app.store import rows, uptime
 from platform_app.txs.base import Tx, UnsignedTx
 from platform_app.txs.components import OutputOwners, Owner, ProofOfPossession, inner_output
 from platform_app.txs.staking import (
@@ -64,6 +64,7 @@ def write_stakers(moment: Moment, changes: StateChanges, positions: Mapping[ID, 
     """Write what a block changes of stakers; `positions` are the keys of its transactions."""
     added = {tx.tx_id: tx for tx, _ in changes.txs}
     outcomes = _Outcomes(changes)
+    uptime.settle_leaving([one.node_id for one in changes.left_stakers if _is_watched(one)])
     # Whoever leaves makes room: a node has one validator record on a subnet at a time.
     _write_left(moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes)
     _write_joined(moment, [one for one in changes.stakers if one.tx_id not in added])
@@ -208,5 +209,10 @@ def _stake_rows(stakers: Iterable[Staker], added: Mapping[ID, Tx]) -> Iterator[b
 
 def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[bulk.Row]:
     for staker in stakers:
-        if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT:
+        if _is_watched(staker):
             yield (staker.tx_id, 0, staker.start)
+
+
+def _is_watched(staker: Staker) -> bool:
+    """Say whether a staker has an uptime."""
+    return staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT

@@ -1,23 +1,32 @@
-"""How long validators of the Primary Network were online (pchain.md 7.5).
+"""Who is connected, and how long validators of the Primary Network were online (pchain.md 7.5).
 
-Time before this node began to look counts as online.
+A row of a validator has the seconds up to `last_updated`; what came since counts while its node is
+connected. So a validator whose node is there already when it begins counts from its start on, and time
+that the clock leaps over counts as what it was before. Nothing counts beyond a stay's end.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, Self
 
 from chaindb import bulk, sql
 from platform_app import models
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
-_COLUMNS = ("up_duration", "last_updated", "connected_since")
+_COLUMNS = ("up_duration", "last_updated")
 
 _UPTIMES = """
-SELECT s.tx_id, s.node_id, s.start_time, u.up_duration, u.last_updated, u.connected_since
+SELECT s.tx_id, s.node_id, s.start_time, s.end_time, u.up_duration, u.last_updated, c.since
 FROM platform_app_staker s JOIN platform_app_validatoruptime u ON u.staker_id = s.tx_id
+LEFT JOIN platform_app_connectednode c ON c.node_id = s.node_id
 WHERE s.phase < 3 AND s.phase = 2 AND NOT s.is_delegator AND s.subnet_id = %s
 """
 _OF_NODES = _UPTIMES + "AND s.node_id IN ({keys})"
+_CONNECTED = "SELECT node_id, since FROM platform_app_connectednode"
+_TRACKING = "SELECT began_at, settled_at FROM platform_app_uptimetracking WHERE id = 1"
+_CLAIM = (
+    "INSERT INTO platform_app_uptimetracking (id, began_at) VALUES (1, %s) ON CONFLICT DO NOTHING"
+)
+_SETTLED = "UPDATE platform_app_uptimetracking SET settled_at = %s"
 
 
 class Uptime(NamedTuple):
@@ -26,6 +35,7 @@ class Uptime(NamedTuple):
     tx_id: ID
     node_id: NodeID
     start: int
+    end: int
     up_duration: int
     """Before `last_updated`."""
     last_updated: int
@@ -33,19 +43,40 @@ class Uptime(NamedTuple):
 
     def up_until(self, now: int, *, tracking: bool = True) -> int:
         """Return the seconds that it was online until now; all of them while nobody looks."""
+        moment = min(now, self.end)
         if not tracking:
-            return self.up_duration + max(0, now - self.last_updated)
+            return self.up_duration + max(0, moment - self.last_updated)
         if self.connected_since is None:
             return self.up_duration
         seen_from = max(self.connected_since, self.last_updated)
-        return self.up_duration + max(0, now - seen_from)
+        return self.up_duration + max(0, moment - seen_from)
 
     def fraction(self, now: int, *, tracking: bool = True) -> float:
-        """Return the part of its time that it was online, 1 when that has just begun."""
-        total = now - self.start
+        """Return the part of its time that it was online, 1 when that has just begun.
+
+        A moment before `last_updated` is answered as of then: there is no telling when in between it
+        was online.
+        """
+        moment = max(min(now, self.end), self.last_updated)
+        total = moment - self.start
         if total <= 0:
             return 1.0
-        return min(1.0, self.up_until(now, tracking=tracking) / total)
+        return min(1.0, self.up_until(moment, tracking=tracking) / total)
+
+    def settled(self, now: int, *, tracking: bool = True) -> Self:
+        """Return the same with all seconds until now in `up_duration`."""
+        return self._replace(
+            up_duration=self.up_until(now, tracking=tracking),
+            last_updated=max(self.last_updated, min(now, self.end)),
+        )
+
+
+class Tracking(NamedTuple):
+    """Since when somebody looks, Unix seconds."""
+
+    began_at: int
+    settled_at: int | None
+    """When all uptimes were written last; None while the first who looks is at it."""
 
 
 def uptimes(node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
@@ -60,40 +91,72 @@ def uptimes(node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
     ]
 
 
-def begin(now: int) -> None:
-    """Begin to look: until now everybody counts as online, from now on who is connected."""
-    _write(
-        one._replace(
-            up_duration=one.up_until(now, tracking=False),
-            last_updated=max(now, one.last_updated),
-            connected_since=None,
-        )
-        for one in uptimes()
-    )
+def tracking() -> Tracking | None:
+    """Return since when uptimes are tracked; None while this node has never had a peer."""
+    row = sql.row(_TRACKING)
+    return None if row is None else Tracking(*row)
+
+
+def connected() -> dict[NodeID, int]:
+    """Return which nodes were connected when somebody looked last, and since when."""
+    return {NodeID(bytes(node_id)): since for node_id, since in sql.rows(_CONNECTED)}
+
+
+def claim(now: int) -> Tracking:
+    """Return the same and keep others from writing; from the first call on uptimes are tracked.
+
+    The caller holds a transaction.
+    """
+    sql.execute(_CLAIM, (now,))
+    row = models.UptimeTracking.objects.select_for_update().get()
+    return Tracking(row.began_at, row.settled_at)
+
+
+def settle_all(now: int, *, tracking: bool) -> None:
+    """Write the uptimes of all, as of now; without tracking everybody was online until now."""
+    _write(uptimes(), now, tracking=tracking)
+    sql.execute(_SETTLED, (now,))
+
+
+def settle(node_ids: Iterable[NodeID], now: int) -> None:
+    """Write the uptimes of these nodes, before they are connected or no longer are."""
+    _write(uptimes(node_ids), now, tracking=True)
+
+
+def settle_leaving(node_ids: Collection[NodeID]) -> None:
+    """Write how long validators were online in all; for the block with which their stay ends."""
+    if not node_ids:
+        return
+    is_tracked = tracking() is not None
+    for one in uptimes(node_ids):
+        _write([one], one.end, tracking=is_tracked)
+
+
+def learn(node_ids: Collection[NodeID], now: int) -> None:
+    """Count the time until now as online for validators that nobody here knew of before."""
+    if node_ids:
+        _write(uptimes(node_ids), now, tracking=False)
 
 
 def connect(node_ids: Iterable[NodeID], now: int) -> None:
-    """Note that nodes are connected from now on; those that are already stay so."""
-    _write(
-        one._replace(connected_since=now)
-        for one in uptimes(node_ids)
-        if one.connected_since is None
-    )
+    """Note that nodes are connected from now on."""
+    bulk.upsert(models.ConnectedNode, ("node_id", "since"), ((one, now) for one in node_ids))
 
 
-def disconnect(node_ids: Iterable[NodeID], now: int) -> None:
-    """Note that nodes are no longer connected, and how long they were."""
-    _write(
-        one._replace(up_duration=one.up_until(now), last_updated=now, connected_since=None)
-        for one in uptimes(node_ids)
-        if one.connected_since is not None
-    )
+def disconnect(node_ids: Iterable[NodeID]) -> None:
+    """Note that nodes are no longer connected; `settle` comes before."""
+    bulk.delete(models.ConnectedNode, ("node_id",), ((one,) for one in node_ids))
 
 
-def _write(changed: Iterable[Uptime]) -> None:
+def _write(found: Iterable[Uptime], now: int, *, tracking: bool) -> None:
+    settled = ((one, one.settled(now, tracking=tracking)) for one in found)
     bulk.update(
         models.ValidatorUptime,
         ("staker",),
         _COLUMNS,
-        ((one.up_duration, one.last_updated, one.connected_since, one.tx_id) for one in changed),
+        (
+            (after.up_duration, after.last_updated, after.tx_id)
+            for before, after in settled
+            if after != before
+        ),
     )

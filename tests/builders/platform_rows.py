@@ -17,9 +17,10 @@ from platform_app.blocks.block import (
     genesis_block,
 )
 from platform_app.selectors import chain as tips
+from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import chain, genesis
+from platform_app.store import chain, genesis, outputs
 from platform_app.store.chain import Network
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
@@ -28,8 +29,9 @@ from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO
 from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
+from tests.builders.platform_state import SUPPLY, MemoryState
 
 Change = Callable[[Diff], None]
 
@@ -52,7 +54,22 @@ def begin(*changes: Change, time: int = platform.NOW) -> Block:
         change(diff)
     block = genesis_block(GENESIS)
     with transaction.atomic():
-        genesis.begin(NETWORK, block, diff.changes())
+        genesis.begin(NETWORK, block, diff.changes(), GENESIS)
+    return block
+
+
+def begin_with(state: MemoryState) -> Block:
+    """Make the first block of a network that holds what a state does."""
+
+    def change(diff: Diff) -> None:
+        diff.set_supply(PRIMARY_NETWORK_ID, SUPPLY)
+        diff.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
+        for utxo in state.utxos.values():
+            diff.produce(utxo)
+
+    block = begin(change)
+    for (source_chain, _), utxo in state.shared.items():
+        outputs.receive(source_chain, [utxo], height=0)
     return block
 
 

@@ -125,10 +125,7 @@ def test_the_page_shows_calls_that_work(pchain: PChain) -> None:
     client = Client(headers={"host": "localhost"})
     document = json.loads(client.get("/ext/openapi.json").content)
 
-    assert list(document["paths"]) == [
-        "/ext/bc/C/rpc", "/ext/P", "/ext/bc/P", "/ext/keystore", "/ext/bc/X",
-    ]  # fmt: skip
-    for path in list(document["paths"])[1:]:
+    for path in ("/ext/P", "/ext/bc/P", "/ext/keystore", "/ext/bc/X"):
         (operation,) = document["paths"][path].values()
         example = operation["requestBody"]["content"]["application/json"]["example"]
         answer = client.post(path, json.dumps(example), content_type="application/json")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("history")
 LISTS = {
     "block": 1,
     "tx": 2,  # and the times of their blocks
-    "validator": 3,  # and uptimes, and what is delegated
+    "validator": 4,  # and uptimes, whether they are tracked, and what is delegated
     "delegator": 1,
     "subnet": 2,  # and the names of their blockchains
     "blockchain": 1,
@@ -28,7 +28,7 @@ LISTS = {
 
 CHOICES = [
     ("validator", "pending", 1),
-    ("validator", "past", 2),
+    ("validator", "past", 3),
     ("validator", "all", 4),  # three lanes and the rows
     ("delegator", "pending", 1),
     ("delegator", "past", 2),
@@ -47,9 +47,9 @@ SEARCHES = [
     ("tx", "3", 2),
     ("tx", past.transfer_tx(3).tx_id, 3),
     # By phase: three lanes, and the rows.
-    ("validator", past.node(3), 4 + 2),
+    ("validator", past.node(3), 4 + 3),
     ("validator", past.subnet_tx(3).tx_id, 7),
-    ("validator", past.validator_tx(3).tx_id, 7 + 2),
+    ("validator", past.validator_tx(3).tx_id, 7 + 3),
     ("delegator", past.node(3), 4),
     ("delegator", address(past.platform.ADDRESS), 5),
     ("subnet", past.subnet_tx(3).tx_id, 2),
@@ -67,7 +67,7 @@ SEARCHES = [
 DETAILS = {
     "block": 4,
     "tx": 5,
-    "validator": 5,
+    "validator": 6,
     "delegator": 3,
     "subnet": 4,
     "blockchain": 1,

@@ -4,7 +4,9 @@ import pytest
 from django.utils.html import escape
 
 from chaindb import clock
+from chaindb.formats import format_time
 from platform_app import models
+from platform_app.store import uptime
 from tests.builders import platform_history as past
 from tests.builders.platform_history import COIN, DAY, NOW
 from tests.integration.admin_pages import Browse
@@ -83,6 +85,43 @@ def test_a_validator_that_was_offline_is_below_the_requirement(browse: Browse) -
     text = browse(listing("validator"), q=str(past.node(3)), show="current").text
     assert "0.00 %" in text
     assert '<span class="nd-bar nd-bad"><span style="width:0%">' in text
+
+
+def test_before_the_first_peer_it_says_that_nobody_looks(browse: Browse) -> None:
+    text = browse(detail("validator", VALIDATOR.tx_id)).text
+    assert "no peers yet: everybody counts as online" in text
+
+
+def test_a_validator_shows_since_when_it_is_connected_and_what_was_tracked(
+    browse: Browse,
+) -> None:
+    row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
+    half = (row.start_time + NOW) // 2
+    uptime.claim(half)
+    uptime.settle_all(NOW, tracking=True)
+    away = browse(detail("validator", VALIDATOR.tx_id)).text
+    assert ">offline</span>" in away
+    assert "0.00 %" in away
+
+    models.ValidatorUptime.objects.filter(pk=VALIDATOR.tx_id).update(last_updated=row.start_time)
+    uptime.connect([row.node_id], half)
+    text = browse(detail("validator", VALIDATOR.tx_id)).text
+
+    assert ">connected</span>" in text
+    assert format_time(half) in text
+    assert "50.00 %" in text
+    assert "50.00 %" in browse(listing("validator"), q=str(past.node(3)), show="current").text
+
+
+def test_a_past_validator_keeps_the_uptime_with_which_it_left(browse: Browse) -> None:
+    left = models.Staker.objects.get(pk=past.past_tx(4).tx_id)
+    stay = left.end_time - left.start_time
+    seen = models.ValidatorUptime.objects.filter(pk=left.pk)
+    assert seen.get().up_duration == stay
+
+    seen.update(up_duration=stay // 4)
+
+    assert "25.00 %" in browse(detail("validator", left.pk)).text
 
 
 def test_time_goes_on_with_the_clock_of_the_node(

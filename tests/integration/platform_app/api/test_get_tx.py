@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from platform_app import models
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import chain, stakers
-from platform_app.store import uptime
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import AddDelegatorTx
@@ -43,9 +43,8 @@ def test_a_reward_that_was_not_earned_is_aborted(
     pchain.do(pchain.make(AddDelegatorTx, stake=pchain.stake(25 * UNIT), validator=period))
     pchain.wait(60)
     if seconds_online is not None:
-        (seen,) = uptime.uptimes([pchain.node_id])
-        end = period.end
-        uptime._write([seen._replace(up_duration=seconds_online, last_updated=end)])
+        found = models.ValidatorUptime.objects.filter(staker__node_id=pchain.node_id)
+        found.update(up_duration=seconds_online, last_updated=period.end)
     pchain.wait(DAY)
 
     tip = chain.tip()

@@ -19,19 +19,18 @@ from platform_app.blocks.block import Block
 from platform_app.models import Phase
 from platform_app.selectors import chain as tips
 from platform_app.services import chain, mempool
-from platform_app.state.chain import FeeState
-from platform_app.state.diff import Diff
+from platform_app.services.chain import Step
+from platform_app.state.changes import StateChanges
 from platform_app.state.staker import Priority
-from platform_app.store import outputs
 from platform_app.store.state import DatabaseState
-from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.status import TxStatus
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_random import History, burned, everything, funded, promised
 from tests.builders.platform_replay import assert_replays, contents, remembered
-from tests.builders.platform_state import SUPPLY, MemoryState
+from tests.builders.platform_state import SUPPLY
 from tests.integration.platform_app.conftest import _forget
 
 SEED = 2_000
@@ -54,9 +53,10 @@ def ledger(
     made = Ledger()
     accept = chain.accept
 
-    def accept_and_check(blocks: Sequence[Block], outcome: Diff) -> None:
-        accept(blocks, outcome)
-        made.follow(blocks, outcome)
+    def accept_and_check(steps: Sequence[Step]) -> None:
+        accept(steps)
+        for step in steps:
+            made.follow(step.blocks, step.changes)
 
     monkeypatch.setattr(chain, "accept", accept_and_check)
     return made
@@ -66,7 +66,7 @@ class Ledger:
     """Follows the service block by block, and adds up by itself what was paid and burned."""
 
     def __init__(self) -> None:
-        _begin(funded())
+        platform_rows.begin_with(funded())
         self.memory = remembered()
         self.history = History(SEED, self.memory)
         self.at_first = everything(self.memory)
@@ -93,9 +93,8 @@ class Ledger:
             if outcome == tx.tx_id:
                 assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
 
-    def follow(self, blocks: Sequence[Block], outcome: Diff) -> None:
+    def follow(self, blocks: Sequence[Block], changes: StateChanges) -> None:
         """Take what a commit has changed, and compare."""
-        changes = outcome.changes()
         self.memory.accept(changes)
         self.blocks += len(blocks)
         self.clocks |= {block.height: self.history.now for block in blocks}
@@ -140,23 +139,6 @@ class Ledger:
                 models.ValidatorUptime.objects.filter(staker=staker.tx_id).update(
                     up_duration=0, last_updated=staker.end
                 )
-
-
-def _begin(state: MemoryState) -> None:
-    """Write the first rows of a network that holds what a state does."""
-
-    def change(diff: Diff) -> None:
-        diff.set_supply(PRIMARY_NETWORK_ID, SUPPLY)
-        diff.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
-        for utxo in state.utxos.values():
-            diff.produce(utxo)
-
-    platform_rows.begin(change)
-    shared: dict[Any, list[UTXO]] = {}
-    for (source_chain, _), utxo in state.shared.items():
-        shared.setdefault(source_chain, []).append(utxo)
-    for source_chain, utxos in shared.items():
-        outputs.receive(source_chain, utxos, height=0)
 
 
 def _total(amounts: Any) -> int:

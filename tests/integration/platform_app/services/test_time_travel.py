@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from cchain_app.services.chain import produce_block
 from cchain_app.services.genesis import load_genesis as load_cchain
-from chaindb import clock
+from chaindb import clock, turns
 from chaindb.clock import ClockMovesForward
 from chaindb.models import Clock
 from platform_app import models
@@ -21,7 +21,7 @@ from platform_app.models import Outcome, Phase
 from platform_app.selectors import chain as tips
 from platform_app.selectors import stakers
 from platform_app.services import chain
-from platform_app.services.errors import NotLocal
+from platform_app.services.errors import MadeElsewhere, NotLocal
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx
 from platform_app.txs.status import TxStatus
@@ -310,3 +310,15 @@ def test_the_command_before_the_first_start_says_what_is_missing() -> None:
     ):
         call_command("time_travel", "1d")
     assert not Clock.objects.exists()
+
+
+def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_rule", lambda _chain, _height, _now: False)
+    before = clock.offset()
+
+    with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
+        time_travel(60)
+
+    assert clock.offset() == before

@@ -1,8 +1,14 @@
 """Migrations of the P-Chain go back as well as forth, views included."""
 
+from typing import Any
+
 import pytest
 from django.core.management import call_command
 from django.db import connection
+
+from platform_app.store import uptime
+from tests.builders import platform
+from tests.builders.platform_rows import adding, begin
 
 
 def names() -> set[str]:
@@ -21,3 +27,30 @@ def test_tables_and_views_can_be_taken_away_and_made_again() -> None:
 
     call_command("migrate", "platform_app", verbosity=0)
     assert names() == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_uptimes_survive_the_way_back_and_forth() -> None:
+    begin(adding(start=platform.NOW, end=platform.NOW + 1000)[1])
+    uptime.settle_all(platform.NOW + 300, tracking=False)
+    before = names()
+
+    call_command("migrate", "platform_app", "0003", verbosity=0)
+
+    assert before - names() == {
+        "platform_app_connectednode", "platform_app_uptimetracking", "platform_app_genesis",
+    }  # fmt: skip
+    assert ask("SELECT up_duration, connected_since FROM p_uptime") == [(300, None)]
+    assert ask("SELECT connected_since FROM platform_app_validatoruptime") == [(None,)]
+
+    call_command("migrate", "platform_app", verbosity=0)
+
+    assert names() == before
+    assert ask("SELECT up_duration, connected_since FROM p_uptime") == [(300, None)]
+    assert ask("SELECT genesis_hash FROM platform_app_genesis") == []
+
+
+def ask(sql: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return list(cursor.fetchall())

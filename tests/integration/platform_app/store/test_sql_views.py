@@ -10,7 +10,7 @@ from django.db import connection
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
-from platform_app.store import mempool
+from platform_app.store import mempool, uptime
 from platform_app.txs import chains, subnets
 from platform_app.txs.base import BaseTx
 from platform_app.txs.status import TxStatus
@@ -93,6 +93,25 @@ def test_stakers_are_shown_from_their_beginning_to_their_end() -> None:
     assert (row["node_id"], float(row["coins"])) == (str(platform.NODE_ID), 0.75)
     (row,) = ask("SELECT * FROM p_uptime")
     assert (row["node_id"], row["up_duration"]) == (str(platform.NODE_ID), 0)
+    assert (row["connected_since"], float(row["uptime"])) == (None, 1.0)
+
+
+def test_uptimes_are_shown_as_they_were_written_last() -> None:
+    validator, add = adding(start=platform.NOW, end=platform.NOW + 1000)
+    begin(add)
+    uptime.claim(platform.NOW)
+    uptime.settle_all(platform.NOW + 300, tracking=True)
+    uptime.connect([platform.NODE_ID], platform.NOW + 300)
+    uptime.settle_all(platform.NOW + 400, tracking=True)
+
+    (row,) = ask("SELECT * FROM p_uptime")
+
+    assert (row["phase"], row["up_duration"], float(row["uptime"])) == ("current", 100, 0.25)
+    assert str(row["connected_since"]).startswith("2023-11-14 22:18:20")
+    assert str(row["last_updated"]).startswith("2023-11-14 22:20:00")
+    reward(validator)
+    (row,) = ask("SELECT * FROM p_uptime")
+    assert (row["phase"], row["up_duration"], float(row["uptime"])) == ("past", 700, 0.7)
     assert row["connected_since"] is None
 
 

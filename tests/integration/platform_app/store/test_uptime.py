@@ -8,17 +8,18 @@ from platform_app.store.state import DatabaseState
 from primitives.hashing import sha256
 from primitives.ids import NodeID
 from tests.builders import platform
-from tests.builders.platform_rows import adding, begin, reward
+from tests.builders.platform_rows import accept, adding, begin, reward
 
 pytestmark = pytest.mark.django_db
 
 START = platform.NOW
+END = START + 1000
 FIRST, SECOND = (NodeID(sha256(name)[:20]) for name in (b"first", b"second"))
 
 
 @pytest.fixture(autouse=True)
 def validators() -> None:
-    changes = [adding(node_id=node, start=START, end=START + 1000)[1] for node in (FIRST, SECOND)]
+    changes = [adding(node_id=node, start=START, end=END)[1] for node in (FIRST, SECOND)]
     begin(*changes)
 
 
@@ -28,6 +29,7 @@ def of(node_id: NodeID) -> uptime.Uptime:
 
 
 def test_while_nobody_looks_everybody_counts_as_online() -> None:
+    assert uptime.tracking() is None
     assert of(FIRST).fraction(START + 500, tracking=False) == 1.0
     assert of(FIRST).fraction(START + 500) == 0.0
 
@@ -38,7 +40,8 @@ def test_at_its_very_start_a_validator_was_always_online() -> None:
 
 
 def test_time_before_tracking_counts_and_time_offline_since_does_not() -> None:
-    uptime.begin(START + 100)
+    uptime.settle_all(START + 100, tracking=False)
+    uptime.settle([FIRST], START + 150)
     uptime.connect([FIRST], START + 150)
 
     assert of(FIRST).up_until(START + 200) == 100 + 50
@@ -48,34 +51,53 @@ def test_time_before_tracking_counts_and_time_offline_since_does_not() -> None:
 
 
 def test_a_disconnected_validator_keeps_what_it_had() -> None:
-    uptime.begin(START)
     uptime.connect([FIRST, SECOND], START + 10)
-    uptime.disconnect([FIRST], START + 40)
+    uptime.settle([FIRST], START + 40)
+    uptime.disconnect([FIRST])
 
     assert of(FIRST).up_until(START + 100) == 30
     assert of(FIRST).connected_since is None
     assert of(SECOND).up_until(START + 100) == 90
+    uptime.settle([FIRST], START + 60)
     uptime.connect([FIRST], START + 60)
     assert of(FIRST).up_until(START + 100) == 30 + 40
 
 
-def test_connecting_twice_or_leaving_without_having_come_changes_nothing() -> None:
-    uptime.begin(START)
-    uptime.connect([FIRST], START + 10)
-    uptime.connect([FIRST], START + 20)
-    uptime.disconnect([SECOND], START + 20)
+def test_a_node_that_is_connected_when_it_becomes_a_validator_is_online_from_its_start_on() -> None:
+    node = NodeID(sha256(b"third")[:20])
+    uptime.connect([node], START - 500)
+    accept(adding(node_id=node, start=START + 1, end=END)[1])
 
-    assert of(FIRST).connected_since == START + 10
-    assert of(SECOND).last_updated == START
+    assert of(node).up_until(START + 301) == 300
+    assert of(node).fraction(START + 301) == 1.0
 
 
-def test_a_restart_counts_the_time_in_between() -> None:
-    uptime.begin(START)
-    uptime.connect([FIRST], START)
-    uptime.disconnect([FIRST], START + 10)
-    uptime.begin(START + 50)
+def test_nothing_counts_beyond_the_end_of_a_stay() -> None:
+    uptime.connect([FIRST], START + 500)
+    assert of(FIRST).fraction(END + 10_000) == 0.5
 
-    assert of(FIRST).up_until(START + 60) == 50
+    uptime.settle_all(END + 10_000, tracking=True)
+
+    assert (of(FIRST).up_duration, of(FIRST).last_updated) == (500, END)
+    assert of(SECOND).up_duration == 0
+    assert of(FIRST).fraction(END) == 0.5
+
+
+def test_a_moment_before_the_last_one_known_is_answered_as_of_then() -> None:
+    uptime.connect([FIRST], START + 400)
+    uptime.settle_all(START + 800, tracking=True)
+
+    assert of(FIRST).fraction(START + 500) == 0.5
+
+
+def test_settling_changes_no_answer_about_later() -> None:
+    uptime.connect([FIRST], START + 100)
+    before = [of(node).up_until(START + 900) for node in (FIRST, SECOND)]
+
+    for moment in (START + 50, START + 300, START + 300, START + 600):
+        uptime.settle_all(moment, tracking=True)
+
+    assert [of(node).up_until(START + 900) for node in (FIRST, SECOND)] == before
 
 
 def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
@@ -86,3 +108,25 @@ def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
     assert uptime.uptimes([FIRST]) == []
     assert [one.node_id for one in uptime.uptimes()] == [SECOND]
     assert models.ValidatorUptime.objects.count() == 2
+
+
+@pytest.mark.parametrize(("tracking", "seconds"), [([], 1000), ([START], 600)])
+def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) -> None:
+    leaving = DatabaseState().staker(of(FIRST).tx_id)
+    assert leaving is not None
+    uptime.connect([FIRST], START + 400)
+    for began_at in tracking:
+        uptime.claim(began_at)
+
+    reward(leaving)
+
+    row = models.ValidatorUptime.objects.get(staker=leaving.tx_id)
+    assert (row.up_duration, row.last_updated) == (seconds, END)
+
+
+def test_what_was_not_known_of_counts_as_online_until_now() -> None:
+    uptime.claim(START)
+    uptime.learn([FIRST], START + 600)
+
+    assert of(FIRST).fraction(START + 800) == 0.75
+    assert of(SECOND).fraction(START + 800) == 0.0

@@ -13,7 +13,13 @@ from platform_app.api import errors
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.executor.errors import FlowCheckFailed
 from platform_app.genesis.errors import GenesisError
-from platform_app.services.errors import GenesisMismatch, NotLocal
+from platform_app.selectors.chain import NoFirstValidator
+from platform_app.services.errors import (
+    GenesisMismatch,
+    MadeElsewhere,
+    MissingOption,
+    NotLocal,
+)
 from platform_app.txs.errors import WrongNetworkId
 from primitives.bls import BlsError
 from primitives.der import DerError
@@ -24,8 +30,10 @@ from primitives.secp256k1 import SignatureError
 from primitives.uint64 import Overflow
 
 NEVER_AT_A_DOOR = (
-    InvalidBlock,  # blocks come from the builder
+    InvalidBlock, MissingOption,  # blocks come from the builder, and from other nodes
+    NoFirstValidator,  # of who looks for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
+    MadeElsewhere,  # likewise
     NotLocal,  # of a management command
     CertificateError, DerError,  # of peers
     SignatureError, BlsError, Overflow,  # become reasons of the rules

@@ -14,6 +14,7 @@ from primitives.ids import NodeID
 from tests.builders.platform import NOW, some_id
 
 OWN, OTHER, AWAY = (NodeID(bytes([number]) * 20) for number in range(3))
+END = NOW + 100_000
 
 
 @dataclass
@@ -22,6 +23,7 @@ class Elapsed:
 
     seconds: float = 0.0
     reads: list[object] = field(default_factory=list)
+    tracking: bool = True
 
     def __call__(self) -> float:
         return self.seconds
@@ -31,8 +33,8 @@ class Elapsed:
 def elapsed(monkeypatch: pytest.MonkeyPatch) -> Elapsed:
     made = Elapsed()
     seen = {
-        OTHER: Uptime(some_id("a"), OTHER, NOW - 1000, 1000, NOW, NOW),
-        AWAY: Uptime(some_id("b"), AWAY, NOW - 1000, 250, NOW, None),
+        OTHER: Uptime(some_id("a"), OTHER, NOW - 1000, END, 500, NOW - 500, NOW - 800),
+        AWAY: Uptime(some_id("b"), AWAY, NOW - 1000, END, 250, NOW - 500, None),
     }
 
     def uptimes(node_ids: object = None) -> dict[NodeID, Uptime]:
@@ -40,6 +42,7 @@ def elapsed(monkeypatch: pytest.MonkeyPatch) -> Elapsed:
         return seen
 
     monkeypatch.setattr(stakers, "uptimes", uptimes)
+    monkeypatch.setattr(stakers, "tracking", lambda: made.tracking)
     monkeypatch.setattr(clock, "now", lambda: NOW)
     monkeypatch.setattr(presence, "own_node_id", lambda: OWN)
     return made
@@ -55,6 +58,12 @@ def test_what_is_known_of_nodes() -> None:
 
     assert found.of(OTHER) == Presence(1.0, connected=True)
     assert found.of(AWAY) == Presence(0.25, connected=False)
+
+
+def test_until_the_first_peer_comes_everybody_counts_as_online(elapsed: Elapsed) -> None:
+    elapsed.tracking = False
+
+    assert presence.of_nodes([AWAY]).of(AWAY) == Presence(0.75, connected=False)
 
 
 @pytest.mark.usefixtures("elapsed")
@@ -88,5 +97,6 @@ def test_what_was_read_is_shown_as_of_now(
     memory.of_all(present)
     monkeypatch.setattr(clock, "now", lambda: NOW + 1000)
 
-    assert memory.of_all(present).of(AWAY).uptime == 1250 / 2000
+    assert memory.of_all(present).of(OTHER).uptime == 1.0
+    assert memory.of_all(present).of(AWAY).uptime == 250 / 2000
     assert len(elapsed.reads) == 1

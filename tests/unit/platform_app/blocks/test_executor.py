@@ -280,13 +280,13 @@ def test_a_block_without_time_is_refused() -> None:
     )
 
 
-def test_locktimes_are_compared_with_the_node_s_clock() -> None:
+def test_locktimes_are_compared_with_the_blocks_time_on_whatever_clock() -> None:
     locked = platform.utxo(2 * UNIT, locktime=NOW + 1)
-    block = standard(platform.signed(inputs=platform.spend_all(locked)))
+    tx = platform.signed(inputs=platform.spend_all(locked))
 
-    assert execute_block(block, state(locked), env(now=NOW + 1)).changes().txs
+    assert execute_block(standard(tx, time=NOW + 1), state(locked), ENV).changes().txs
     with pytest.raises(errors.RefusedTx, match="output is time locked"):
-        execute_block(block, state(locked), ENV)
+        execute_block(standard(tx, time=NOW), state(locked), env(now=NOW + 1))
 
 
 def child(parent: Block = PARENT, **place: Any) -> Any:

@@ -143,10 +143,9 @@ def test_a_locked_input_names_the_lock_even_when_it_has_opened() -> None:
 
     assert_refused(
         tx,
-        state(locked),
+        state(locked, time=LATER + 1),
         errors.LocktimeMismatch,
         f"input locktime does not match UTXO locktime: 5 != {LATER}",
-        surroundings=env(now=LATER + 1),
     )
 
 
@@ -252,18 +251,19 @@ def test_an_input_spends_all_of_its_output() -> None:
     )
 
 
-def test_an_owner_waits_for_its_time_on_the_node_s_clock() -> None:
+def test_an_owner_waits_for_its_time_on_the_chain() -> None:
     locked = platform.utxo(2 * UNIT, locktime=LATER)
     tx = platform.signed(inputs=platform.spend_all(locked))
 
     assert_refused(
         tx,
-        state(locked, time=LATER),
+        state(locked),
         errors.TransferNotVerified,
         "failed to verify transfer: output is time locked",
         because=errors.TimeLocked,
+        surroundings=env(now=LATER),
     )
-    assert executed(tx, state(locked), env(now=LATER)).changes().consumed
+    assert executed(tx, state(locked, time=LATER)).changes().consumed
 
 
 def spent_by(indices: tuple[int, ...], owners: OutputOwners, *keys: bytes):

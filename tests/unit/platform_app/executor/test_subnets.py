@@ -20,7 +20,6 @@ from tests.builders import platform
 from tests.builders.platform_state import (
     MemoryState,
     assert_refused,
-    env,
     executed,
     staker,
     stakers,
@@ -227,10 +226,11 @@ def test_only_the_owner_modifies_a_subnet(
     )
 
 
-def test_an_owner_waits_for_its_time_on_the_node_s_clock() -> None:
+def test_an_owner_waits_for_its_time_on_the_chain() -> None:
     holder = ready(CreateChainTx, platform.owners(ONE, locktime=NOW + 1))
+    holder.time = NOW + 1
 
-    assert executed(platform.signed(CreateChainTx), holder, env(now=NOW + 1)).changes().chains
+    assert executed(platform.signed(CreateChainTx), holder).changes().chains
 
 
 @pytest.mark.parametrize("kind", WITH_PREFIX)

@@ -1,0 +1,38 @@
+"""What monitoring asks of the P-Chain every few seconds, besides what others ask: small questions."""
+
+from typing import NamedTuple
+
+from chaindb import sql
+from primitives.ids import PRIMARY_NETWORK_ID
+
+_RECENT = "SELECT COUNT(*), COALESCE(SUM(tx_count), 0) FROM platform_app_block WHERE time > %s"
+_PENDING = """
+SELECT COUNT(*), COALESCE(SUM(CASE WHEN is_delegator THEN 1 ELSE 0 END), 0)
+FROM platform_app_staker WHERE phase = 1 AND subnet_id = %s
+"""
+
+
+class Recent(NamedTuple):
+    """What the blocks since a moment hold together."""
+
+    blocks: int
+    txs: int
+
+
+class Pending(NamedTuple):
+    """Who has a start in the future on the Primary Network."""
+
+    validators: int
+    delegators: int
+
+
+def recent(since: int) -> Recent:
+    """Return what blocks hold whose chain time is after `since` (Unix seconds)."""
+    ((blocks, txs),) = sql.rows(_RECENT, (since,))
+    return Recent(blocks, int(txs))
+
+
+def pending() -> Pending:
+    """Return how many stakers are pending."""
+    ((stakers, delegators),) = sql.rows(_PENDING, (PRIMARY_NETWORK_ID,))
+    return Pending(stakers - int(delegators), int(delegators))

@@ -1,0 +1,75 @@
+"""Accepted blocks as others are served them: up or down, by height, and by size."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from platform_app.blocks.block import Block
+from platform_app.selectors import raw_blocks as selector
+from platform_app.selectors.raw_blocks import RawBlock, raw_blocks
+from platform_app.state.staker import Priority
+from tests.builders import platform
+from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
+
+pytestmark = pytest.mark.django_db
+
+PLENTY = 1 << 30
+
+
+@pytest.fixture
+def chain() -> list[Block]:
+    """A genesis, a block, a proposal with its option, and another block."""
+    staker, add = adding(Priority.PRIMARY_VALIDATOR_CURRENT, end=platform.NOW + 99)
+    first = begin(add)
+    transfer = accept(adding_tx(platform.signed(memo=b"one")))
+    proposal, option = reward(staker)
+    last = accept(adding_tx(platform.signed(memo=b"two")))
+    return [first, transfer, proposal, option, last]
+
+
+def shown(blocks: list[RawBlock]) -> list[int]:
+    return [block.height for block in blocks]
+
+
+def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
+    found = raw_blocks(0, 4, PLENTY)
+
+    assert [one.raw for one in found] == [block.raw for block in chain]
+    assert [(one.height, one.block_id, one.parent_id) for one in found] == [
+        (block.height, block.block_id, block.parent_id) for block in chain
+    ]
+    assert [one.is_option for one in found] == [False, False, False, True, False]
+    assert [one.time for one in found] == [
+        platform.NOW, platform.NOW + 1, platform.NOW + 99, platform.NOW + 99, platform.NOW + 100,
+    ]  # fmt: skip
+
+
+def test_they_come_upwards_or_downwards(chain: list[Block]) -> None:
+    assert shown(raw_blocks(1, 3, PLENTY)) == [1, 2, 3]
+    assert shown(raw_blocks(3, 1, PLENTY)) == [3, 2, 1]
+    assert shown(raw_blocks(2, 2, PLENTY)) == [2]
+
+
+def test_heights_that_there_are_not_are_left_out(chain: list[Block]) -> None:
+    assert shown(raw_blocks(3, 1 << 64, PLENTY)) == [3, 4]
+    assert shown(raw_blocks(1, -5, PLENTY)) == [1, 0]
+    assert raw_blocks(5, 9, PLENTY) == []
+
+
+def test_they_end_where_the_bytes_would_be_too_many(chain: list[Block]) -> None:
+    sizes = [len(block.raw) for block in chain]
+
+    assert shown(raw_blocks(1, 4, sizes[1] + sizes[2])) == [1, 2]
+    assert shown(raw_blocks(1, 4, sizes[1] + sizes[2] - 1)) == [1]
+    assert shown(raw_blocks(4, 0, sizes[4] + sizes[3])) == [4, 3]
+    assert shown(raw_blocks(1, 4, 0)) == [1]
+
+
+def test_many_are_two_statements_and_not_too_many(
+    chain: list[Block], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selector, "MOST", 3)
+
+    with CaptureQueriesContext(connection) as asked:
+        assert shown(raw_blocks(0, 4, PLENTY)) == [0, 1, 2]
+    assert len(asked) == 2

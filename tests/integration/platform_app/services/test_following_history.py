@@ -1,0 +1,93 @@
+"""Random histories that the builder has made are followed from their bytes, and make the same rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from nodeproject import identity
+from platform_app import models
+from platform_app.blocks.block import Block, ProposalBlock
+from platform_app.selectors import chain as tips
+from platform_app.selectors import raw_blocks
+from platform_app.services import chain, following, mempool
+from platform_app.services.chain import Step
+from platform_app.services.errors import MissingOption
+from platform_app.state.staker import Priority
+from platform_app.txs.status import TxStatus
+from tests.builders import platform, platform_rows, platform_tables
+from tests.builders.platform_random import History, funded
+from tests.builders.platform_replay import remembered
+from tests.integration.platform_app.conftest import _forget
+
+BLOCKS = {"sqlite": 250, "postgresql": 60}
+
+
+@pytest.fixture
+def begun(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> None:
+    """A network whose coins belong to known keys; this node is nobody on it."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    _forget()
+    identity.make_identity(platform.NOW)
+    platform_rows.begin_with(funded())
+
+
+def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue and build until there are so many blocks; a third of the validators is never there."""
+    accept = chain.accept
+
+    def accept_and_note(steps: Sequence[Step]) -> None:
+        accept(steps)
+        for step in steps:
+            history.state.accept(step.changes)
+
+    monkeypatch.setattr(chain, "accept", accept_and_note)
+    while tips.tip().height < blocks:
+        history.pass_time()
+        mempool.issue(history.txs(history.random.randint(1, 12)), now=history.now)
+        while chain.build_block(now=history.now) is not None:
+            for staker in history.state.stakers.values():
+                watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
+                if watched and staker.tx_id[0] % 3 == 0:
+                    models.ValidatorUptime.objects.filter(staker=staker.tx_id).update(
+                        up_duration=0, last_updated=staker.end
+                    )
+
+
+def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
+    """Follow in pieces of any size, which may end between a proposal and its option, or overlap."""
+    place = 0
+    while place < len(blocks):
+        end = place + random.randint(1, 30)
+        piece = blocks[max(0, place - random.choice((0, 0, 1, 2))) : end]
+        try:
+            following.accept(piece, now=now)
+        except MissingOption:
+            assert isinstance(piece[-1], ProposalBlock)
+            end = place
+        place = end
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.usefixtures("begun")
+def test_what_a_builder_made_is_followed_to_the_same_rows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, history = platform_tables.rows(), History(seed, remembered())
+    with monkeypatch.context() as patched:
+        happen(history, BLOCKS[connection.vendor], patched)
+    wanted, top = platform_tables.alike(), tips.tip().height
+    raws = [one.raw for one in raw_blocks.raw_blocks(1, top, 1 << 30)]
+    rewards = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
+    assert {row.status for row in rewards} == {TxStatus.COMMITTED, TxStatus.ABORTED}
+    platform_tables.put_back(before)
+
+    follow([following.parse_block(raw) for raw in raws], history.random, history.now)
+
+    assert tips.tip().height == top
+    assert platform_tables.alike() == wanted
