@@ -8,6 +8,8 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
+from network_app import runtime as network
+from network_app import turns
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -105,3 +107,14 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
             id="node.W001",
         )
     ]
+
+
+@register()
+def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
+    """Addresses and producers are such."""
+    try:
+        network.bootstrappers()
+        turns.named_producers()
+    except (network.MalformedAddress, turns.MalformedProducer) as error:
+        return [Error(str(error), id="node.E006")]
+    return []

@@ -34,12 +34,17 @@ def forget_process() -> None:
     from cchain_app import runtime
     from cchain_app.selectors import blocks
     from cchain_app.services import limits
-    from nodeproject import doors, identity
+    from health_app import reporter
+    from info_app import identity as info_identity
+    from info_app import version
+    from network_app import turns
+    from nodeproject import doors, identity, plain
     from platform_app import runtime as platform
     from platform_app.selectors import stakers
 
     modules: tuple[ModuleType, ...] = (
-        runtime, blocks, limits, doors, identity, platform, stakers,
+        runtime, blocks, limits, doors, identity, platform, stakers, info_identity, version, plain,
+        reporter, turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():

@@ -11,7 +11,13 @@ from typing import Any
 from tests.servers.client import RpcFault, RpcUnreachable
 
 PLATFORM = "/ext/bc/P"
-KEYSTORE = "/ext/keystore"
+_PATHS = {
+    "platform": PLATFORM,
+    "keystore": "/ext/keystore",
+    "info": "/ext/info",
+    "health": "/ext/health",
+}
+"""By what stands before the dot of a method."""
 
 UNDECIDED = {"Processing", "Unknown"}
 
@@ -33,7 +39,7 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
             RpcFault: The answer is an error.
             RpcUnreachable: There was no answer.
         """
-        path = KEYSTORE if method.startswith("keystore.") else PLATFORM
+        path = _PATHS[method.partition(".")[0]]
         body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         _, answer = self._post(path, json.dumps(body).encode())
         reply = json.loads(answer)

@@ -20,6 +20,14 @@ ROOT = Path(__file__).resolve().parents[2]
 Ask = Callable[[str], list[tuple[Any, ...]]]
 """Takes an SQL query and returns its rows."""
 
+_CELERY = (sys.executable, "-m", "celery", "-A", "nodeproject.celery")
+_BESIDE: Mapping[str, Sequence[str]] = {
+    "worker": (*_CELERY, "worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"),
+    "beat": (*_CELERY, "beat", "--loglevel", "WARNING"),
+    "network": (sys.executable, "manage.py", "runnetwork"),
+}
+"""What runs beside the web server in the production profile."""
+
 START_SECONDS = 60.0
 """A start may take so long on a busy machine; how long it takes is measured in benchmarks."""
 
@@ -66,6 +74,16 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._processes: list[ServerProcess] = []
 
     @property
+    def staking_port(self) -> int:
+        """Where peers connect."""
+        return int(self._settings["NODE_STAKING_PORT"])
+
+    @property
+    def pid(self) -> int:
+        """The process that answers over HTTP; in the embedded profile all of the node."""
+        return self._processes[0].pid
+
+    @property
     def url(self) -> str:
         """Where the C-Chain answers over HTTP."""
         return f"http://127.0.0.1:{self.port}/ext/bc/C/rpc"
@@ -88,24 +106,29 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             raise
         return self
 
+    def wait_until_answering(self) -> None:
+        """Return when the node answers."""
+        self._processes[0].wait_until(self._answers, START_SECONDS)
+
     def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
             self._initialise()
-            celery = [sys.executable, "-m", "celery", "-A", "nodeproject.celery"]
-            worker = ["worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"]
-            self._processes = [
-                self._run("worker", [*celery, *worker]),
-                self._run("beat", [*celery, "beat", "--loglevel", "WARNING"]),
-            ]
+            self._processes = [self._run(name, command) for name, command in _BESIDE.items()]
         self._processes.insert(0, self._run("web", self._command))
         if wait:
-            self._processes[0].wait_until(self._answers, START_SECONDS)
+            self.wait_until_answering()
 
     def _initialise(self) -> None:
         """Run `init_node`, before the first start only: others find what it made."""
         if not self._initialised:
             self._run("init", [sys.executable, "manage.py", "init_node"]).finish(START_SECONDS)
             self._initialised = True
+
+    def restart_process(self, name: str) -> None:
+        """Kill one of the processes beside the web server (SIGKILL) and start it again."""
+        place = 1 + list(_BESIDE).index(name)
+        self._processes[place].kill()
+        self._processes[place] = self._run(name, _BESIDE[name])
 
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""
@@ -157,7 +180,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             yield lambda statement: sqlite.execute(statement).fetchall()
 
     def log(self, process: str = "web") -> str:
-        """Return all output of one of the node's processes: web, worker, beat, init, manage-…."""
+        """Return all output of one of the node's processes: web, worker, beat, network, init, manage-…."""
         return (self.directory / f"{process}.log").read_text(errors="replace")
 
     def manage(self, *command: str) -> str:

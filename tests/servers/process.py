@@ -38,6 +38,12 @@ def free_port() -> int:
         return port
 
 
+def resident_bytes(pid: int) -> int:
+    """Return how much memory a process holds."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 class ServerProcess:
     """One command in a process group of its own, its output in a file."""
 

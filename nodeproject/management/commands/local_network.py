@@ -24,7 +24,7 @@ from nodeproject.settings.node import BASE_DIR
 
 PATIENCE = 120.0
 """Seconds within which all nodes must be ready."""
-WIDTH = 170
+WIDTH = 200
 """Columns of the table: URLs are copied, so they are not broken."""
 GRACE = 15.0
 """Seconds that a node has to end."""

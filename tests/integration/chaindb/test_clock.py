@@ -57,6 +57,15 @@ def test_a_move_that_is_rolled_back_did_not_happen() -> None:
     assert clock.offset() == 10
 
 
+def test_it_reaches_a_moment_and_does_not_go_back_to_one() -> None:
+    assert clock.reach(1_700_000_050) == 50
+    assert clock.reach(1_700_000_050) == clock.reach(1_700_000_020) == clock.reach(5) == 0
+    assert clock.now() == 1_700_000_050
+    clock.move(10)
+    assert clock.reach(1_700_000_090) == 30
+    assert clock.now() == 1_700_000_090
+
+
 @pytest.mark.parametrize(
     ("row", "rule"),
     [
@@ -92,6 +101,26 @@ def test_another_thread_sees_the_move_at_once() -> None:
         with transaction.atomic():
             clock.move(1_000)
         assert pool.submit(elsewhere).result() == 1_700_001_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_reaches_for_the_same_moment_at_once_moves_it_once() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def reach(moment: int) -> int:
+        try:
+            with transaction.atomic():
+                return clock.reach(moment)
+        finally:
+            connections.close_all()
+
+    with transaction.atomic():
+        clock.move(0)
+    with ThreadPoolExecutor(4) as pool:
+        moved = list(pool.map(reach, [1_700_000_100] * 8))
+
+    assert sorted(moved) == [0] * 7 + [100]
+    assert clock.now() == 1_700_000_100
 
 
 @pytest.mark.django_db(transaction=True)

@@ -23,7 +23,8 @@ def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_told_before_the_start() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with pytest.raises(PortInUse, match=f"cannot listen on 127.0.0.1:{port} .Address already"):
-            check_port("127.0.0.1", port)
+        words = f"cannot listen on 127.0.0.1:{port} .Address already in use.: choose another NODE_X"
+        with pytest.raises(PortInUse, match=words):
+            check_port("127.0.0.1", port, "NODE_X")
 
-    check_port("127.0.0.1", port)
+    check_port("127.0.0.1", port, "NODE_X")

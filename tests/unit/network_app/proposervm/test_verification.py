@@ -234,7 +234,9 @@ def test_bytes_that_are_no_signature() -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [signed(BOB), signed(p_chain_height=99), signed(epoch=None), HEAD], ids=str
+    "block",
+    [signed(BOB), signed(p_chain_height=99), signed(epoch=None), HEAD],
+    ids=["proposer", "height", "epoch", "head"],
 )
 def test_while_bootstrapping_nobody_asks_who_proposed_when(block: Any) -> None:
     case = unsigned() if block is HEAD else Case(block)
@@ -306,7 +308,8 @@ def test_an_option_hands_on_its_proposals_times() -> None:
 
 
 def test_a_child_is_never_before_or_below_its_parent() -> None:
-    built = build_child(PARENT, b"inner", time=5, p_chain_height=3, signature=None)
+    signature = Signature(CHAIN, ALICE.certificate, ALICE.key)
+    built = build_child(PARENT, b"inner", time=5, p_chain_height=3, signature=signature)
 
     assert (built.time, built.p_chain_height, built.epoch) == (PARENT.time, 7, PARENT.epoch)
-    assert built.proposer is None
+    assert built.proposer == ALICE.node_id

@@ -1,0 +1,201 @@
+"""Outer blocks in the admin: which node proposed which block of which chain, and when."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from cchain_app.models import Block as CChainBlock
+from chaindb.admin import asked_once
+from chaindb.changelist import Choice, KeysetChangeList, Lane
+from network_app.admin import display, formats, links
+from network_app.admin.window import NetworkAdmin
+from network_app.models import OuterBlock, outer_id
+from platform_app.admin.terms import Term
+from platform_app.models import Block as PlatformBlock
+from primitives.ids import ID
+
+_HEIGHT_BITS = 62
+"""Of heights that keys can hold."""
+
+_OPTION = 1
+_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in formats.CHAINS.items())
+
+
+class OuterBlockList(KeysetChangeList):
+    """Lists without a search go by indexes that there are anyhow: of a chain by height, of all by key."""
+
+    @override
+    def _asked(self) -> tuple[str, list[Lane]]:
+        order, lanes = super()._asked()
+        if self.query:
+            return order, lanes
+        return ("-height", lanes) if len(lanes) == 1 else (order, [Q()])
+
+
+@admin.register(OuterBlock)
+class OuterBlockAdmin(NetworkAdmin):
+    """What accepted blocks are wrapped in, the latest first."""
+
+    list_display = (
+        "place", "of_chain", "short_id", "short_proposer", "moment", "validators_as_of", "era", "inside",
+    )  # fmt: skip
+    list_defer = ("signature",)
+    ordering = ("-id",)
+    search_fields = ("height", "block_id", "proposer")
+    search_help_text = "Height, block ID or node ID"
+    choices = (
+        *_CHAINS,
+        Choice("all", "All", tuple(lane for one in _CHAINS for lane in one.lanes)),
+    )
+    unique_hash = "block_id"
+    fieldsets = (
+        (None, {"fields": ("of_chain", "neighbours", "full_id", "what", "inside")}),
+        ("Proposal", {"fields": ("full_proposer", "moment", "validators_as_of", "full_era")}),
+        ("Signed", {"fields": ("signed_by", "signed")}),
+    )
+
+    @override
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return OuterBlockList
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.node_id is not None:
+            return [Q(proposer=term.node_id)]
+        if term.number is not None:
+            return _at(term.number)
+        return [] if term.id is None else _known_as(term.id)
+
+    @admin.display(description="Height")
+    def place(self, block: OuterBlock) -> str:
+        """Return the height for the list."""
+        return f"{block.height:,}"
+
+    @admin.display(description="Chain")
+    def of_chain(self, block: OuterBlock) -> SafeString:
+        """Return the chain."""
+        return display.chain(block.chain)
+
+    @admin.display(description="ID among peers")
+    def short_id(self, block: OuterBlock) -> SafeString:
+        """Return the ID for the list."""
+        return display.short_link(block.block_id, links.outer_page(block.block_id))
+
+    @admin.display(description="ID among peers")
+    def full_id(self, block: OuterBlock) -> SafeString:
+        """Return the ID in full."""
+        return display.full(block.block_id)
+
+    @admin.display(description="Height")
+    @asked_once
+    def neighbours(self, block: OuterBlock) -> SafeString:
+        """Return the height between links to the neighbours that there are."""
+        before, after = (outer_id(block.chain, block.height + step) for step in (-1, 1))
+        found = set(OuterBlock.objects.filter(pk__in=[before, after]).values_list("pk", flat=True))
+        return display.line(
+            f"{block.height:,}",
+            display.link("‹ previous", links.outer_page(before)) if before in found else "",
+            display.link("next ›", links.outer_page(after)) if after in found else "",
+        )
+
+    @admin.display(description="Kind")
+    def what(self, block: OuterBlock) -> str:
+        """Return what kind of wrapping it is."""
+        if block.kind == _OPTION:
+            return "option: what a proposal led to, proposed by nobody"
+        signed = "signed" if block.proposer_id is not None else "not signed"
+        return signed if block.epoch_number is None else f"{signed}, with an epoch"
+
+    @admin.display(description="Own block")
+    def inside(self, block: OuterBlock) -> SafeString:
+        """Return the way to the chain's own block."""
+        page = links.inner_page(block.chain, block.height)
+        return display.link(f"{formats.CHAINS[block.chain]} {block.height:,} ›", page)
+
+    @admin.display(description="Proposer")
+    def short_proposer(self, block: Any) -> SafeString:
+        """Return who proposed it, as the way to all that it proposed."""
+        if block.proposer_id is None:
+            return _nobody(block)
+        return display.node_link(block.proposer_id, links.proposer_page(block.proposer_id))
+
+    @admin.display(description="Proposer")
+    def full_proposer(self, block: Any) -> SafeString:
+        """Return who proposed it, with the ways to all that is known of that node."""
+        if block.proposer_id is None:
+            return _nobody(block)
+        return display.full_node(block.proposer_id)
+
+    @admin.display(description="Time")
+    def moment(self, block: OuterBlock) -> SafeString:
+        """Return when it was proposed."""
+        return display.NOTHING if block.time is None else display.moment(block.time)
+
+    @admin.display(description="P-Chain height")
+    def validators_as_of(self, block: OuterBlock) -> SafeString:
+        """Return the height as of which the next proposer is drawn from the validators."""
+        return _platform_block(block.p_chain_height)
+
+    @admin.display(description="Epoch")
+    def era(self, block: OuterBlock) -> SafeString | str:
+        """Return the epoch's number."""
+        return display.NOTHING if block.epoch_number is None else f"{block.epoch_number:,}"
+
+    @admin.display(description="Epoch")
+    def full_era(self, block: OuterBlock) -> SafeString:
+        """Return the epoch's number, when it began, and its height of the P-Chain."""
+        if block.epoch_number is None or block.epoch_start is None:
+            return display.NOTHING
+        return display.line(
+            f"{block.epoch_number:,}",
+            display.faint("since"),
+            display.moment(block.epoch_start),
+            display.faint("at P-Chain height"),
+            _platform_block(block.epoch_height),
+        )
+
+    @admin.display(description="Certificate")
+    @asked_once
+    def signed_by(self, block: OuterBlock) -> SafeString:
+        """Return the certificate of who signed it."""
+        return display.NOTHING if block.proposer is None else display.box(block.proposer.der)
+
+    @admin.display(description="Signature")
+    @asked_once
+    def signed(self, block: OuterBlock) -> SafeString:
+        """Return the signature."""
+        return display.box(block.signature)
+
+
+def _nobody(block: OuterBlock) -> SafeString:
+    return display.faint("option" if block.kind == _OPTION else "not signed")
+
+
+def _platform_block(height: int | None) -> SafeString:
+    if height is None:
+        return display.NOTHING
+    return display.link(f"{height:,}", links.inner_page("P", height))
+
+
+def _at(height: int) -> list[Q]:
+    """Return the condition for blocks at a height, none for one that no block can have."""
+    if height >> _HEIGHT_BITS:
+        return []
+    return [Q(pk__in=[outer_id(alias, height) for alias in formats.CHAINS])]
+
+
+def _known_as(wanted: ID) -> list[Q]:
+    """Return the conditions for a block that peers, or its own chain, know by an ID."""
+    platform = PlatformBlock.objects.filter(block_id=wanted).order_by("block_id")
+    cchain = CChainBlock.objects.filter(hash=wanted).order_by("hash")
+    heights = (
+        ("P", platform.values_list("height", flat=True).first()),
+        ("C", cchain.values_list("number", flat=True).first()),
+    )
+    found = [outer_id(alias, height) for alias, height in heights if height is not None]
+    return [Q(pk__in=found)] if found else [Q(block_id=wanted)]

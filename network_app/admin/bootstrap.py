@@ -1,0 +1,118 @@
+"""How far each chain is on its way to the network's frontier, in the admin, with a bar."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from network_app import selectors
+from network_app.admin import display, formats
+from network_app.admin.window import NetworkAdmin
+from network_app.models import ChainSync, SyncPhase
+from platform_app.admin.terms import Term
+
+
+@admin.register(ChainSync)
+class ChainSyncAdmin(NetworkAdmin):
+    """Both chains since this node's last start."""
+
+    list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
+    ordering = ("-chain",)
+    fieldsets = (
+        (None, {"fields": ("name", "state", "way", "rate", "left")}),
+        ("Heights", {"fields": ("start", "height_now", "target")}),
+        ("Blocks", {"fields": ("waiting", "undecided")}),
+        ("Times", {"fields": ("started", "finished", "reported")}),
+    )
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        return [Q(pk=term.text.upper()[:1])]
+
+    @override
+    def prepare(self, rows: Sequence[Any]) -> None:
+        status = selectors.status() if rows else None
+        for row in rows:
+            row.is_fresh = status is not None and selectors.is_fresh(status)
+            row.now = datetime.now(UTC)
+
+    @admin.display(description="Chain")
+    def name(self, row: ChainSync) -> SafeString:
+        """Return which chain it is."""
+        return display.unbroken(formats.CHAINS[row.chain])
+
+    @admin.display(description="State")
+    def state(self, row: Any) -> SafeString:
+        """Return whether the frontier is reached."""
+        return display.sync_phase(row, is_fresh=row.is_fresh)
+
+    @admin.display(description="Progress")
+    def way(self, row: ChainSync) -> SafeString:
+        """Return how much of the way is done, as a bar."""
+        return display.progress(row)
+
+    @admin.display(description="Rate")
+    def speed(self, row: Any) -> SafeString:
+        """Return how fast it goes, or went, and how long it still takes at that rate."""
+        if row.phase == SyncPhase.BOOTSTRAPPED:
+            return display.unbroken(self.rate(row))
+        return display.pair(self.rate(row), self.left(row))
+
+    @admin.display(description="Rate")
+    def rate(self, row: ChainSync) -> SafeString | str:
+        """Return how fast it goes, or went at last."""
+        return formats.format_rate(row.blocks_per_second) or display.NOTHING
+
+    @admin.display(description="Time left")
+    def left(self, row: Any) -> SafeString | str:
+        """Return how long it still takes at that rate."""
+        if row.phase == SyncPhase.BOOTSTRAPPED or not row.is_fresh:
+            return display.NOTHING
+        return formats.format_left(row.seconds_left)
+
+    @admin.display(description="Fetched, waiting")
+    def waiting(self, row: ChainSync) -> str:
+        """Return how many blocks are there that were not executed yet."""
+        return f"{row.fetched:,}"
+
+    @admin.display(description="Received, undecided")
+    def undecided(self, row: Any) -> SafeString:
+        """Return how many blocks came while following that are not decided, and since when."""
+        if not row.outstanding:
+            return display.faint("none")
+        oldest = display.since(row.oldest_outstanding_at, row.now)
+        return display.line(f"{row.outstanding:,}", display.faint("the oldest came"), oldest)
+
+    @admin.display(description="Began at")
+    def start(self, row: ChainSync) -> str:
+        """Return the height at which this run began."""
+        return f"{row.start_height:,}"
+
+    @admin.display(description="Is at")
+    def height_now(self, row: ChainSync) -> str:
+        """Return the height of the last executed block."""
+        return f"{row.height:,}"
+
+    @admin.display(description="Goes to")
+    def target(self, row: ChainSync) -> str:
+        """Return the height of the frontier, as far as it is known."""
+        return f"{row.target_height:,}"
+
+    @admin.display(description="Started")
+    def started(self, row: Any) -> SafeString:
+        """Return when this run began."""
+        return display.since(row.started_at, row.now)
+
+    @admin.display(description="Finished")
+    def finished(self, row: Any) -> SafeString:
+        """Return when the frontier was reached."""
+        return display.since(row.finished_at, row.now)
+
+    @admin.display(description="Last report")
+    def reported(self, row: Any) -> SafeString:
+        """Return when the network's process wrote this."""
+        return display.since(row.updated_at, row.now)

@@ -1,0 +1,121 @@
+"""How the admin shows what the network's process reports as HTML; the rest is `chaindb.display`."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from math import floor
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chaindb.display import (
+    NOTHING,
+    badge,
+    bar,
+    box,
+    faint,
+    full,
+    full_link,
+    line,
+    link,
+    moment,
+    short_link,
+    stack,
+)
+from network_app.admin import formats, links
+from network_app.models import ChainSync, SyncPhase
+from platform_app.admin.display import amount, full_amount, share_bar, short_node
+from primitives.ids import NodeID
+
+__all__ = [
+    "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "done", "faint", "full",
+    "full_amount", "full_link", "full_node", "line", "link", "moment", "names", "node_link", "pair", "progress",
+    "progress_bar", "share", "share_bar", "short_link", "short_node", "since", "stack", "sync_phase",
+    "unbroken",
+]  # fmt: skip
+
+NODE = 13
+"""So many characters of a node's ID are shown where it is shortened: `NodeID-` and six."""
+
+
+def node_link(node_id: NodeID, page: str) -> SafeString:
+    """Return a node's ID, shortened, that leads to a page."""
+    return short_link(node_id, page, keep=NODE)
+
+
+def full_node(node_id: NodeID) -> SafeString:
+    """Return a node's ID in full, with the ways to all that is known of it."""
+    return stack(
+        full(node_id),
+        line(
+            link("As a peer ›", links.search_page("peer", node_id)),
+            link("As a validator ›", links.validator_page(node_id)),
+            link("Its blocks ›", links.proposer_page(node_id)),
+        ),
+    )
+
+
+def chain(alias: str) -> SafeString:
+    """Return a chain's name as a label."""
+    return badge(formats.CHAINS[alias], "note" if alias == "C" else "plain")
+
+
+def clock_time(at: datetime | None) -> SafeString:
+    """Return a moment by the wall's clock."""
+    return NOTHING if at is None else moment(floor(at.timestamp()))
+
+
+def pair(value: object, remark: object) -> SafeString:
+    """Return a value with a remark under it, neither of them broken."""
+    return stack(unbroken(value), format_html('<span class="nd-amount nd-faint">{}</span>', remark))
+
+
+def unbroken(value: object) -> SafeString:
+    """Return a value that stands in one line."""
+    return format_html('<span class="nd-amount">{}</span>', value)
+
+
+def since(at: datetime | None, now: datetime) -> SafeString:
+    """Return how long ago something was, with the moment."""
+    return NOTHING if at is None else pair(formats.age_of(at, now), clock_time(at))
+
+
+def names(values: Iterable[object]) -> SafeString:
+    """Return some values side by side."""
+    found = [badge(str(value)) for value in values]
+    return line(*found) if found else NOTHING
+
+
+def share(fraction: float) -> SafeString:
+    """Return a part of one with a bar beside it."""
+    thick = format_html('<span class="nd-way">{}</span>', bar(int(100 * fraction)))
+    return line(formats.format_share(fraction), thick)
+
+
+def progress(row: ChainSync) -> SafeString:
+    """Return how far a chain is: a bar under the share that is done and the heights."""
+    return format_html(
+        '<span class="nd-progress"><span class="nd-ends"><span>{} %</span>{}</span>{}</span>',
+        done(row), faint(f"{row.height:,} of {row.target_height:,}"), progress_bar(row),
+    )  # fmt: skip
+
+
+def progress_bar(row: ChainSync) -> SafeString:
+    """Return a bar that is full so far as a chain is."""
+    kind = "good" if row.phase == SyncPhase.BOOTSTRAPPED else "plain"
+    return format_html(
+        '<span class="nd-way" role="progressbar" aria-label="{} bootstrap" aria-valuemin="0" '
+        'aria-valuemax="100" aria-valuenow="{}">{}</span>',
+        formats.CHAINS[row.chain], done(row), bar(done(row), kind),
+    )  # fmt: skip
+
+
+def done(row: ChainSync) -> int:
+    """Return how much of the way is done in whole percent; less than 100 until all is."""
+    return 100 if row.phase == SyncPhase.BOOTSTRAPPED else min(int(row.percent), 99)
+
+
+def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
+    """Return a chain's state; nothing goes on where the network's process is silent."""
+    if row.phase == SyncPhase.BOOTSTRAPPED:
+        return badge("bootstrapped", "good")
+    return badge("bootstrapping", "wait") if is_fresh else badge("interrupted", "bad")

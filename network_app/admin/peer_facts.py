@@ -1,0 +1,56 @@
+"""What pages about peers show besides their rows, read for a whole page at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from chaindb import clock
+from network_app import selectors
+from network_app.models import Peer
+from platform_app.selectors import stakers
+from platform_app.selectors.chain import NoGenesis
+from primitives.ids import NodeID
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one peer; None where the question does not arise."""
+
+    now: datetime
+    reported: bool
+    """Whether the network's process lives: else nobody knows who is connected."""
+    stake: int | None = None
+    """Of a current validator, its delegators' included, in smallest units."""
+    uptime: float | None = None
+    """The part of its time that a current validator was online, as this node saw it."""
+
+
+def read(found: Sequence[Peer]) -> list[Facts]:
+    """Return the facts about peers, in their order, in at most four statements."""
+    if not found:
+        return []
+    status, now = selectors.status(), datetime.now(UTC)
+    reported = status is not None and selectors.is_fresh(status)
+    stakes = _stakes()
+    uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
+    return [
+        Facts(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id)) for peer in found
+    ]
+
+
+def _stakes() -> dict[NodeID, int]:
+    try:
+        current = stakers.current_validators()
+    except NoGenesis:
+        return {}
+    return {one.node_id: one.weight + one.delegator_weight for one in current.validators}
+
+
+def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
+    if not nodes:
+        return {}
+    now, tracking = clock.now(), stakers.tracking()
+    return {
+        node_id: seen.fraction(now, tracking=tracking)
+        for node_id, seen in stakers.uptimes(nodes).items()
+    }

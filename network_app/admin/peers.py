@@ -1,0 +1,216 @@
+"""Peers in the admin: who is connected, how well, and what stake it has."""
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from chaindb.changelist import Choice
+from network_app.admin import display, formats, links, peer_facts
+from network_app.admin.peer_facts import Facts
+from network_app.admin.window import NetworkAdmin
+from network_app.models import Peer
+from platform_app import runtime
+from platform_app.admin.formats import format_fraction
+from platform_app.admin.terms import Term
+from platform_app.config import MILLION
+from platform_app.models import Phase, Validator
+from primitives.ids import PRIMARY_NETWORK_ID
+
+_REWARDING = 80
+"""Percent of uptime from which on a peer speaks for our reward."""
+
+_VALIDATING = Validator.objects.filter(
+    subnet_id=PRIMARY_NETWORK_ID, phase__lt=Phase.PAST, phase=Phase.CURRENT, is_delegator=False
+)
+
+
+@admin.register(Peer)
+class PeerAdmin(NetworkAdmin):
+    """Nodes that were connected once, by node ID."""
+
+    list_display = (
+        "short_node", "state", "address", "release", "stake", "measured", "observed", "bench",
+    )  # fmt: skip
+    ordering = ("node_id",)
+    search_fields = ("node_id", "ip", "public_ip")
+    search_help_text = "Node ID, IP address, or IP:port"
+    choices = (
+        Choice("connected", "Connected", (Q(connected_since__isnull=False),)),
+        Choice("validators", "Validators", (Q(node_id__in=_VALIDATING.values("node_id")),)),
+        Choice("gone", "Not connected", (Q(connected_since__isnull=True),)),
+        Choice("all", "All"),
+    )
+    fieldsets = (
+        (None, {"fields": ("full_node", "state", "times", "connected", "first", "last")}),
+        ("Address", {"fields": ("connection", "direction", "signed_address")}),
+        ("Stake and uptime", {"fields": ("full_stake", "measured", "observed")}),
+        ("Protocol", {"fields": (
+            "release", "upgrade", "subnets", "supported", "objected", "sent", "received", "bench",
+        )}),
+    )  # fmt: skip
+
+    @override
+    def lanes(self, term: Term) -> list[Q]:
+        if term.node_id is not None:
+            return [Q(pk=term.node_id)]
+        return [_at(term.text)]
+
+    @override
+    def prepare(self, rows: Sequence[Any]) -> None:
+        for peer, facts in zip(rows, peer_facts.read(rows), strict=True):
+            peer.facts = facts
+
+    @admin.display(description="Node")
+    def short_node(self, peer: Peer) -> SafeString:
+        """Return the node for the list."""
+        return display.short_node(peer.node_id)
+
+    @admin.display(description="Node")
+    def full_node(self, peer: Peer) -> SafeString:
+        """Return the node in full, with the ways to its stakes and its blocks."""
+        return display.stack(
+            display.full(peer.node_id),
+            display.line(
+                display.link("As a validator ›", links.validator_page(peer.node_id)),
+                display.link("Its blocks ›", links.proposer_page(peer.node_id)),
+            ),
+        )
+
+    @admin.display(description="State")
+    def state(self, peer: Any) -> SafeString:
+        """Return whether it is connected and since when; else when it was last."""
+        facts: Facts = peer.facts
+        if peer.connected_since is None:
+            last = formats.age_of(peer.last_seen, facts.now)
+            return display.pair(display.badge("not connected"), f"last {last}")
+        if not facts.reported:
+            # The process that would know is gone: this is what it said last.
+            last = formats.age_of(peer.last_seen, facts.now)
+            return display.pair(display.badge("unknown", "wait"), f"seen {last}")
+        began = formats.age_of(peer.connected_since, facts.now).removesuffix(" ago")
+        return display.pair(display.badge("connected", "good"), f"for {began}")
+
+    @admin.display(description="Connected since")
+    def connected(self, peer: Any) -> SafeString:
+        """Return when the connection began that is there now."""
+        return display.since(peer.connected_since, peer.facts.now)
+
+    @admin.display(description="First seen")
+    def first(self, peer: Any) -> SafeString:
+        """Return when it was connected first."""
+        return display.since(peer.first_seen, peer.facts.now)
+
+    @admin.display(description="Last seen")
+    def last(self, peer: Any) -> SafeString:
+        """Return when it was connected last."""
+        return display.since(peer.last_seen, peer.facts.now)
+
+    @admin.display(description="Last sent to")
+    def sent(self, peer: Any) -> SafeString:
+        """Return when the last message went to it."""
+        return display.since(peer.last_sent, peer.facts.now)
+
+    @admin.display(description="Last received from")
+    def received(self, peer: Any) -> SafeString:
+        """Return when the last message came from it."""
+        return display.since(peer.last_received, peer.facts.now)
+
+    @admin.display(description="Times connected")
+    def times(self, peer: Peer) -> str:
+        """Return how often it was connected."""
+        return f"{peer.times_connected:,}"
+
+    @admin.display(description="Address")
+    def address(self, peer: Peer) -> SafeString:
+        """Return where the connection leads, and who opened it."""
+        return display.pair(peer.ip, "outbound" if peer.outbound else "inbound")
+
+    @admin.display(description="Connection")
+    def connection(self, peer: Peer) -> str:
+        """Return where the connection leads."""
+        return peer.ip
+
+    @admin.display(description="Direction")
+    def direction(self, peer: Peer) -> str:
+        """Return who opened the connection."""
+        return "outbound: this node dialled" if peer.outbound else "inbound: it dialled this node"
+
+    @admin.display(description="Address that it signed")
+    def signed_address(self, peer: Peer) -> str:
+        """Return where it says that it is reached."""
+        return peer.public_ip
+
+    @admin.display(description="Version")
+    def release(self, peer: Peer) -> str:
+        """Return what it runs."""
+        return peer.version
+
+    @admin.display(description="Stake")
+    def stake(self, peer: Any) -> SafeString:
+        """Return what it has staked, delegators included; nothing of one that does not validate."""
+        return display.amount(peer.facts.stake)
+
+    @admin.display(description="Stake")
+    def full_stake(self, peer: Any) -> SafeString:
+        """Return what it has staked to the smallest unit."""
+        if peer.facts.stake is None:
+            return display.faint("does not validate")
+        return display.full_amount(peer.facts.stake)
+
+    @admin.display(description="Its uptime")
+    def measured(self, peer: Any) -> SafeString:
+        """Return how much of its time as a validator it was online, as this node saw it."""
+        fraction = peer.facts.uptime
+        if fraction is None:
+            return display.NOTHING
+        enough = fraction * MILLION >= runtime.config().uptime_requirement
+        return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
+
+    @admin.display(description="Our uptime, it says")
+    def observed(self, peer: Peer) -> SafeString:
+        """Return what it says of this node's uptime."""
+        share = peer.observed_uptime
+        return display.share_bar(f"{share} %", share, enough=share >= _REWARDING)
+
+    @admin.display(description="Benched on")
+    def bench(self, peer: Peer) -> SafeString:
+        """Return the chains on which it is not asked since it did not answer."""
+        found = [display.badge(formats.CHAINS.get(one, one), "bad") for one in peer.benched]
+        return display.line(*found) if found else display.NOTHING
+
+    @admin.display(description="Latest upgrade")
+    def upgrade(self, peer: Peer) -> SafeString:
+        """Return when the latest upgrade that it knows begins."""
+        return display.moment(peer.upgrade_time)
+
+    @admin.display(description="Subnets that it follows")
+    def subnets(self, peer: Peer) -> SafeString:
+        """Return the subnets that it follows besides the Primary Network."""
+        found = [display.full_link(one, links.subnet_page(one)) for one in peer.tracked_subnets]
+        return display.stack(*found) if found else display.NOTHING
+
+    @admin.display(description="Supports ACPs")
+    def supported(self, peer: Peer) -> SafeString:
+        """Return the proposals of changes that it supports."""
+        return display.names(peer.supported_acps)
+
+    @admin.display(description="Objects to ACPs")
+    def objected(self, peer: Peer) -> SafeString:
+        """Return the proposals of changes that it objects to."""
+        return display.names(peer.objected_acps)
+
+
+def _at(text: str) -> Q:
+    """Return the condition for peers at an address: at any port of an IP, or at exactly IP:port."""
+    host = text.removeprefix("[").removesuffix("]")
+    try:
+        ip = ip_address(host)
+    except ValueError:
+        return Q(ip=text) | Q(public_ip=text)
+    start = f"[{ip}]:" if ip.version == 6 else f"{ip}:"
+    return Q(ip__startswith=start) | Q(public_ip__startswith=start)

@@ -1,0 +1,97 @@
+"""The first start of a node that joins a network: it has no genesis, and asks those it follows for it.
+
+What they give is written to files in the data directory, where the chains find it. Whoever does not
+want to trust them gives the files: NODE_PLATFORM_GENESIS and NODE_GENESIS.
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from cchain_app import runtime
+from network_app import turns
+from network_app.config import NetworkConfig
+from network_app.peers.network import Network
+from network_app.ports import ValidatorFacts
+from network_app.runtime import bootstrappers
+from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
+from primitives.ids import NodeID
+
+PATIENCE = 60.0
+"""Seconds to wait for a node that answers."""
+
+
+class NobodyAnswers(Exception):
+    """None of the nodes to bootstrap from has told the network's genesis."""
+
+    def __init__(self) -> None:
+        names = ", ".join(settings.NODE.bootstrap)
+        super().__init__(
+            f"none of {names} has told the network's genesis within {PATIENCE:.0f} s: see that they "
+            "run and are on this network, or give NODE_PLATFORM_GENESIS and NODE_GENESIS"
+        )
+
+
+def fetch_genesis() -> None:
+    """Fetch the network's genesis, unless it is given or there already.
+
+    Raises:
+        MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
+        NobodyAnswers: No node has told it.
+    """
+    node = settings.NODE
+    if not node.bootstrap or node.platform_genesis or node.genesis_directory.exists():
+        return
+    answer = asyncio.run(_ask())
+    files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
+    _write(node.genesis_directory, files)
+    runtime.read_genesis_again()
+
+
+class _NobodyKnown:
+    """The validators of a network whose genesis is not known yet."""
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        return {}
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        del node_id
+        return 0
+
+
+async def _ask() -> GenesisAnswer:
+    """Connect to the bootstrappers and return what the first of them says."""
+    fetcher = GenesisFetcher()
+    network = Network(
+        turns.identity(),
+        NetworkConfig(network_id=settings.NODE.network_id),
+        fetcher,
+        _NobodyKnown(),
+        listen=("127.0.0.1", 0),
+        advertised=("127.0.0.1", settings.NODE.staking_port),
+        tracked=bootstrappers(),
+    )
+    await network.start()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await fetcher.fetch(network)
+    except TimeoutError:
+        raise NobodyAnswers from None
+    finally:
+        await network.stop()
+
+
+def _write(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files or none: a directory of them appears at once."""
+    directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=directory.parent))
+    for name, content in files.items():
+        with (unfinished / name).open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    unfinished.rename(directory)

@@ -1,0 +1,48 @@
+"""`bootstrap_progress`: a bar for each chain until it has reached the network's frontier."""
+
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from typing_extensions import override
+
+from network_app import selectors
+
+PERIOD = 0.5
+"""Seconds between looks."""
+
+
+class Command(BaseCommand):
+    """Shows bars until all chains are bootstrapped."""
+
+    help = "Show how far the chains are in reaching the network's frontier."
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[place]}"),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as bars:
+            tasks: dict[str, TaskID] = {}
+            while not _show(bars, tasks):
+                time.sleep(PERIOD)
+        self.stdout.write("All chains are bootstrapped.")
+
+
+def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
+    """Bring the bars up to date and say whether all chains are done."""
+    for alias, row in selectors.syncs().items():
+        if alias not in tasks:
+            tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, place="")
+        bars.update(tasks[alias], completed=row.percent, place=_place(row))
+    return all(selectors.is_bootstrapped(alias) for alias in ("P", "C"))
+
+
+def _place(row: selectors.Sync) -> str:
+    rate = "" if not row.blocks_per_second else f", {row.blocks_per_second:,.0f} blocks/s"
+    left = "" if not row.seconds_left else f", {row.seconds_left:,.0f} s left"
+    return f"{row.height:,} of {row.target_height:,}{rate}{left}"

@@ -1,0 +1,52 @@
+"""`runnetwork`: the process that talks to other nodes, for the production profile."""
+
+import asyncio
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+from typing_extensions import override
+
+from network_app.runtime import MalformedAddress, RunningNetwork
+from network_app.turns import MalformedProducer
+from platform_app.selectors.chain import NoGenesis
+
+
+class Command(BaseCommand):
+    """Connects to peers until it is interrupted."""
+
+    help = "Talk to other nodes: the peer network of the production profile."
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        node = settings.NODE
+        if node.profile == "embedded":
+            raise CommandError("In the embedded profile `runnode` talks to peers itself.")
+        network = _network()
+        self.stderr.write(f"Peers connect to {node.staking_host}:{node.staking_port}")
+        try:
+            asyncio.run(_until_interrupted(network))
+        except OSError as error:
+            raise CommandError(
+                f"cannot listen on {node.staking_host}:{node.staking_port}: {error.strerror}"
+            ) from error
+
+
+def _network() -> RunningNetwork:
+    """Put the network together, or say what keeps it from being so."""
+    try:
+        return RunningNetwork()
+    except (MalformedAddress, MalformedProducer) as error:
+        raise CommandError(str(error)) from error
+    except (NoGenesis, DatabaseError, FileNotFoundError):
+        raise CommandError("This node has no chain yet: `init_node` makes it.") from None
+
+
+async def _until_interrupted(network: RunningNetwork) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    await network.run(stopping)

@@ -1,0 +1,86 @@
+"""Blocks as peers exchange them: the proposer's wrapping around a chain's own block (p2p.md 11)."""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import BytesField, IDField, NodeIDField
+
+
+def outer_id(chain: str, height: int) -> int:
+    """Return the key of a chain's row at a height: both chains share a table."""
+    return height << 1 | (chain == "C")
+
+
+class Certificate(models.Model):
+    """One row is the staking certificate of a node that proposed blocks."""
+
+    node_id = NodeIDField(primary_key=True, help_text="The hash of the certificate")
+    node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
+    der = BytesField(help_text="The certificate")
+
+    @override
+    def __str__(self) -> str:
+        return str(self.node_id)
+
+
+class OuterBlock(models.Model):
+    """One row is what an accepted block is wrapped in; what is inside is the chain's own row.
+
+    Blocks that were made here and that nobody has asked for yet have none.
+    """
+
+    id = models.BigIntegerField(
+        primary_key=True, help_text="Twice the height, plus one for the C-Chain"
+    )
+    chain = models.CharField(max_length=1, help_text="P or C")
+    height = models.BigIntegerField()
+    block_id = IDField(unique=True, help_text="By which peers know the block")
+    kind = models.SmallIntegerField(help_text="0 signed or unsigned, 1 option, 2 with an epoch")
+    time = models.BigIntegerField(null=True, help_text="Unix seconds; options have none")
+    p_chain_height = models.BigIntegerField(
+        null=True, help_text="Of the validators that its child's proposer is drawn from"
+    )
+    epoch_height = models.BigIntegerField(null=True)
+    epoch_number = models.BigIntegerField(null=True)
+    epoch_start = models.BigIntegerField(null=True, help_text="Unix seconds")
+    proposer = models.ForeignKey(
+        Certificate,
+        models.PROTECT,
+        null=True,
+        db_index=False,  # the one below begins with it
+        related_name="blocks",
+        help_text="Who signed it",
+    )
+    signature = BytesField()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["chain", "height"], name="network_outer_by_height"),
+            # What a node proposed, the latest first, as the admin lists it.
+            models.Index(fields=["proposer", "chain", "id"], name="network_outer_of_proposer"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.chain} {self.height}"
+
+
+class FetchedBlock(models.Model):
+    """One row is a block that was fetched while bootstrapping and waits to be executed."""
+
+    id = models.BigIntegerField(
+        primary_key=True, help_text="Twice the height, plus one for the C-Chain"
+    )
+    chain = models.CharField(max_length=1, help_text="P or C")
+    height = models.BigIntegerField()
+    block_id = IDField()
+    parent_id = IDField()
+    raw = BytesField(help_text="The outer block's bytes")
+
+    class Meta:
+        indexes = [models.Index(fields=["chain", "height"], name="network_fetched_by_height")]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.chain} {self.height}"

@@ -1,0 +1,84 @@
+"""Peers that do not answer are not asked for a while (p2p.md 7). Pure; time is an argument.
+
+Who asks tells of each answer and each failure; what is asked of whom is decided in `sync`.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from network_app.config import NetworkConfig
+from network_app.peers.averages import RunningAverage
+from primitives.ids import NodeID
+
+HALF_LIFE = 60.0
+"""Seconds."""
+CREDIT = 4.0
+"""Answers that a peer is believed to have given before the first: four failures bench nobody."""
+
+
+@dataclass(slots=True)
+class Record:
+    """How a peer answers for one chain."""
+
+    failures: RunningAverage
+    benched_at: float | None = field(default=None)
+
+
+class Bench:
+    """Running averages of failed requests, by peer and chain; those asked latest are remembered.
+
+    Unspecified: the reference benches only while little stake is benched; here whoever asks takes
+    a benched peer when there is no other.
+    """
+
+    def __init__(self, config: NetworkConfig, capacity: int = 4096) -> None:
+        self._config = config
+        self._capacity = capacity
+        self._records: OrderedDict[tuple[NodeID, str], Record] = OrderedDict()
+
+    def answered(self, node_id: NodeID, alias: str, now: float) -> None:
+        """Note that a request was answered."""
+        self._observe(node_id, alias, 0.0, now)
+
+    def failed(self, node_id: NodeID, alias: str, now: float) -> None:
+        """Note that a request was not answered in time, or could not be sent."""
+        self._observe(node_id, alias, 1.0, now)
+
+    def is_benched(self, node_id: NodeID, alias: str, now: float) -> bool:
+        """Say whether a peer is not to be asked."""
+        record = self._records.get((node_id, alias))
+        if record is None or record.benched_at is None:
+            return False
+        if now - record.benched_at >= self._config.bench_time:
+            # it begins anew: what it did before is not held against it
+            del self._records[node_id, alias]
+            return False
+        return True
+
+    def benched(self, now: float) -> dict[NodeID, list[str]]:
+        """Return the chains for which each benched peer is not asked, sorted."""
+        found: dict[NodeID, list[str]] = {}
+        for node_id, alias in sorted(self._records):
+            if self.is_benched(node_id, alias, now):
+                found.setdefault(node_id, []).append(alias)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def _observe(self, node_id: NodeID, alias: str, value: float, now: float) -> None:
+        key = node_id, alias
+        self.is_benched(node_id, alias, now)  # forgets what is over
+        record = self._records.get(key)
+        if record is None:
+            record = Record(RunningAverage(0.0, HALF_LIFE, now, CREDIT))
+            self._records[key] = record
+        self._records.move_to_end(key)
+        if len(self._records) > self._capacity:
+            self._records.popitem(last=False)
+        record.failures.observe(value, now)
+        if record.benched_at is None:
+            if record.failures.value > self._config.bench_above:
+                record.benched_at = now
+        elif record.failures.value < self._config.bench_below:
+            record.benched_at = None

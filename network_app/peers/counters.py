@@ -1,0 +1,82 @@
+"""What went over the connections since the network began: messages, bytes, failures, endings."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from network_app.peers.averages import RunningAverage
+from network_app.ports import Totals
+
+FAILURE_HALF_LIFE = 10.0
+"""Seconds."""
+
+
+class Traffic:
+    """Messages in one direction, by kind, and the time of the latest."""
+
+    def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self._clock = clock
+        self._wall = wall
+        self.messages: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
+        """Of frames with their prefix, by kind."""
+        self.last: float | None = None
+        """Of the monotonic clock."""
+        self.last_wall: float | None = None
+        """Unix seconds."""
+
+    def count(self, kind: str, size: int) -> None:
+        """Note a message and its frame's size."""
+        self.messages[kind] += 1
+        self.bytes[kind] += size
+        self.last = self._clock()
+        self.last_wall = self._wall()
+
+
+class Counters:
+    """All counters of a network. Kinds are those of `framing.kind`, and "unreadable"."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._clock = clock
+        self.sent = Traffic(clock, wall)
+        self.received = Traffic(clock, wall)
+        self.send_failures: Counter[str] = Counter()
+        """By kind; "queued" are those that waited when their connection ended."""
+        self.times_connected = 0
+        self.times_disconnected = 0
+        self.ended: Counter[str] = Counter()
+        """Connections and attempts that ended, by the name of the reason's class."""
+        self._failing = RunningAverage(0.0, FAILURE_HALF_LIFE, clock())
+
+    def message_sent(self, kind: str, size: int) -> None:
+        """Note a message that was handed to a connection."""
+        self.sent.count(kind, size)
+        self._failing.observe(0.0, self._clock())
+
+    def send_failed(self, kind: str, count: int = 1) -> None:
+        """Note messages that could not be sent."""
+        self.send_failures[kind] += count
+        self._failing.observe(1.0, self._clock())
+
+    def connection_ended(self, reason: BaseException) -> None:
+        """Note why a connection, or an attempt at one, is over."""
+        self.ended[type(reason).__name__] += 1
+
+    def totals(self) -> Totals:
+        """Return the sums."""
+        return Totals(
+            messages_sent=self.sent.messages.total(),
+            messages_received=self.received.messages.total(),
+            bytes_sent=self.sent.bytes.total(),
+            bytes_received=self.received.bytes.total(),
+            send_failures=self.send_failures.total(),
+            last_sent=self.sent.last_wall,
+            last_received=self.received.last_wall,
+            times_connected=self.times_connected,
+            times_disconnected=self.times_disconnected,
+            send_fail_rate=self._failing.value,
+        )

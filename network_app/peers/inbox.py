@@ -1,0 +1,111 @@
+"""The messages of one peer as they come in, each after it was waited for long enough (p2p.md 2, 7)."""
+
+import asyncio
+import time
+from typing import NamedTuple
+
+from network_app.config import NetworkConfig
+from network_app.peers.counters import Counters
+from network_app.peers.stream import Stream
+from network_app.peers.throttle import (
+    MESSAGE_COST,
+    BytePool,
+    Lease,
+    TokenBucket,
+    frame_cost,
+    unpacking_cost,
+)
+from network_app.wire import framing
+from network_app.wire.errors import UnreadableMessage
+from network_app.wire.p2p_pb2 import Message
+from primitives.ids import NodeID
+
+AT_A_STRETCH = 16
+"""Messages that are read before others have a turn, when all are there already."""
+
+
+class Held(NamedTuple):
+    """A message, and the bytes that it takes until they are given back."""
+
+    message: Message
+    lease: Lease
+
+
+class Inbox:
+    """Reads frames no faster than the peer's rate, and only while there is room in the pool."""
+
+    def __init__(
+        self,
+        node_id: NodeID,
+        stream: Stream,
+        config: NetworkConfig,
+        pool: BytePool,
+        counters: Counters,
+    ) -> None:
+        self._node_id = node_id
+        self._stream = stream
+        self._pool = pool
+        self._counters = counters
+        self._loop = asyncio.get_running_loop()
+        self._rate = TokenBucket(config.peer_rate, config.peer_burst, self._loop.time())
+        self._read = 0
+        self.waiting_since: float | None = None
+        """Since when the peer lets us wait for bytes (the loop's time); None while we let it wait."""
+        self.last_received = time.time()
+        """Unix seconds."""
+
+    async def next(self) -> Held | None:
+        """Return the next message; None for a frame that holds none.
+
+        Raises:
+            FrameTooLarge: The peer announced more than a frame may have.
+            PeerError: The connection is over.
+        """
+        size = framing.frame_size(await self._bytes(framing.PREFIX))
+        await self._take_turn(size)
+        lease = await self._pool.take(self._node_id, size + MESSAGE_COST)
+        message = None
+        try:
+            message = await self._message(await self._bytes(size), lease)
+        except UnreadableMessage:
+            self._note("unreadable", size)
+            return None
+        finally:
+            if message is None:
+                self._pool.give_back(lease)
+        self._note(framing.kind(message), size)
+        return Held(message, lease)
+
+    def charge(self, cost: int) -> None:
+        """Take more of the peer's rate, for work that it causes."""
+        self._rate.take(cost, self._loop.time())
+
+    async def _bytes(self, size: int) -> bytes:
+        self.waiting_since = self._loop.time()
+        try:
+            return await self._stream.read(size)
+        finally:
+            self.waiting_since = None
+
+    async def _take_turn(self, size: int) -> None:
+        """Wait as the peer's rate wants it, and leave the loop to others now and then."""
+        seconds = self._rate.take(frame_cost(size), self._loop.time())
+        self._read += 1
+        if seconds or self._read % AT_A_STRETCH == 0:
+            await asyncio.sleep(seconds)
+
+    async def _message(self, payload: bytes, lease: Lease) -> Message:
+        """Unpack a frame. What is in it takes room too, and there may be more than came."""
+        message, size = framing.receive(payload)
+        extra = size - len(payload)
+        if extra > 0:
+            self.charge(unpacking_cost(len(payload), size))
+            if not self._pool.try_extend(lease, extra):
+                del message  # while it waits it is kept as it came
+                await self._pool.extend(lease, extra)
+                message, _ = framing.receive(payload)
+        return message
+
+    def _note(self, kind: str, size: int) -> None:
+        self._counters.received.count(kind, size + framing.PREFIX)
+        self.last_received = time.time()

@@ -1,0 +1,176 @@
+"""What this node says of itself, what it believes of others, and which addresses it passes on.
+
+The rules of a handshake are in `network_app.handshake`, those of the known addresses in
+`network_app.gossip.addresses`; here they meet this node's keys, its clock and its validators.
+"""
+
+import time
+from collections.abc import Callable
+
+from network_app.bloom import BloomFilter
+from network_app.config import NetworkConfig
+from network_app.gossip.addresses import AddressBook
+from network_app.handshake import handshake as handshakes
+from network_app.handshake.claims import (
+    NodeClaim,
+    SignedIP,
+    claimed_ip_port,
+    parse_claimed_ip_port,
+    verify_bls,
+)
+from network_app.handshake.handshake import PeerFacts
+from network_app.handshake.version import check_compatible
+from network_app.peers.dialer import Address
+from network_app.ports import Directory
+from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
+from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList
+from primitives.identity import node_id_of
+from primitives.ids import NodeID
+
+
+class Introductions:
+    """This node's part in handshakes and in the gossip of addresses.
+
+    `is_tracked` says of which nodes, besides validators, the addresses are kept and told on;
+    `news` is called when a new one is there to be dialled.
+    """
+
+    def __init__(
+        self,
+        own: NodeClaim,
+        config: NetworkConfig,
+        directory: Directory,
+        *,
+        is_tracked: Callable[[NodeID], bool],
+        news: Callable[[], None],
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._own = own
+        self._config = config
+        self._directory = directory
+        self._news = news
+        self._wall = wall
+        self._book = AddressBook(
+            own,
+            lambda node_id: self.is_validator(node_id) or is_tracked(node_id),
+            most_known=config.most_known_addresses,
+            filter_interval=config.filter_interval,
+        )
+
+    def is_validator(self, node_id: NodeID) -> bool:
+        """Say whether a node validates the Primary Network now."""
+        return node_id in self._directory.validators()
+
+    def key_of(self, node_id: NodeID) -> bytes | None:
+        """Return a current validator's BLS key, None if it has none or does not validate."""
+        facts = self._directory.validators().get(node_id)
+        return facts.public_key if facts is not None else None
+
+    # --- handshakes ---
+
+    def handshake(self) -> Handshake:
+        """Return our own."""
+        now = self._wall()
+        return handshakes.make(
+            network_id=self._config.network_id,
+            now=now,
+            claim=self._own.claim,
+            tracked_subnets=(),
+            known_peers=self._book.known_peers(now),
+            all_subnets=self.is_validator(self._own.node_id),
+            upgrade_time=self._config.upgrade_time,
+        )
+
+    def check(self, handshake: Handshake, certificate_der: bytes) -> PeerFacts:
+        """Believe a peer's.
+
+        Raises:
+            HandshakeError: It breaks a rule.
+        """
+        return handshakes.check(
+            handshake,
+            certificate_der=certificate_der,
+            network_id=self._config.network_id,
+            now=self._wall(),
+            validator_key=self.key_of(node_id_of(certificate_der)),
+            upgraded=self._is_upgraded(),
+            clock_tolerance=self._config.clock_tolerance,
+        )
+
+    def check_again(self, node_id: NodeID, facts: PeerFacts, checked: bytes | None) -> bytes | None:
+        """Check what changes with the time and the validators; return the key that fits now.
+
+        `checked` is the key that did before: checking costs most of a ping.
+
+        Raises:
+            HandshakeError: It does not hold any more.
+        """
+        check_compatible(facts.version, upgraded=self._is_upgraded())
+        key = self.key_of(node_id)
+        if key is not None and key != checked:
+            verify_bls(facts.claim, key)
+        return key
+
+    def _is_upgraded(self) -> bool:
+        return self._wall() >= self._config.upgrade_time
+
+    # --- addresses ---
+
+    def __len__(self) -> int:
+        return len(self._book)
+
+    def met(self, certificate_der: bytes, claim: SignedIP) -> None:
+        """Keep the address that a peer told in its handshake."""
+        if self._book.offer(NodeClaim(node_id_of(certificate_der), certificate_der, claim)):
+            self._news()
+
+    def learn(self, peer_list: PeerList) -> None:
+        """Keep those addresses that a peer passes on and that are wanted.
+
+        Unspecified: of a list that is longer than any answer may be, the rest is not looked at.
+
+        Raises:
+            HandshakeError: One of them is malformed, or one that is wanted is forged.
+        """
+        found = False
+        for passed_on in peer_list.claimed_ip_ports[: self._config.peer_list_size]:
+            claimed = parse_claimed_ip_port(passed_on)
+            if self._book.is_news(claimed):
+                claimed.verify(self._wall())
+                found = self._book.offer(claimed) or found
+        if found:
+            self._news()
+
+    def request(self) -> GetPeerList:
+        """Return the question for addresses that we do not know."""
+        entries, salt = self._book.known_peers(self._wall())
+        return GetPeerList(
+            known_peers=FilterMessage(filter=entries, salt=salt),
+            all_subnets=self.is_validator(self._own.node_id),
+        )
+
+    def peer_list(self, known: BloomFilter, asker: NodeID) -> Message:
+        """Return addresses that a peer does not know, perhaps none."""
+        told = self._book.sample(known, self._config.peer_list_size, asker=asker)
+        return Message(
+            peer_list=PeerList(
+                claimed_ip_ports=[claimed_ip_port(one.certificate_der, one.claim) for one in told]
+            )
+        )
+
+    def answer(self, request: GetPeerList, asker: NodeID) -> Message | None:
+        """Answer a question for addresses; None if there is nothing to tell.
+
+        Raises:
+            InvalidKnownPeers: Its filter is none.
+        """
+        told = self.peer_list(handshakes.read_filter(request.known_peers), asker)
+        return told if told.peer_list.claimed_ip_ports else None
+
+    def addresses(self) -> dict[NodeID, Address]:
+        """Return where validators are to be dialled, as far as that is known."""
+        return {
+            node_id: Address(str(claimed.claim.ip), claimed.claim.port)
+            for node_id in self._directory.validators()
+            if (claimed := self._book.get(node_id)) is not None
+        }

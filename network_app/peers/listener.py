@@ -1,0 +1,103 @@
+"""Connections that others open: let in or turned away before TLS costs anything (p2p.md 1, 7)."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from OpenSSL import SSL
+
+from network_app.config import NetworkConfig
+from network_app.peers.arrivals import Arrivals
+from network_app.peers.errors import NotWanted
+from network_app.peers.stream import Stream
+from network_app.peers.tls import accepting
+
+BACKLOG = 128
+"""Connections that the operating system keeps while the loop is busy."""
+
+
+class Listener:
+    """Listens on an address. `arrived` is called with each connection that is let in."""
+
+    def __init__(
+        self,
+        context: SSL.Context,
+        config: NetworkConfig,
+        buffer: bytearray,
+        arrived: Callable[[Stream], None],
+        turned_away: Callable[[NotWanted], None],
+    ) -> None:
+        self._context = context
+        self._config = config
+        self._buffer = buffer
+        self._arrived = arrived
+        self._turned_away = turned_away
+        self._arrivals = Arrivals(config, time.monotonic())
+        self._server: asyncio.Server | None = None
+        self._inside: set[Stream] = set()
+        self._half_open: set[Stream] = set()
+
+    async def bind(self, host: str, port: int) -> int:
+        """Take an address; return the port, which is a free one for 0.
+
+        Raises:
+            OSError: The address cannot be had.
+        """
+        self._server = await asyncio.get_running_loop().create_server(
+            self._stream, host, port, backlog=BACKLOG, start_serving=False
+        )
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def serve(self) -> None:
+        """Begin to listen."""
+        assert self._server is not None
+        await self._server.start_serving()
+
+    async def stop(self) -> None:
+        """Listen no longer. Connections that are there stay."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+            self._server = None
+
+    async def turn_out(self) -> None:
+        """End the connections that nobody has taken over."""
+        for stream in list(self._inside):
+            stream.abort()
+            await stream.closed.wait()
+            self.left(stream)
+
+    @property
+    def half_open(self) -> int:
+        """Connections whose TLS is not up."""
+        return len(self._half_open)
+
+    @property
+    def inside(self) -> int:
+        """Connections that were let in and are not over."""
+        return len(self._inside)
+
+    def secured(self, stream: Stream) -> None:
+        """Note that a connection's TLS is up."""
+        self._half_open.discard(stream)
+
+    def left(self, stream: Stream) -> None:
+        """Note that a connection is over."""
+        self._half_open.discard(stream)
+        self._inside.discard(stream)
+
+    def _stream(self) -> Stream:
+        return Stream(lambda: accepting(self._context), self._config, self._buffer, self._admit)
+
+    def _admit(self, stream: Stream) -> bool:
+        try:
+            self._arrivals.admit(
+                stream.host, time.monotonic(), half_open=self.half_open, inbound=self.inside
+            )
+        except NotWanted as reason:
+            self._turned_away(reason)
+            return False
+        self._inside.add(stream)
+        self._half_open.add(stream)
+        asyncio.get_running_loop().call_soon(self._arrived, stream)
+        return True

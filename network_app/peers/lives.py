@@ -1,0 +1,132 @@
+"""Each connection in a task of its own, from the socket to the end of the last message's work."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+
+from network_app.bloom import BloomError
+from network_app.handshake.errors import HandshakeError
+from network_app.peers.dialer import Lived
+from network_app.peers.errors import PeerError, Stopped, TlsTooSlow
+from network_app.peers.listener import Listener
+from network_app.peers.peer import Peer, Surroundings
+from network_app.peers.roster import Roster
+from network_app.peers.stream import Stream
+from network_app.wire.errors import WireError
+from primitives.identity import CertificateError
+from primitives.ids import NodeID
+
+REASONS = (PeerError, HandshakeError, WireError, BloomError, CertificateError)
+"""Why connections end. Anything else is a fault of our own."""
+SETTLING = 15.0
+"""Seconds in which messages of an ended connection may still be worked off; its place stays taken."""
+
+_log = logging.getLogger(__name__)
+
+
+class Lives:
+    """The tasks of all connections."""
+
+    def __init__(self, around: Surroundings, roster: Roster, listener: Listener) -> None:
+        self._around = around
+        self._roster = roster
+        self._listener = listener
+        self._tasks: dict[asyncio.Task[Lived], Stream] = {}
+        self._stopping = False
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def arrive(self, stream: Stream) -> None:
+        """Let a connection live that somebody else opened."""
+        _ = self._begin(stream, self._live(stream, _ignore, outbound=False))
+
+    async def dialled(self, stream: Stream, met: Callable[[NodeID], None]) -> Lived:
+        """Let a connection live that we opened; `met` is told who it is.
+
+        It outlives this call if that is cancelled.
+        """
+        task = self._begin(stream, self._live(stream, met, outbound=True))
+        return await asyncio.shield(task)
+
+    async def stop(self) -> None:
+        """End all connections, and wait for their sockets to be gone."""
+        self._stopping = True
+        peers = list(self._roster)
+        for peer in peers:
+            peer.close(Stopped())
+        with_peers = {peer.task for peer in peers}
+        streams = list(self._tasks.values())
+        for task in self._tasks:
+            if task not in with_peers:
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for stream in streams:
+            stream.abort()  # of a task that was cancelled before its first step
+            await stream.closed.wait()
+
+    def _begin(self, stream: Stream, live: Coroutine[None, None, Lived]) -> asyncio.Task[Lived]:
+        task = asyncio.get_running_loop().create_task(live)
+        self._tasks[task] = stream
+        task.add_done_callback(self._over)
+        return task
+
+    async def _live(
+        self, stream: Stream, met: Callable[[NodeID], None], *, outbound: bool
+    ) -> Lived:
+        reason: Exception = Stopped()
+        peer: Peer | None = None
+        try:
+            certificate = await self._secure(stream)
+            self._listener.secured(stream)
+            peer = Peer(stream, certificate, self._around, self._finished, outbound=outbound)
+            met(peer.node_id)
+            self._roster.admit(peer)
+            await self._talk(peer)
+        except REASONS as error:
+            reason = error
+        except Exception as error:
+            _log.exception("the connection with %s broke", stream.address)
+            reason = error
+        finally:
+            stream.close()
+            self._around.counters.connection_ended(reason)
+            _log.debug("%s at %s: %s", peer and peer.node_id, stream.address, reason)
+            await stream.closed.wait()
+        return Lived(reason, finished=peer is not None and peer.is_finished)
+
+    async def _secure(self, stream: Stream) -> bytes:
+        seconds = self._around.config.handshake_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await stream.secure()
+        except TimeoutError:
+            raise TlsTooSlow(seconds) from None
+
+    async def _talk(self, peer: Peer) -> None:
+        try:
+            await peer.run()
+        finally:
+            peer.end_stream()
+            try:
+                self._left(peer)
+            finally:
+                await peer.work.settle(0 if self._stopping else SETTLING)
+
+    def _finished(self, peer: Peer) -> None:
+        self._roster.finished(peer)
+        self._around.counters.times_connected += 1
+        self._around.handler.connected(peer.info())
+
+    def _left(self, peer: Peer) -> None:
+        self._roster.leave(peer)
+        if peer.is_finished:
+            self._around.counters.times_disconnected += 1
+            self._around.handler.disconnected(peer.node_id)
+
+    def _over(self, task: asyncio.Task[Lived]) -> None:
+        self._listener.left(self._tasks.pop(task))
+
+
+def _ignore(_node_id: NodeID) -> None:
+    pass

@@ -1,0 +1,261 @@
+"""The connections of this node as the rooms above see them: `ports.PeerNetwork` (p2p.md 1 to 7).
+
+Here its parts are put together. What a peer says is read in `peer`; how a connection begins and
+ends is in `lives`.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from network_app.config import NetworkConfig
+from network_app.handshake.claims import NodeClaim, sign_ip
+from network_app.handshake.identity import NodeIdentity
+from network_app.peers import tls
+from network_app.peers.counters import Counters
+from network_app.peers.dialer import Address, Dialer, Lived
+from network_app.peers.errors import Dropped, NotReached
+from network_app.peers.introductions import Introductions
+from network_app.peers.keepalive import Repeat
+from network_app.peers.listener import Listener
+from network_app.peers.lives import Lives
+from network_app.peers.peer import Surroundings
+from network_app.peers.roster import Roster
+from network_app.peers.stream import CHUNK, Stream
+from network_app.peers.throttle import BytePool, Shares
+from network_app.ports import Directory, MessageHandler, PeerInfo, Totals
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import Message
+from primitives.ids import NodeID
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is there between start and stop."""
+
+    port: int
+    introductions: Introductions
+    lives: Lives
+    discovery: Repeat
+
+
+class Network:
+    """All connections, on the event loop that `start` is called on. It is started once.
+
+    Args:
+        identity: This node's keys.
+        config: Limits and periods.
+        handler: What is told of peers, and gets the chains' messages.
+        directory: Who validates.
+        listen: Host and port; port 0 is a free one.
+        advertised: IP and port that peers are told; port 0 is the one that is listened on.
+        tracked: Addresses that are dialled always, whoever is there (bootstrappers).
+    """
+
+    def __init__(
+        self,
+        identity: NodeIdentity,
+        config: NetworkConfig,
+        handler: MessageHandler,
+        directory: Directory,
+        *,
+        listen: tuple[str, int],
+        advertised: tuple[str, int],
+        tracked: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        self.counters = Counters()
+        self._identity = identity
+        self._config = config
+        self._handler = handler
+        self._directory = directory
+        self._listen = listen
+        self._advertised = advertised
+        self._tracked = [Address(*address) for address in tracked]
+        self._context = tls.make_context(identity)
+        self._buffer = bytearray(CHUNK)
+        self._roster = Roster(identity.node_id, config, self._is_validator)
+        self._dialer = Dialer(config, self._dial, self._roster.absent)
+        self._listener = Listener(
+            self._context, config, self._buffer, self._arrived, self.counters.connection_ended
+        )
+        self._running: Running | None = None
+
+    async def start(self) -> None:
+        """Listen, and begin to dial.
+
+        Raises:
+            OSError: The address to listen on cannot be had.
+        """
+        port = await self._listener.bind(*self._listen)
+        introductions = Introductions(
+            self._claim(port),
+            self._config,
+            self._directory,
+            is_tracked=self._dialer.is_tracked,
+            news=self._dial_validators,
+        )
+        self._running = Running(
+            port=port,
+            introductions=introductions,
+            lives=Lives(self._around(introductions), self._roster, self._listener),
+            discovery=Repeat(self._config.peer_list_interval, self._discover),
+        )
+        self._dialer.track(self._tracked)
+        await self._listener.serve()
+        _log.debug("%s listens on port %d", self.node_id, port)
+
+    async def stop(self) -> None:
+        """End everything; no task and no socket is left."""
+        running, self._running = self._running, None
+        await self._listener.stop()
+        await self._dialer.stop()
+        if running is not None:
+            running.discovery.cancel()
+            await running.lives.stop()
+        await self._listener.turn_out()
+
+    # --- what the rooms above ask for ---
+
+    @property
+    def node_id(self) -> NodeID:
+        """This node."""
+        return self._identity.node_id
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, once started."""
+        assert self._running is not None
+        return self._running.port
+
+    def connected(self) -> Mapping[NodeID, PeerInfo]:
+        """Return the peers whose handshake is finished, as of now."""
+        return self._roster.connected()
+
+    def tracked_peers(self) -> set[NodeID]:
+        """Return those that are connected of the nodes at tracked addresses."""
+        return {node_id for node_id in self._dialer.tracked if self._roster.get(node_id)}
+
+    def known_addresses(self) -> int:
+        """Return of how many nodes an address is known."""
+        return len(self._running.introductions) if self._running is not None else 0
+
+    def send(self, node_id: NodeID, message: Message) -> bool:
+        """Send a message, or queue it; False when the peer is not there or its queue is full."""
+        peer = self._roster.get(node_id)
+        if peer is None:
+            self.counters.send_failed(framing.kind(message))
+            return False
+        return peer.send(message)
+
+    def disconnect(self, node_id: NodeID, reason: str) -> None:
+        """Close the connection to a peer that broke a rule; it is not taken back for a while."""
+        peer = self._roster.drop(node_id)
+        if peer is not None:
+            peer.close(Dropped(reason))
+
+    def totals(self) -> Totals:
+        """Return the counters' sums."""
+        return self.counters.totals()
+
+    # --- how it works ---
+
+    def _is_validator(self, node_id: NodeID) -> bool:
+        return node_id in self._directory.validators()
+
+    def _claim(self, port: int) -> NodeClaim:
+        """Sign this node's address, once for this run."""
+        host, advertised_port = self._advertised
+        own = self._identity
+        claim = sign_ip(
+            ip_address(host),
+            advertised_port or port,
+            int(time.time()),
+            tls_key=own.tls_key,
+            bls_secret=own.bls_secret,
+        )
+        return NodeClaim(own.node_id, own.certificate_der, claim)
+
+    def _around(self, introductions: Introductions) -> Surroundings:
+        return Surroundings(
+            config=self._config,
+            counters=self.counters,
+            pool=BytePool(self._config, Shares(self._config, self._directory).of),
+            introductions=introductions,
+            directory=self._directory,
+            handler=self._handler,
+        )
+
+    def _arrived(self, stream: Stream) -> None:
+        if self._running is None:
+            stream.abort()
+        else:
+            self._running.lives.arrive(stream)
+
+    async def _dial(self, address: Address, met: Callable[[NodeID], None]) -> Lived:
+        """Connect to an address and return when that is over."""
+        seconds = self._config.dial_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                stream = await self._connect(address)
+        except TimeoutError:
+            return self._not_reached(f"no answer in {seconds:g} s")
+        except OSError as error:
+            return self._not_reached(error.strerror or str(error))
+        except ValueError as error:  # a name that is none
+            return self._not_reached(str(error))
+        if self._running is None:
+            stream.abort()
+            return self._not_reached("stopped")
+        return await self._running.lives.dialled(stream, met)
+
+    async def _connect(self, address: Address) -> Stream:
+        _, stream = await asyncio.get_running_loop().create_connection(
+            lambda: Stream(lambda: tls.dialling(self._context), self._config, self._buffer),
+            *address,
+            local_addr=self._source(address),
+        )
+        return stream
+
+    def _source(self, address: Address) -> tuple[str, int] | None:
+        """Return where to dial from: the address that is listened on, where it is one.
+
+        Unspecified: the reference lets the system choose. Firewalls that know a node by its address
+        see that one then, and nodes on one machine can be told apart.
+        """
+        host, _ = self._listen
+        try:
+            own, other = ip_address(host), ip_address(address.host)
+        except ValueError:
+            return None  # a name
+        if own.is_unspecified or own.version != other.version:
+            return None
+        if own.is_loopback and not other.is_loopback:
+            return None  # no way leads from there to others
+        return host, 0
+
+    def _not_reached(self, reason: str) -> Lived:
+        lost = NotReached(reason)
+        self.counters.connection_ended(lost)
+        return Lived(lost)
+
+    def _dial_validators(self) -> None:
+        if self._running is not None:
+            self._dialer.want(self._running.introductions.addresses())
+
+    def _discover(self) -> None:
+        """Dial the validators of now, and ask one of those that are connected for more."""
+        if self._running is None:
+            return
+        self._dial_validators()
+        # made in any case: those that validate no more are forgotten with it
+        request = self._running.introductions.request()
+        talking = self._roster.talking()
+        validators = [peer for peer in talking if self._is_validator(peer.node_id)]
+        if validators:
+            secrets.choice(validators).ask_for_peers(request)

@@ -1,0 +1,266 @@
+"""One connection's life after TLS: handshake, messages, ping and pong, the end (p2p.md 4, 6, 7).
+
+What is said in handshakes and about addresses is in `introductions`; the chains' messages are
+worked off by the handler above.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from network_app.bloom import EMPTY
+from network_app.config import NetworkConfig
+from network_app.handshake.handshake import PeerFacts
+from network_app.peers.counters import Counters
+from network_app.peers.errors import (
+    HandshakeTooSlow,
+    NothingRead,
+    NothingTaken,
+    SecondHandshake,
+    UptimeTooHigh,
+)
+from network_app.peers.inbox import Held, Inbox
+from network_app.peers.introductions import Introductions
+from network_app.peers.keepalive import Repeat, Watch
+from network_app.peers.stream import Stream
+from network_app.peers.throttle import BytePool
+from network_app.peers.workload import Workload
+from network_app.ports import Directory, MessageHandler, PeerInfo
+from network_app.wire import framing
+from network_app.wire.errors import MessageTooLarge
+from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
+from primitives.identity import node_id_of
+from primitives.ids import NodeID
+
+OF_THE_CONNECTION = frozenset({"ping", "pong", "handshake", "peer_list", "get_peer_list"})
+"""What is worked off here, in the order of coming. All else is the chains'."""
+ANSWER_COST = 64 * 1024
+"""Bytes that a question for addresses costs of a peer's rate: the answer is a search."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all connections of a network share."""
+
+    config: NetworkConfig
+    counters: Counters
+    pool: BytePool
+    introductions: Introductions
+    directory: Directory
+    handler: MessageHandler
+
+
+class Peer:
+    """The node on the other side, from the end of TLS. `finished` is called after the handshake."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        certificate_der: bytes,
+        around: Surroundings,
+        finished: Callable[["Peer"], None],
+        *,
+        outbound: bool,
+    ) -> None:
+        self.node_id: NodeID = node_id_of(certificate_der)
+        self.outbound = outbound
+        self.gone = asyncio.Event()
+        """Set when its place is free for another connection to the same node."""
+        self.facts: PeerFacts | None = None
+        """What it said in its handshake."""
+        self.is_finished = False
+        """Whether the handshake is."""
+        self._certificate = certificate_der
+        self._stream = stream
+        self._around = around
+        self._finished = finished
+        self._inbox = Inbox(self.node_id, stream, around.config, around.pool, around.counters)
+        self.work = Workload(self.node_id, around.handler, around.pool, around.config.peer_messages)
+        self._reason: Exception | None = None
+        self.task: asyncio.Task[object] | None = None
+        """What runs it, while it does."""
+        self._observed_uptime = 0
+        self._connected_at = self._last_sent = time.time()
+        self._key_checked: bytes | None = None
+
+    def info(self) -> PeerInfo:
+        """Return what is known of it. The handshake must be finished."""
+        assert self.facts is not None
+        facts = self.facts
+        return PeerInfo(
+            node_id=self.node_id,
+            ip=self._stream.address,
+            public_ip=facts.claim.host_port,
+            version=str(facts.version),
+            upgrade_time=facts.upgrade_time,
+            connected_at=self._connected_at,
+            last_sent=self._last_sent,
+            last_received=self._inbox.last_received,
+            observed_uptime=self._observed_uptime,
+            tracked_subnets=facts.tracked_subnets,
+            supported_acps=facts.supported_acps,
+            objected_acps=facts.objected_acps,
+            outbound=self.outbound,
+        )
+
+    def send(self, message: Message) -> bool:
+        """Send a message, or queue it; False if that cannot be done."""
+        name = framing.kind(message)
+        counters = self._around.counters
+        frame = self._frame(message)
+        if frame is None or not self._stream.write(frame):
+            counters.send_failed(name)
+            return False
+        counters.message_sent(name, len(frame))
+        self._last_sent = time.time()
+        return True
+
+    def _frame(self, message: Message) -> bytes | None:
+        """Return a message's frame; None if it need not be made or cannot be."""
+        if not self._stream.has_room():
+            return None
+        try:
+            return framing.encode(message)
+        except MessageTooLarge as error:
+            _log.error("a message of this node cannot be sent: %s", error)
+            return None
+
+    def close(self, reason: Exception) -> None:
+        """End the connection; `run` raises the reason."""
+        if self._reason is None:
+            self._reason = reason
+            self.end_stream()
+            if self.task is not None:
+                self.task.cancel()
+
+    def end_stream(self) -> None:
+        """Close the socket; what still waited is lost."""
+        if lost := self._stream.close():
+            self._around.counters.send_failed("queued", lost)
+
+    async def run(self) -> None:
+        """Talk until the connection ends; always raises why."""
+        self.task = asyncio.current_task()
+        timers = self._timers()
+        try:
+            await self._converse()
+        except asyncio.CancelledError:
+            if self._reason is None or self.task is None:
+                raise
+            self.task.uncancel()
+            raise self._reason from None
+        except Exception as error:
+            raise self._reason or error from None
+        finally:
+            self.task = None
+            for timer in timers:
+                timer.cancel()
+
+    # --- messages ---
+
+    async def _converse(self) -> None:
+        self.send(Message(handshake=self._around.introductions.handshake()))
+        while True:
+            await self.work.room()
+            # no name for it here: it would live until the next one comes
+            self._take(await self._inbox.next())
+
+    def _take(self, held: Held | None) -> None:
+        """Work a message off, or have it worked off. The lease ends with the work."""
+        if held is None:
+            return
+        message, lease = held
+        name = framing.kind(message)
+        if name not in OF_THE_CONNECTION and self.is_finished:
+            self.work.begin(message, lease)
+            return
+        try:
+            self._answer(name, message)
+        finally:
+            self._around.pool.give_back(lease)
+
+    def _answer(self, name: str, message: Message) -> None:
+        """Work off what belongs to the connection. A chain's message comes here when it is too early."""
+        match name:
+            case "ping":
+                self._take_ping(message.ping)
+            case "handshake":
+                self._take_handshake(message.handshake)
+            case "peer_list" if self.facts is not None:
+                self._take_peer_list(message.peer_list)
+            case "get_peer_list" if self.is_finished:
+                self._take_get_peer_list(message.get_peer_list)
+
+    def _take_handshake(self, handshake: Handshake) -> None:
+        if self.facts is not None:
+            raise SecondHandshake
+        introductions = self._around.introductions
+        facts = introductions.check(handshake, self._certificate)
+        # of what is kept for the whole connection, only the filter may be large
+        self.facts = replace(facts, known_peers=EMPTY)
+        self._key_checked = introductions.key_of(self.node_id)
+        introductions.met(self._certificate, facts.claim)
+        self.send(introductions.peer_list(facts.known_peers, self.node_id))
+
+    def _take_peer_list(self, peer_list: PeerList) -> None:
+        if not self.is_finished:
+            self.is_finished = True
+            self._connected_at = time.time()
+            self._finished(self)
+        self._around.introductions.learn(peer_list)
+
+    def _take_get_peer_list(self, request: GetPeerList) -> None:
+        self._inbox.charge(ANSWER_COST)
+        answer = self._around.introductions.answer(request, self.node_id)
+        if answer is not None:
+            self.send(answer)
+
+    def _take_ping(self, ping: Ping) -> None:
+        if ping.uptime > 100:
+            raise UptimeTooHigh(ping.uptime)
+        self._observed_uptime = ping.uptime
+        self.send(Message(pong=Pong()))
+
+    # --- timers ---
+
+    def _timers(self) -> list[Watch | Repeat | asyncio.TimerHandle]:
+        config, loop = self._around.config, asyncio.get_running_loop()
+        return [
+            loop.call_later(config.handshake_timeout, self._check_finished),
+            Repeat(config.ping_interval, self._ping),
+            Watch(
+                config.read_timeout,
+                lambda: self._inbox.waiting_since,
+                lambda: self.close(NothingRead(config.read_timeout)),
+            ),
+            Watch(
+                config.read_timeout,
+                lambda: self._stream.blocked_since,
+                lambda: self.close(NothingTaken(config.read_timeout)),
+            ),
+        ]
+
+    def _check_finished(self) -> None:
+        if not self.is_finished:
+            self.close(HandshakeTooSlow(self._around.config.handshake_timeout))
+
+    def _ping(self) -> None:
+        """Check again what may have changed, then ping."""
+        if self.facts is not None:
+            try:
+                self._key_checked = self._around.introductions.check_again(
+                    self.node_id, self.facts, self._key_checked
+                )
+            except Exception as error:  # whatever is wrong with it, this is its end
+                self.close(error)
+                return
+        uptime = self._around.directory.uptime_of(self.node_id)
+        self.send(Message(ping=Ping(uptime=min(max(uptime, 0), 100))))
+
+    def ask_for_peers(self, request: GetPeerList) -> None:
+        """Ask which addresses it knows."""
+        self.send(Message(get_peer_list=request))

@@ -1,0 +1,161 @@
+"""Which connections there are: one to a node, and not too many that others opened (p2p.md 1).
+
+How they come to be is in `listener` and `dialer`.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+
+from typing_extensions import override
+
+from network_app.config import NetworkConfig
+from network_app.peers.errors import (
+    AlreadyConnected,
+    DroppedBefore,
+    MadeRoom,
+    SelfConnection,
+    TooManyInbound,
+)
+from network_app.peers.peer import Peer
+from network_app.ports import PeerInfo
+from primitives.ids import NodeID
+
+MOST_DROPPED = 1024
+"""Dropped nodes that are remembered."""
+
+
+class Connected(Mapping[NodeID, PeerInfo]):
+    """Peers as they were connected at one time; what is known of each is looked up when asked."""
+
+    def __init__(self, peers: dict[NodeID, Peer]) -> None:
+        self._peers = peers
+
+    @override
+    def __getitem__(self, node_id: NodeID) -> PeerInfo:
+        return self._peers[node_id].info()
+
+    @override
+    def __iter__(self) -> Iterator[NodeID]:
+        return iter(self._peers)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._peers)
+
+    @override
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self._peers
+
+
+class Roster:
+    """Connections whose TLS is up, by node."""
+
+    def __init__(
+        self, node_id: NodeID, config: NetworkConfig, is_validator: Callable[[NodeID], bool]
+    ) -> None:
+        self._node_id = node_id
+        self._config = config
+        self._is_validator = is_validator
+        self._peers: dict[NodeID, Peer] = {}
+        self._finished: dict[NodeID, Peer] = {}
+        self._dropped: OrderedDict[NodeID, float] = OrderedDict()
+
+    def __iter__(self) -> Iterator[Peer]:
+        return iter(list(self._peers.values()))
+
+    def __len__(self) -> int:
+        return len(self._peers)
+
+    def get(self, node_id: NodeID) -> Peer | None:
+        """Return a node's connection if its handshake is finished."""
+        return self._finished.get(node_id)
+
+    def talking(self) -> list[Peer]:
+        """Return the connections whose handshake is finished."""
+        return list(self._finished.values())
+
+    def connected(self) -> Connected:
+        """Return the peers whose handshake is finished."""
+        return Connected(self._finished.copy())
+
+    def admit(self, peer: Peer) -> None:
+        """Give a new connection its place.
+
+        Raises:
+            NotWanted: It is one to ourselves, a second one, of a node that was dropped a moment
+                ago, or there are too many.
+        """
+        if peer.node_id == self._node_id:
+            raise SelfConnection
+        self._check_dropped(peer.node_id)
+        earlier = self._peers.get(peer.node_id)
+        if earlier is not None:
+            self._choose(earlier, peer)
+        elif not peer.outbound:
+            self._find_place(peer.node_id)
+        self._peers[peer.node_id] = peer
+
+    def finished(self, peer: Peer) -> None:
+        """Note that a connection's handshake is finished."""
+        self._finished[peer.node_id] = peer
+
+    def leave(self, peer: Peer) -> None:
+        """Free a connection's place."""
+        if self._peers.get(peer.node_id) is peer:
+            del self._peers[peer.node_id]
+        if self._finished.get(peer.node_id) is peer:
+            del self._finished[peer.node_id]
+        peer.gone.set()
+
+    def drop(self, node_id: NodeID) -> Peer | None:
+        """Refuse a node for a while; return its connection, which counts no more and is to be closed.
+
+        Unspecified: as long as the longest wait between two dials.
+        """
+        self._dropped.pop(node_id, None)
+        self._dropped[node_id] = time.monotonic() + self._config.longest_retry
+        if len(self._dropped) > MOST_DROPPED:
+            self._dropped.popitem(last=False)
+        return self._finished.pop(node_id, None)
+
+    async def absent(self, node_id: NodeID) -> bool:
+        """Wait until there is no connection to a node; say whether there was one."""
+        present = False
+        while (peer := self._peers.get(node_id)) is not None:
+            present = True
+            await peer.gone.wait()
+        return present
+
+    def _check_dropped(self, node_id: NodeID) -> None:
+        until = self._dropped.get(node_id)
+        if until is None:
+            return
+        if time.monotonic() < until:
+            raise DroppedBefore
+        del self._dropped[node_id]
+
+    def _choose(self, earlier: Peer, later: Peer) -> None:
+        """Keep one of two connections to a node: the first, unless both nodes dialled at once.
+
+        Then both sides keep what the node with the smaller ID dialled: if each kept its first one,
+        they might keep none.
+        """
+        if earlier.is_finished or self._dialler(later) >= self._dialler(earlier):
+            raise AlreadyConnected
+        earlier.close(AlreadyConnected())
+
+    def _dialler(self, peer: Peer) -> NodeID:
+        return self._node_id if peer.outbound else peer.node_id
+
+    def _find_place(self, node_id: NodeID) -> None:
+        """Keep the number of inbound connections. A validator finds a place among strangers."""
+        inbound = [peer for peer in self._peers.values() if not peer.outbound]
+        if len(inbound) < self._config.max_inbound:
+            return
+        strangers = [peer for peer in inbound if not self._is_validator(peer.node_id)]
+        if not strangers or not self._is_validator(node_id):
+            raise TooManyInbound(self._config.max_inbound)
+        latest = strangers[-1]
+        latest.close(MadeRoom())
+        self.leave(latest)

@@ -1,0 +1,33 @@
+"""Questions that info, health, metrics and the admin ask about the network, answered from rows."""
+
+from network_app.selectors.network import (
+    HEARTBEAT_TOLERANCE,
+    Status,
+    in_network,
+    is_fresh,
+    status,
+)
+from network_app.selectors.peers import (
+    Uptimes,
+    connected_ids,
+    connected_stake,
+    peers,
+    uptime_of_self,
+)
+from network_app.selectors.sync import Sync, is_bootstrapped, syncs
+
+__all__ = [
+    "HEARTBEAT_TOLERANCE",
+    "Status",
+    "Sync",
+    "Uptimes",
+    "connected_ids",
+    "connected_stake",
+    "in_network",
+    "is_bootstrapped",
+    "is_fresh",
+    "peers",
+    "status",
+    "syncs",
+    "uptime_of_self",
+]

@@ -1,0 +1,32 @@
+"""The network's process: when it reported last, and what."""
+
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from network_app.models import NetworkStatus, Peer
+
+HEARTBEAT_TOLERANCE = 15.0
+"""Seconds without a report after which the network's process counts as gone."""
+
+Status = NetworkStatus
+
+
+def status() -> Status | None:
+    """Return what the network's process reported last, or None when it never ran."""
+    return NetworkStatus.objects.first()
+
+
+def is_fresh(reported: Status, tolerance: float = HEARTBEAT_TOLERANCE) -> bool:
+    """Say whether a report is recent enough to be believed: no older than so many seconds."""
+    age = datetime.now(UTC) - reported.heartbeat_at
+    return age.total_seconds() <= tolerance
+
+
+def in_network() -> bool:
+    """Say whether this node belongs together with others, so that none is a reason for concern.
+
+    Unspecified: a node without NODE_BOOTSTRAP that nobody ever connected to is a network of its own,
+    and healthy without peers. The reference has a flag for that (sybil protection off).
+    """
+    return bool(settings.NODE.bootstrap) or Peer.objects.exists()

@@ -1,0 +1,1 @@
+"""Use cases of the network: one function, one transaction."""

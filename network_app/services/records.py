@@ -1,0 +1,65 @@
+"""What the network's process writes down for the other processes: `ports.Records`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+from django.db import transaction
+
+from network_app.ports import PeerInfo, SyncState, Totals
+from network_app.store import peers, sync
+from primitives.ids import NodeID
+
+
+class DatabaseRecords:
+    """Writes to this node's database.
+
+    Args:
+        ip: host:port at which this node says that it is reached.
+    """
+
+    def __init__(self, ip: str) -> None:
+        self._ip = ip
+        self._started = datetime.now(UTC)
+
+    @transaction.atomic(durable=True)
+    def begin(self) -> None:
+        """Note that the network's process has begun: nobody is connected, nothing is reached yet."""
+        peers.forget_connections()
+        sync.begin_anew()
+
+    @transaction.atomic(durable=True)
+    def peers(
+        self,
+        connected: Sequence[PeerInfo],
+        totals: Totals,
+        benched: Mapping[NodeID, Collection[str]],
+        known: int,
+    ) -> None:
+        """Store who is connected now, and the counters."""
+        now = datetime.now(UTC)
+        peers.write_connected(connected, benched, now)
+        peers.write_status(
+            ip=self._ip,
+            started=self._started,
+            now=now,
+            connected=len(connected),
+            known=known,
+            totals=totals,
+        )
+
+    @transaction.atomic(durable=True)
+    def sync(self, alias: str, state: SyncState) -> None:
+        """Store how far a chain is."""
+        sync.write(alias, state, datetime.now(UTC))
+
+
+@transaction.atomic(durable=True)
+def end() -> None:
+    """Note that the network's process ends: nobody is connected any more."""
+    peers.forget_connections()
+
+
+@transaction.atomic(durable=True)
+def prune() -> int:
+    """Forget nodes that are gone for good; return how many."""
+    return peers.prune(datetime.now(UTC))

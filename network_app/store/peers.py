@@ -1,0 +1,122 @@
+"""Writes who is connected, and what the network's process reports of itself."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import F
+
+from network_app.models import NetworkStatus, Peer
+from network_app.ports import PeerInfo, Totals
+from primitives.ids import NodeID
+
+_UPDATED = (
+    "ip", "public_ip", "version", "upgrade_time", "outbound", "connected_since", "last_seen",
+    "last_sent", "last_received", "observed_uptime", "tracked_subnets", "supported_acps",
+    "objected_acps", "benched",
+)  # fmt: skip
+
+KEPT = timedelta(days=30)
+"""For so long a node is remembered that does not come back."""
+MOST_KEPT = 10_000
+"""So many nodes that are gone are remembered."""
+
+
+def write_connected(
+    connected: Sequence[PeerInfo], benched: Mapping[NodeID, Collection[str]], now: datetime
+) -> None:
+    """Store connected peers as they are now, and that others are connected no longer.
+
+    The caller holds the transaction.
+    """
+    here = {peer.node_id: peer for peer in connected}
+    stored = dict(
+        Peer.objects.filter(node_id__in=list(here)).values_list("node_id", "connected_since")
+    )
+    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=list(here)).update(
+        connected_since=None
+    )
+    Peer.objects.bulk_create(
+        [_row(peer, benched.get(peer.node_id, ()), now) for peer in connected],
+        update_conflicts=True,
+        update_fields=_UPDATED,
+        unique_fields=["node_id"],
+    )
+    anew = [
+        peer.node_id
+        for peer in connected
+        if peer.node_id in stored and stored[peer.node_id] != _moment(peer.connected_at)
+    ]
+    Peer.objects.filter(node_id__in=anew).update(times_connected=F("times_connected") + 1)
+
+
+def forget_connections() -> None:
+    """Note at the start of the network's process that nobody is connected yet."""
+    Peer.objects.filter(connected_since__isnull=False).update(connected_since=None)
+
+
+def prune(now: datetime) -> int:
+    """Forget nodes that were not seen for long, and the oldest where there are too many; how many.
+
+    Anybody can come with ever new certificates.
+    """
+    gone = Peer.objects.filter(connected_since=None)
+    forgotten, _ = gone.filter(last_seen__lt=now - KEPT).delete()
+    beyond = gone.order_by("-last_seen").values_list("last_seen", flat=True)[MOST_KEPT:][:1]
+    for last_seen in beyond:
+        surplus, _ = gone.filter(last_seen__lte=last_seen).delete()
+        forgotten += surplus
+    return forgotten
+
+
+def write_status(
+    *, ip: str, started: datetime, now: datetime, connected: int, known: int, totals: Totals
+) -> None:
+    """Store what the network's process says of itself."""
+    NetworkStatus.objects.update_or_create(
+        id=1,
+        defaults={
+            "started_at": started,
+            "heartbeat_at": now,
+            "ip": ip,
+            "connected": connected,
+            "known": known,
+            "messages_sent": totals.messages_sent,
+            "messages_received": totals.messages_received,
+            "bytes_sent": totals.bytes_sent,
+            "bytes_received": totals.bytes_received,
+            "send_failures": totals.send_failures,
+            "send_fail_rate": totals.send_fail_rate,
+            "last_sent_at": None if totals.last_sent is None else _moment(totals.last_sent),
+            "last_received_at": (
+                None if totals.last_received is None else _moment(totals.last_received)
+            ),
+            "times_connected": totals.times_connected,
+            "times_disconnected": totals.times_disconnected,
+        },
+    )
+
+
+def _row(peer: PeerInfo, benched: Collection[str], now: datetime) -> Peer:
+    return Peer(
+        node_id=peer.node_id,
+        node=str(peer.node_id),
+        ip=peer.ip,
+        public_ip=peer.public_ip,
+        version=peer.version,
+        upgrade_time=peer.upgrade_time,
+        outbound=peer.outbound,
+        connected_since=_moment(peer.connected_at),
+        first_seen=_moment(peer.connected_at),
+        last_seen=now,
+        last_sent=_moment(peer.last_sent),
+        last_received=_moment(peer.last_received),
+        observed_uptime=peer.observed_uptime,
+        tracked_subnets=[str(subnet_id) for subnet_id in peer.tracked_subnets],
+        supported_acps=list(peer.supported_acps),
+        objected_acps=list(peer.objected_acps),
+        benched=sorted(benched),
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,82 @@
+"""Writes how far each chain is."""
+
+from datetime import UTC, datetime
+
+from network_app.models import ChainSync, SyncPhase
+from network_app.ports import SyncState
+
+PERIOD = 2.0
+"""Seconds over which a rate is measured, at least."""
+WEIGHT = 0.5
+"""Of the newest measurement in the running average."""
+
+_STATE = (
+    "phase", "height", "target_height", "fetched", "outstanding", "oldest_outstanding_at",
+    "updated_at",
+)  # fmt: skip
+_END = ("finished_at", "seconds_left")
+
+
+def write(alias: str, state: SyncState, now: datetime) -> None:
+    """Store how far a chain is."""
+    phase = SyncPhase.BOOTSTRAPPED if state.bootstrapped else SyncPhase.BOOTSTRAPPING
+    row = ChainSync.objects.filter(chain=alias).first()
+    if row is None or (row.phase != phase and phase == SyncPhase.BOOTSTRAPPING):
+        row = _beginning(alias, state, now)
+        row.save()
+    row.phase = phase
+    row.height, row.target_height = state.height, max(state.target_height, state.height)
+    row.fetched, row.outstanding = state.fetched, state.outstanding
+    row.oldest_outstanding_at = (
+        None
+        if state.oldest_outstanding is None
+        else datetime.fromtimestamp(state.oldest_outstanding, UTC)
+    )
+    row.updated_at = now
+    if phase == SyncPhase.BOOTSTRAPPED:
+        row.finished_at = row.finished_at or now
+        row.seconds_left = 0.0
+    # Not all of it: its rate is measured by another process at the same time.
+    row.save(update_fields=(*_STATE, *_END) if state.bootstrapped else _STATE)
+
+
+def measure(now: datetime) -> list[ChainSync]:
+    """Measure the rates of chains that are not done, and return their rows."""
+    bootstrapping = ChainSync.objects.filter(phase=SyncPhase.BOOTSTRAPPING)
+    for row in bootstrapping:
+        elapsed = (now - row.measured_at).total_seconds()
+        if elapsed < PERIOD:
+            continue
+        rate = max(0, row.height - row.measured_height) / elapsed
+        known = row.blocks_per_second
+        rate = rate if known is None else WEIGHT * rate + (1 - WEIGHT) * known
+        left = row.target_height - row.height
+        # Whoever is done, or begins anew, has written that meanwhile.
+        bootstrapping.filter(pk=row.pk, measured_at=row.measured_at).update(
+            blocks_per_second=rate,
+            measured_height=row.height,
+            measured_at=now,
+            seconds_left=left / rate if rate else None,
+        )
+    return list(bootstrapping.all())
+
+
+def begin_anew() -> None:
+    """Forget what an earlier run wrote: a node that starts has to reach the frontier again."""
+    ChainSync.objects.all().delete()
+
+
+def _beginning(alias: str, state: SyncState, now: datetime) -> ChainSync:
+    return ChainSync(
+        chain=alias,
+        phase=SyncPhase.BOOTSTRAPPING,
+        start_height=state.start_height,
+        height=state.height,
+        target_height=state.target_height,
+        fetched=state.fetched,
+        outstanding=state.outstanding,
+        updated_at=now,
+        started_at=now,
+        measured_height=state.height,
+        measured_at=now,
+    )

@@ -1,0 +1,51 @@
+"""Celery's door to the network: each task calls a service and says what it did."""
+
+import logging
+
+from celery import shared_task
+
+from chaindb import clock
+from network_app import selectors
+from network_app.services import progress, records
+from platform_app.services import uptime
+
+_log = logging.getLogger(__name__)
+
+
+@shared_task(name="network_app.track_uptime")
+def track_uptime() -> dict[str, int]:
+    """Turn the connections that are there now into the validators' uptime.
+
+    While nobody looks, since the network's process is gone, nobody is offline.
+    """
+    reported = selectors.status()
+    if reported is None or not selectors.is_fresh(reported):
+        return {"connected": 0}
+    connected = selectors.connected_ids()
+    uptime.observe(connected, clock.now())
+    return {"connected": len(connected)}
+
+
+@shared_task(name="network_app.measure_bootstrap")
+def measure_bootstrap() -> dict[str, float]:
+    """Measure how fast the chains come nearer to the frontier, and say how long it will take."""
+    rates: dict[str, float] = {}
+    for row in progress.measure():
+        rates[row.chain] = row.blocks_per_second or 0.0
+        left = "unknown" if row.seconds_left is None else f"{row.seconds_left:.0f} s"
+        _log.info(
+            "%s-Chain at %d of %d (%.0f %%), %.1f blocks/s, %s left",
+            row.chain,
+            row.height,
+            row.target_height,
+            row.percent,
+            rates[row.chain],
+            left,
+        )
+    return rates
+
+
+@shared_task(name="network_app.prune_peers")
+def prune_peers() -> dict[str, int]:
+    """Forget nodes that are gone for good."""
+    return {"forgotten": records.prune()}

@@ -1,0 +1,185 @@
+"""Who makes blocks: the rule that the chains' makers of blocks ask (`chaindb.turns`).
+
+There is no voting yet, and what is accepted is final. So one node makes all blocks unless the settings
+name several; those take turns by the schedule of the proposer VM (p2p.md 11.3) over their stake.
+"""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from django.conf import settings
+
+from chaindb.chains import Chain
+from network_app import selectors
+from network_app.chains.cchain import CChain
+from network_app.chains.inner import InnerChain
+from network_app.chains.platform import PlatformChain
+from network_app.chains.wrapping import Wrapper
+from network_app.handshake.identity import NodeIdentity, load
+from network_app.proposervm.errors import HeightNotReached
+from network_app.proposervm.verification import Upgrades
+from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from platform_app import runtime
+from platform_app.selectors import chain, stakers
+from primitives.cb58 import Cb58Error
+from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
+from primitives.networks import LOCAL
+
+ALL = "all"
+"""Names all validators in NODE_PRODUCERS."""
+MARGIN = 1
+"""Seconds before the end of a slot in which nothing is made: whoever owns the next one has to hear of
+it before making another block on the same parent."""
+SILENCE = 3.0
+"""Seconds without a report of the network's process after which no turn is taken: then nobody hears
+what the others make."""
+LOCAL_EPOCH = 30
+PUBLIC_EPOCH = 300
+"""Seconds (p2p.md 11.4)."""
+
+_REMEMBERED_HEIGHTS = 64
+
+
+class MalformedProducer(Exception):
+    """NODE_PRODUCERS has something else than node IDs."""
+
+    def __init__(self, text: str, reason: Exception) -> None:
+        super().__init__(f"NODE_PRODUCERS has {text!r}, which is no node ID: {reason}")
+        self.text = text
+
+
+@cache
+def identity() -> NodeIdentity:
+    """Return this node's keys, from its files."""
+    node = settings.NODE
+    return load(node.certificate_path, node.staking_key_path, node.signer_path)
+
+
+@cache
+def upgrades() -> Upgrades:
+    """Return which rules of outer blocks hold: on this node's networks all, from genesis on."""
+    local = settings.NODE.network_id == LOCAL
+    return Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
+
+
+@cache
+def wrapper(alias: Chain) -> Wrapper:
+    """Return the outer blocks of a chain; one for each process."""
+    inner: InnerChain = PlatformChain()
+    if alias == Chain.C:
+        inner = CChain(chain.network().c_chain_id)
+    return Wrapper(inner, identity(), upgrades(), validators_at)
+
+
+@cache
+def producers() -> frozenset[NodeID] | None:
+    """Return the nodes that make this network's blocks; None: all validators.
+
+    Unspecified: a node that follows others without being told whom takes the first validator of the
+    genesis for the producer; one that follows nobody makes the blocks itself.
+
+    Raises:
+        MalformedProducer: NODE_PRODUCERS has something else than node IDs.
+    """
+    node = settings.NODE
+    if node.producers == (ALL,):
+        return None
+    if node.producers:
+        return named_producers()
+    if not node.bootstrap:
+        return frozenset({runtime.node_id()})
+    return frozenset({chain.first_validator()})
+
+
+def named_producers() -> frozenset[NodeID]:
+    """Return the nodes that the settings name; none where they name all, or leave it open.
+
+    Raises:
+        MalformedProducer: NODE_PRODUCERS has something else than node IDs.
+    """
+    names = settings.NODE.producers
+    return frozenset() if names == (ALL,) else frozenset(map(_node_id, names))
+
+
+def is_producer() -> bool:
+    """Say whether this node makes blocks at all."""
+    named = producers()
+    return named is None or runtime.node_id() in named
+
+
+def may_produce(alias: Chain, height: int, now: int) -> bool:
+    """Say whether this node may make the block at a height now (Unix seconds).
+
+    A node that has neither NODE_BOOTSTRAP nor NODE_PRODUCERS always may, and that costs no query.
+    """
+    node = settings.NODE
+    if not node.bootstrap and not node.producers:
+        return True
+    if not is_producer() or not selectors.is_bootstrapped(alias):
+        return False
+    return producers() == frozenset({runtime.node_id()}) or _has_turn(alias, height, now)
+
+
+def validators_at(height: int) -> Mapping[NodeID, int]:
+    """Return the weights of those who take turns, as of a height of the P-Chain: one at least.
+
+    A sole producer owns every slot, whether or not it validates.
+
+    Raises:
+        HeightNotReached: The P-Chain is not so high here.
+    """
+    named = producers()
+    if named is not None and len(named) == 1:
+        return dict.fromkeys(named, 1)
+    return _weights(height)
+
+
+@lru_cache(maxsize=_REMEMBERED_HEIGHTS)
+def _weights(height: int) -> Mapping[NodeID, int]:
+    """Return the weights of producers; who validated at a height never changes."""
+    members = stakers.validators_at(height, PRIMARY_NETWORK_ID)
+    if members is None:
+        raise HeightNotReached(height, chain.tip().height)
+    named = producers()
+    found = {
+        node_id: member.weight
+        for node_id, member in members.items()
+        if named is None or node_id in named
+    }
+    # Unspecified: the chains go on when none of the producers validates (any more).
+    return found or {_first(): 1}
+
+
+def _first() -> NodeID:
+    """Return whose block it is where nobody is drawn: the genesis' first validator, if it may."""
+    named, first = producers(), chain.first_validator()
+    return first if named is None or first in named else min(named)
+
+
+def _has_turn(alias: Chain, height: int, now: int) -> bool:
+    """Say whether a slot is this node's among several."""
+    reported = selectors.status()
+    if reported is None or not selectors.is_fresh(reported, SILENCE):
+        return False
+    parent = wrapper(alias).last()
+    if parent.height + 1 != height:
+        return False  # the head has moved: whoever asks will look again
+    own = runtime.node_id()
+    if parent.p_chain_height is None:
+        # Nobody owns the first block after genesis (p2p.md 11.2). Unspecified: so that not all make
+        # one, one of them does.
+        return own == _first()
+    if max(0, now - parent.time) % SLOT >= SLOT - MARGIN:
+        return False
+    slot = slot_of(now, parent.time)
+    drawn = proposer_at(
+        wrapper(alias).inner.chain_id, height, slot, validators_at(parent.p_chain_height)
+    )
+    return drawn == own
+
+
+def _node_id(text: str) -> NodeID:
+    try:
+        return NodeID.parse(text)
+    except (Cb58Error, IdError) as error:
+        raise MalformedProducer(text, error) from error

@@ -1,0 +1,295 @@
+"""Networks of several nodes in one process, with short periods, and strangers that break the rules.
+
+A stranger speaks TLS with the standard library, not with the code that is tested.
+"""
+
+import asyncio
+import ssl
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from network_app.bloom import EMPTY
+from network_app.config import NetworkConfig
+from network_app.handshake.handshake import make
+from network_app.peers.dialer import Address
+from network_app.peers.network import Network
+from network_app.ports import PeerInfo, ValidatorFacts
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import GetAcceptedFrontier, Handshake, Message, PeerList
+from primitives.ids import NodeID
+from tests.builders.nodes import Node, node
+
+LOOPBACK = "127.0.0.1"
+NETWORK_ID = 12345
+CONFIG = NetworkConfig(
+    network_id=NETWORK_ID,
+    handshake_timeout=20.0,
+    first_retry=0.05,
+    longest_retry=0.2,
+    ping_interval=20.0,
+    read_timeout=40.0,
+    peer_list_interval=0.05,
+    filter_interval=0.2,
+)
+PATIENCE = 30.0
+"""Seconds until a test gives up waiting."""
+
+
+async def eventually(holds: Callable[[], Any], what: str = "it did not come to be") -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, what
+        await asyncio.sleep(0.005)
+
+
+@dataclass
+class Validators:
+    """A directory that the test fills."""
+
+    facts: dict[NodeID, ValidatorFacts] = field(default_factory=dict)
+    uptimes: dict[NodeID, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *nodes: Node) -> "Validators":
+        """Validators of equal stake, with their BLS keys."""
+        return cls({
+            one.identity.node_id: ValidatorFacts(100, one.identity.bls_public_key) for one in nodes
+        })  # fmt: skip
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        return self.facts
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        return self.uptimes.get(node_id, 0)
+
+
+class Recorder:
+    """A handler that writes down what it is told; `held` makes it keep messages in work."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, NodeID]] = []
+        self.infos: list[PeerInfo] = []
+        self.messages: list[tuple[NodeID, Message]] = []
+        self.began = 0
+        self.cancelled = 0
+        self.release = asyncio.Event()
+        self.release.set()
+
+    def connected(self, peer: PeerInfo) -> None:
+        self.events.append(("connected", peer.node_id))
+        self.infos.append(peer)
+
+    def disconnected(self, node_id: NodeID) -> None:
+        self.events.append(("disconnected", node_id))
+
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        self.began += 1
+        try:
+            await self.release.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        self.messages.append((node_id, message))
+
+
+@dataclass
+class Running:
+    """A node of a test: its connections and what was told of them."""
+
+    node: Node
+    network: Network
+    recorder: Recorder
+    directory: Validators
+
+    @property
+    def node_id(self) -> NodeID:
+        return self.node.identity.node_id
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return LOOPBACK, self.network.port
+
+    @property
+    def ended(self) -> Counter[str]:
+        """Why connections ended, by class."""
+        return self.network.counters.ended
+
+    def knows(self, *others: "Running") -> bool:
+        return {other.node_id for other in others} <= set(self.network.connected())
+
+
+@asynccontextmanager
+async def running(
+    who: Node,
+    directory: Validators | None = None,
+    *,
+    tracked: tuple[tuple[str, int], ...] = (),
+    port: int = 0,
+    advertised: tuple[str, int] = (LOOPBACK, 0),
+    **config: Any,
+) -> AsyncIterator[Running]:
+    """Run a node's connections; in the end nothing of them may be left."""
+    recorder = Recorder()
+    validators = directory or Validators()
+    network = Network(
+        who.identity,
+        replace(CONFIG, **config),
+        recorder,
+        validators,
+        listen=(LOOPBACK, port),
+        advertised=advertised,
+        tracked=tracked,
+    )
+    await network.start()
+    try:
+        yield Running(who, network, recorder, validators)
+    finally:
+        await network.stop()
+
+
+def dial(here: Running, there: Running) -> None:
+    """Let a running node dial another as one of its tracked ones."""
+    here.network._dialer.track([Address(*there.address)])
+
+
+def frontier_request(number: int = 1) -> Message:
+    """A small message of a chain."""
+    return Message(
+        get_accepted_frontier=GetAcceptedFrontier(
+            chain_id=bytes(32), request_id=number, deadline=10**9
+        )
+    )
+
+
+# --- strangers ---
+
+
+@cache
+def client_context(who: Node | None) -> ssl.SSLContext:
+    """Return TLS settings of the standard library with a node's certificate, or with none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if who is not None:
+        load_identity(context, who)
+    return context
+
+
+def load_identity(context: ssl.SSLContext, who: Node) -> None:
+    """Show a node's certificate."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificate, key = Path(folder, "certificate.pem"), Path(folder, "key.pem")
+        certificate.write_bytes(who.files.certificate_pem)
+        key.write_bytes(who.files.key_pem)
+        context.load_cert_chain(certificate, key)
+
+
+class Stranger:
+    """A client that says what a test wants it to say."""
+
+    def __init__(
+        self, who: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.node = who
+        self.reader = reader
+        self.writer = writer
+
+    @property
+    def node_id(self) -> NodeID:
+        return self.node.identity.node_id
+
+    def handshake(self, **changes: Any) -> Message:
+        """Return a handshake that is right but for what is named; None leaves a field out."""
+        now = int(time.time())
+        told = make(
+            network_id=NETWORK_ID,
+            now=now,
+            claim=self.node.claim(ip_address(LOOPBACK), 9651, now),
+            tracked_subnets=(),
+            known_peers=(bytes(EMPTY), b""),
+            all_subnets=False,
+            upgrade_time=0,
+        )
+        for name, value in changes.items():
+            told.ClearField(name)  # type: ignore[arg-type]
+            if value is not None:
+                told.MergeFrom(Handshake(**{name: value}))
+        return Message(handshake=told)
+
+    def send(self, *messages: Message) -> None:
+        for message in messages:
+            self.writer.write(framing.encode(message))
+
+    async def receive(self) -> Message:
+        """Return the next message that comes."""
+        prefix = await self.reader.readexactly(framing.PREFIX)
+        return framing.decode(await self.reader.readexactly(framing.frame_size(prefix)))
+
+    async def receive_kind(self, kind: str) -> Message:
+        """Return the next message of a kind, whatever comes before it."""
+        while framing.kind(message := await self.receive()) != kind:
+            pass
+        return message
+
+    async def finish_handshake(self, **changes: Any) -> None:
+        """Say and hear all that a handshake is made of."""
+        self.send(self.handshake(**changes), Message(peer_list=PeerList()))
+        await self.receive_kind("peer_list")
+
+    def stop_reading(self) -> None:
+        """Leave what comes in the operating system's hands; TLS reads nothing any more."""
+        self.writer.transport._ssl_protocol._transport.pause_reading()  # type: ignore[attr-defined]
+
+    def go_on_reading(self) -> None:
+        """Read again after `stop_reading`."""
+        self.writer.transport._ssl_protocol._transport.resume_reading()  # type: ignore[attr-defined]
+
+    async def ended(self) -> bool:
+        """Wait for the other side to close the connection."""
+        try:
+            while await self.reader.read(65536):
+                pass
+        except (ConnectionError, ssl.SSLError):
+            pass
+        return True
+
+
+@asynccontextmanager
+async def stranger(address: tuple[str, int], who: Node | None = None) -> AsyncIterator[Stranger]:
+    """Connect as a node that breaks the rules, or as none in particular."""
+    who = who or node(99)
+    reader, writer = await asyncio.open_connection(*address, ssl=client_context(who))
+    try:
+        yield Stranger(who, reader, writer)
+    finally:
+        writer.transport.abort()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def silent(who: Node) -> AsyncIterator[tuple[str, int]]:
+    """Listen as a node whose TLS comes up and who then says nothing; gives its address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    load_identity(context, who)
+    writers: list[asyncio.StreamWriter] = []
+
+    async def keep(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+
+    server = await asyncio.start_server(keep, LOOPBACK, 0, ssl=context)
+    try:
+        yield server.sockets[0].getsockname()[:2]
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)

@@ -1,0 +1,193 @@
+"""Several real nodes of one local network, each reached by the others through a relay."""
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from nodeproject.local_network import Files, begin, make_keys
+from primitives.ids import NodeID
+from tests.e2e.platform_client import PlatformClient
+from tests.servers.node import RunningNode
+from tests.servers.postgresql import PostgresqlServer
+from tests.servers.process import ServerError, free_port
+from tests.servers.relay import Relay, Wires
+
+
+class NotReached(ServerError):
+    """What a test waited for did not come about."""
+
+
+class NetworkNode(RunningNode):
+    """A node with an identity that was made before its start, and an IP of its own on loopback."""
+
+    def __init__(self, home: Path, *, ip: str, node_id: NodeID, **options: Any) -> None:
+        super().__init__(home, **options)
+        self.ip = ip
+        self.node_id = node_id
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """Call a method whose params come by name and return its result."""
+        with PlatformClient(self.port) as client:
+            return client.call(method, **params)
+
+    def get(self, path: str) -> tuple[int, Any]:
+        """Ask for a path and return the status and what the JSON says."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, json.load(answer)
+
+    def metrics(self) -> str:
+        """Return what Prometheus would read."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with closing(connection):
+            connection.request("GET", "/ext/metrics")
+            return connection.getresponse().read().decode()
+
+    def heads(self) -> tuple[str, str]:
+        """Return the last blocks of P- and C-Chain."""
+        height = self.ask("platform.getHeight")["height"]
+        block = self.ask("platform.getBlockByHeight", height=height, encoding="hexnc")["block"]
+        return block, self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
+
+    def peers(self) -> set[str]:
+        """Return the node IDs of its connected peers."""
+        return {peer["nodeID"] for peer in self.ask("info.peers")["peers"]}
+
+    def checks(self) -> dict[str, Any]:
+        """Return the checks of its health."""
+        _, health = self.get("/ext/health")
+        return dict(health["checks"])
+
+
+class LocalNetwork(AbstractContextManager["LocalNetwork"]):
+    """Nodes that validate one network. The first makes the blocks, unless they take turns."""
+
+    def __init__(
+        self,
+        directory: Path,
+        count: int,
+        *,
+        turns: bool = False,
+        env: Mapping[str, str] | None = None,
+        production: Mapping[int, PostgresqlServer] | None = None,
+    ) -> None:
+        """Prepare the nodes; `start` starts them.
+
+        Args:
+            directory: Holds their data.
+            count: How many validate.
+            turns: Whether all make blocks.
+            env: Settings besides.
+            production: Which of them run in the production profile, and on which server.
+        """
+        self.wires = Wires()
+        self._directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._turns = turns
+        self._env = dict(env or {})
+        self._production = dict(production or {})
+        self._end = ExitStack()
+        self._relays: list[Relay] = []
+        homes = [directory / f"node{place}" for place in range(count)]
+        self.node_ids = begin(directory, [home / "data" for home in homes], now=int(time.time()))
+        self._ports = [free_port() for _ in homes]
+        for place, port in enumerate(self._ports):
+            self._relay(place, port)
+        self.nodes = [
+            self._made(home, place, node_id)
+            for place, (home, node_id) in enumerate(zip(homes, self.node_ids, strict=True))
+        ]
+
+    def start(self, nodes: Sequence[NetworkNode] | None = None) -> None:
+        """Start nodes side by side, and wait until they answer."""
+        started = self.nodes if nodes is None else nodes
+        for node in started:
+            node.start(wait=False)
+        for node in started:
+            node.wait_until_answering()
+
+    def joiner(self) -> NetworkNode:
+        """Return a node that knows nothing but the first one's address; not started."""
+        place = len(self._relays)
+        home = self._directory / f"joiner{place}"
+        (node_id,) = make_keys([home / "data"], now=int(time.time()))
+        port = free_port()
+        relay = self._relay(place, port)
+        env = {
+            "NODE_STAKING_HOST": _ip(place),
+            "NODE_STAKING_PORT": str(port),
+            "NODE_PUBLIC_IP": relay.address,
+            "NODE_BOOTSTRAP": self._relays[0].address,
+            "NODE_HEALTH_INTERVAL": "1",
+            **self._env,
+        }
+        return self._kept(NetworkNode(home, ip=_ip(place), node_id=node_id, env=env))
+
+    def cut(self, node: NetworkNode) -> None:
+        """Cut a node off from all others."""
+        self.wires.cut(node.ip)
+
+    def mend(self, node: NetworkNode) -> None:
+        """Let a node hear the others again."""
+        self.wires.mend(node.ip)
+
+    def __exit__(self, *_exception: object) -> None:
+        self._end.close()
+
+    def _made(self, home: Path, place: int, node_id: NodeID) -> NetworkNode:
+        files = Files.below(self._directory)
+        others = [relay.address for other, relay in enumerate(self._relays) if other != place]
+        follows = place > 0 or self._turns
+        env = {
+            "NODE_STAKING_HOST": _ip(place),
+            "NODE_STAKING_PORT": str(self._ports[place]),
+            "NODE_PUBLIC_IP": self._relays[place].address,
+            "NODE_GENESIS": str(files.cchain),
+            "NODE_PLATFORM_GENESIS": str(files.platform),
+            "NODE_PRODUCERS": "all" if self._turns else str(self.node_ids[0]),
+            "NODE_BOOTSTRAP": ",".join(others) if follows else "",
+            "NODE_HEALTH_INTERVAL": "1",
+            **self._env,
+        }
+        server = self._production.get(place)
+        return self._kept(
+            NetworkNode(home, ip=_ip(place), node_id=node_id, env=env, postgresql=server)
+        )
+
+    def _relay(self, place: int, port: int) -> Relay:
+        relay = Relay(_ip(place), port, self.wires)
+        self._end.callback(relay.close)
+        self._relays.append(relay)
+        return relay
+
+    def _kept(self, node: NetworkNode) -> NetworkNode:
+        """Have a node end with the network."""
+        return self._end.enter_context(node)
+
+
+def wait_for(reached: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    """Return when something is so.
+
+    Raises:
+        NotReached: It was not within that time.
+    """
+    until = time.monotonic() + seconds
+    while not reached():
+        if time.monotonic() > until:
+            raise NotReached(what)
+        time.sleep(0.1)
+
+
+def agreed(nodes: Sequence[NetworkNode]) -> bool:
+    """Say whether nodes have the same heads of both chains."""
+    return len({node.heads() for node in nodes}) == 1
+
+
+def _ip(place: int) -> str:
+    return f"127.0.0.{place + 2}"

@@ -1,0 +1,113 @@
+"""`make network`'s command: it starts the nodes, says where they are, and ends them all at Ctrl-C."""
+
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.platform_client import PlatformClient
+from tests.servers.node import ROOT
+from tests.servers.process import ServerProcess
+
+NODES = 2
+
+
+def command(directory: Path, first_port: int) -> ServerProcess:
+    env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
+    return ServerProcess(
+        [
+            sys.executable, "manage.py", "local_network",
+            "--nodes", str(NODES), "--first-port", str(first_port),
+        ],
+        directory / "command.log",
+        env={**env, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
+        cwd=ROOT,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def first_port() -> int:
+    """A port after which there are enough that nobody uses, below those that the system gives away."""
+    return next(
+        port for port in range(20_000, 30_000, 10) if all(map(is_free, range(port, port + 10)))
+    )
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture
+def network(tmp_path: Path, first_port: int) -> Iterator[ServerProcess]:
+    running = command(tmp_path, first_port)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def is_told(network: ServerProcess) -> bool:
+    return "Ctrl-C ends them all" in network.log.read_text()
+
+
+def node_processes(directory: Path) -> list[str]:
+    """Return the commands of processes that run on a directory's data."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            env = (place / "environ").read_bytes()
+            line = (place / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        if str(directory).encode() in env and b"runnode" in line:
+            found.append(line.decode())
+    return found
+
+
+def test_nodes_are_started_shown_and_ended_together(
+    network: ServerProcess, tmp_path: Path, first_port: int
+) -> None:
+    network.wait_until(lambda: is_told(network), 120)
+
+    text = network.log.read_text()
+    ids = re.findall(r"NodeID-\w+", text)
+    assert len(set(ids)) == NODES
+    for place in range(NODES):
+        port = first_port + 2 * place
+        assert f"http://127.0.0.1:{port}/ext/bc/C/rpc" in text
+        assert f"127.0.0.1:{port + 1}" in text
+        with PlatformClient(port) as client:
+            assert client.call("info.getNodeID")["nodeID"] == ids[place]
+            validators = client.call("platform.getCurrentValidators")["validators"]
+            assert {one["nodeID"] for one in validators} == set(ids)
+    assert len(node_processes(tmp_path)) == NODES
+
+    network.stop(how=signal.SIGINT)
+
+    assert not node_processes(tmp_path)
+
+
+def test_what_the_nodes_have_made_is_there_at_the_next_start(
+    network: ServerProcess, tmp_path: Path, first_port: int
+) -> None:
+    network.wait_until(lambda: is_told(network), 120)
+    before = re.findall(r"NodeID-\w+", network.log.read_text())
+    network.stop(how=signal.SIGINT)
+    network.log.unlink()
+
+    again = command(tmp_path, first_port)
+    try:
+        again.wait_until(lambda: is_told(again), 120)
+        assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
+    finally:
+        again.stop(how=signal.SIGINT)

@@ -1,0 +1,59 @@
+"""A network of both profiles: a producer on PostgreSQL and Redis, a follower in one process on SQLite."""
+
+from collections.abc import Iterator
+
+import pytest
+from eth_account import Account
+
+from primitives.devkeys import DEV_KEYS
+from tests.e2e.conftest import Postgresql
+from tests.e2e.network import LocalNetwork, agreed, wait_for
+from tests.e2e.platform_wallet import fund, new_keys
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+
+@pytest.fixture(scope="module")
+def network(
+    tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql
+) -> Iterator[LocalNetwork]:
+    directory = tmp_path_factory.mktemp("profiles")
+    with LocalNetwork(directory, 3, production={0: postgresql(), 1: postgresql()}) as running:
+        running.start()
+        wait_for(lambda: all(len(node.peers()) == 2 for node in running.nodes), "all see all")
+        yield running
+
+
+def test_both_profiles_follow_each_other(network: LocalNetwork) -> None:
+    hashes: list[str] = []
+    for place, node in enumerate(network.nodes):
+        sender = Sender(Account.from_key(list(DEV_KEYS.values())[place]), 43112)
+        with node.client() as client:
+            hashes += [
+                client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+                for _ in range(20)
+            ]
+    fund(network.nodes[2], [(new_keys(1)[0], 1_000_000)])
+
+    for node in network.nodes:
+        with node.client() as client:
+            wait_for_receipts(client, hashes, 60)
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+
+def test_health_and_metrics_know_the_peers_of_another_process(network: LocalNetwork) -> None:
+    producer = network.nodes[0]
+    wait_for(lambda: producer.get("/ext/health")[0] == 200, "it is healthy")
+    assert producer.checks()["network"]["message"]["connectedPeers"] == 2
+    assert producer.checks()["P"]["message"]["vm"] == {"percentConnected": 1}
+    assert "svc_network_peers 2.0" in producer.metrics()
+
+
+def test_the_network_process_can_be_killed_alone(network: LocalNetwork) -> None:
+    producer, _, follower = network.nodes
+    producer.restart_process("network")
+
+    wait_for(lambda: len(producer.peers()) == 2, "its peers are back")
+    sender = Sender(Account.from_key(list(DEV_KEYS.values())[4]), 43112)
+    with follower.client() as client:
+        sent = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+        wait_for_receipts(client, [sent], 60)

@@ -1,0 +1,61 @@
+"""Five nodes of one network that take turns in making blocks, by the proposer VM's schedule."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from eth_account import Account
+
+from primitives.devkeys import DEV_KEYS
+from tests.e2e.network import LocalNetwork, agreed, wait_for
+from tests.e2e.platform_wallet import address, fund, new_keys
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
+    with LocalNetwork(tmp_path_factory.mktemp("turns"), 5, turns=True) as running:
+        running.start()
+        wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all", 90)
+        yield running
+
+
+def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> None:
+    wait_for(
+        lambda: all(node.get("/ext/health/readiness")[0] == 200 for node in network.nodes), "ready"
+    )
+    keys = list(DEV_KEYS.values())
+    hashes: list[str] = []
+
+    def load(place: int) -> None:
+        sender = Sender(Account.from_key(keys[place]), 43112)
+        with network.nodes[place].client() as client:
+            for _ in range(8):
+                raw = sender.transfer(sender.address)
+                hashes.append(client.call("eth_sendRawTransaction", raw))
+                wait_for_receipts(client, hashes[-1:], 60)
+
+    clients = [threading.Thread(target=load, args=(place,)) for place in range(5)]
+    for one in clients:
+        one.start()
+    for one in clients:
+        one.join()
+    (key,) = new_keys(1)
+    fund(network.nodes[3], [(key, 1_000_000)])
+
+    assert len(hashes) == 40
+    for node in network.nodes:
+        with node.client() as client:
+            wait_for_receipts(client, hashes, 60)
+        wait_for(
+            lambda node=node: (
+                node.ask("platform.getBalance", address=address(key))["balance"] == "1000000"
+            ),
+            "the coin is everywhere",
+        )
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    with network.nodes[0].database() as ask:
+        proposers = ask(
+            "SELECT COUNT(DISTINCT proposer_id) FROM network_app_outerblock WHERE chain = 'C'"
+        )
+    assert proposers[0][0] >= 3

@@ -1,0 +1,58 @@
+"""A network with a past and a living process, and a browser that notes what each page asks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chaindb import clock
+from platform_app import runtime
+from platform_app.selectors import stakers
+from tests.builders import network_rows, platform_history
+from tests.integration.admin_pages import Browse, browser
+from tests.integration.network_app.admin import past
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the process know nothing of stakers, stop the chain's clock, and be the first validator."""
+    monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
+    monkeypatch.setattr(runtime, "node_id", lambda: past.node(0))
+    stakers.memory.cache_clear()
+    yield
+    stakers.memory.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def written_past(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Write the past once for all tests of a module: each rolls back what it changes."""
+    with django_db_blocker.unblock():
+        past.write()
+    yield
+    with django_db_blocker.unblock():
+        past.erase()
+
+
+@pytest.fixture
+def network(written_past: None, db: None) -> None:
+    """The network, whose process lives and bootstraps the C-Chain."""
+    network_rows.report(
+        connected=65,
+        known=1_234,
+        messages_sent=12_345,
+        messages_received=54_321,
+        bytes_sent=5 * 1024 * 1024 + 1,
+        bytes_received=999,
+        send_failures=17,
+        send_fail_rate=0.0321,
+        times_connected=140,
+        times_disconnected=75,
+    )
+    past.end_bootstrap("P")
+    past.begin_bootstrap("C")
+
+
+@pytest.fixture
+def browse(admin_client: Client) -> Browse:
+    return browser(admin_client, "network_app")

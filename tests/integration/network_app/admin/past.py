@@ -1,0 +1,118 @@
+"""A network with a past: peers, how far chains are, outer blocks. Written by the store; all follows from numbers."""
+
+from datetime import UTC, datetime
+
+from django.db import DEFAULT_DB_ALIAS, transaction
+
+from network_app import models
+from network_app.ports import PeerInfo, SyncState
+from network_app.store import outer, peers, sync
+from network_app.store.outer import Wrapping
+from primitives.hashing import sha256
+from primitives.ids import ID, NodeID
+from tests.builders import platform_history
+
+VALIDATORS = 60
+SIZES = platform_history.Sizes(VALIDATORS, 6, 0, 0, 3, 0, 0, 3, 0, 0, 0, 0)
+PEERS = 130
+"""Even ones are connected; the first `VALIDATORS` validate."""
+BLOCKS = 120
+"""Outer blocks of each chain, from height 1 on."""
+PROPOSERS = 3
+OPTION, UNSIGNED = 5, 6
+"""Heights of the P-Chain that nobody signed."""
+HOUR = 3_600
+TIME = 1_790_000_000
+"""Unix seconds: of outer block 0, as it were."""
+
+
+def node(number: int) -> NodeID:
+    """Return a peer's node."""
+    if number < VALIDATORS:
+        return platform_history.node(number)
+    return NodeID(sha256(b"stranger %d" % number)[:20])
+
+
+def certificate(number: int) -> bytes:
+    """Return what stands for a node's certificate."""
+    return b"certificate %d" % number
+
+
+def block_id(chain: str, height: int) -> ID:
+    """Return the ID of an outer block."""
+    return ID(sha256(b"outer %s %d" % (chain.encode(), height)))
+
+
+def peer(number: int, now: datetime) -> PeerInfo:
+    """Return a peer as the connections know it, connected since three hours."""
+    began = now.timestamp() - 3 * HOUR - 30
+    return PeerInfo(
+        node_id=node(number),
+        ip=f"198.51.100.{number}:{50_000 + number}",
+        public_ip=f"[2001:db8::{number:x}]:9651" if number % 5 == 0 else f"203.0.113.{number}:9651",
+        version="avalanchego/1.14.2",
+        upgrade_time=TIME,
+        connected_at=began,
+        last_sent=began + 60,
+        last_received=began + 120,
+        observed_uptime=min(number, 100),
+        tracked_subnets=(platform_history.subnet_tx(1).tx_id,) if number == 4 else (),
+        supported_acps=(23, 99) if number == 4 else (),
+        objected_acps=(77,) if number == 4 else (),
+        outbound=number % 4 == 0,
+    )
+
+
+def wrapping(chain: str, height: int) -> Wrapping:
+    """Return an outer block: those of the C-Chain have an epoch; one is an option, one unsigned."""
+    number = height % PROPOSERS
+    made = Wrapping(
+        height=height,
+        block_id=block_id(chain, height),
+        kind=2 if chain == "C" else 0,
+        time=TIME + height,
+        p_chain_height=height,
+        epoch_height=height - 1 if chain == "C" else None,
+        epoch_number=7 if chain == "C" else None,
+        epoch_start=TIME - 60 if chain == "C" else None,
+        proposer=node(number),
+        signature=b"signature %d" % height,
+        certificate=certificate(number),
+    )
+    if chain == "P" and height in {OPTION, UNSIGNED}:
+        made = made._replace(proposer=None, signature=b"", certificate=b"")
+    if chain == "P" and height == OPTION:
+        made = made._replace(kind=1, time=None, p_chain_height=None)
+    return made
+
+
+@transaction.atomic
+def write() -> None:
+    """Write the P-Chain's past, peers and blocks."""
+    platform_history.write_history(SIZES)
+    now = datetime.now(UTC)
+    everybody = [peer(number, now) for number in range(PEERS)]
+    benched = {node(4): {"C", "P"}}
+    peers.write_connected(everybody, benched, now)
+    peers.write_connected(everybody[::2], benched, now)
+    for chain in ("P", "C"):
+        outer.add(chain, [wrapping(chain, one + 1) for one in range(BLOCKS)])
+
+
+@transaction.atomic
+def begin_bootstrap(chain: str, *, height: int = 250, target: int = 1_000) -> None:
+    """Write that a chain is on its way."""
+    sync.write(chain, SyncState(False, 0, height, target, fetched=4_321), datetime.now(UTC))
+
+
+@transaction.atomic
+def end_bootstrap(chain: str, *, height: int = 1_000) -> None:
+    """Write that a chain has reached the frontier."""
+    sync.write(chain, SyncState(True, 0, height, height), datetime.now(UTC))
+
+
+def erase() -> None:
+    """Delete all that there is."""
+    for model in (models.OuterBlock, models.Certificate, models.Peer):
+        model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
+    platform_history.erase_history()

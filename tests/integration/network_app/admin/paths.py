@@ -1,0 +1,25 @@
+"""Where the admin's pages of the network are, as a person sees them in the address bar."""
+
+from network_app.models import outer_id
+from tests.integration.network_app.admin import past
+
+ADMIN = "/admin/"
+NETWORK = "/admin/network_app/"
+MODELS = ("peer", "chainsync", "outerblock", "networkstatus")
+KEYS: dict[str, object] = {
+    "peer": past.node(4),
+    "chainsync": "C",
+    "outerblock": outer_id("C", 7),
+    "networkstatus": 1,
+}
+"""Of one row of each kind."""
+
+
+def listing(model: str) -> str:
+    """Return the address of a list."""
+    return f"{NETWORK}{model}/"
+
+
+def detail(model: str, key: object) -> str:
+    """Return the address of a row's page."""
+    return f"{NETWORK}{model}/{key}/change/"

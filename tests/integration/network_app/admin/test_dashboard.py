@@ -1,0 +1,91 @@
+"""The first page: the network at a glance."""
+
+import pytest
+
+from network_app import models
+from platform_app import runtime
+from platform_app.selectors import stakers
+from primitives.ids import NodeID
+from tests.builders import network_rows
+from tests.builders.network_rows import ago
+from tests.integration.admin_pages import Browse
+from tests.integration.network_app.admin import past
+from tests.integration.network_app.admin.paths import ADMIN, detail, listing
+
+SECTION = '<section aria-label="{}">'
+
+
+def _network(browse: Browse) -> str:
+    text = browse(ADMIN).text
+    start = text.index(SECTION.format("Network"))
+    return text[start : text.index(SECTION.format("P-Chain"), start)]
+
+
+@pytest.mark.usefixtures("network")
+def test_it_shows_peers_stake_bootstrap_heartbeat_and_messages(browse: Browse) -> None:
+    text = _network(browse)
+    for shown in (
+        "65 connected", "1,234 addresses known", ">alive</span>", "203.0.113.7:9651", "12,345",
+        "5.0 MiB", "54,321", "999 bytes", "3.2 % of the latest failed",
+        ">100 %</a>", ">25 %</a>", "250 of 1,000", 'aria-valuenow="25"', "time unknown",
+        f'href="{listing("peer")}"', f'href="{detail("chainsync", "C")}"',
+    ):  # fmt: skip
+        assert shown in text, shown
+
+
+@pytest.mark.usefixtures("network")
+def test_connected_stake_is_that_of_connected_validators_and_our_own(browse: Browse) -> None:
+    models.Peer.objects.exclude(pk=past.node(2)).update(connected_since=None)
+    weights = _weights()
+    connected = weights[past.node(0)] + weights[past.node(2)]
+    share = 1_000 * connected // sum(weights.values())
+    text = _network(browse)
+    assert f">{share // 10}.{share % 10} %<" in text
+    assert f"of {sum(weights.values()) // 1_000_000:,} coins" in text
+
+
+@pytest.mark.usefixtures("network")
+def test_our_uptime_is_what_peers_say_of_it(browse: Browse) -> None:
+    models.Peer.objects.update(observed_uptime=0)
+    weights = _weights()
+    own = 1_000 * weights[past.node(0)] // sum(weights.values())
+    assert f">{own // 10}.{own % 10} % of the stake would reward it<" in _network(browse)
+
+
+@pytest.mark.usefixtures("network")
+def test_a_node_that_does_not_validate_has_no_uptime(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "node_id", lambda: past.node(100))
+    assert "peers say" not in _network(browse)
+
+
+@pytest.mark.usefixtures("network")
+def test_it_goes_without_an_identity(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(runtime, "node_id", nobody)
+    assert "Stake connected" not in _network(browse)
+
+
+@pytest.mark.usefixtures("network")
+def test_a_silent_process_has_no_peers_and_bootstraps_nothing(browse: Browse) -> None:
+    network_rows.report(connected=65, heartbeat_at=ago(60))
+    text = _network(browse)
+    for shown in ("0 connected", ">silent</span>", ">interrupted</span>", "reported 1 min ago"):
+        assert shown in text, shown
+
+
+@pytest.mark.usefixtures("network")
+def test_it_takes_a_few_statements(browse: Browse) -> None:
+    browse(ADMIN)
+    again = browse(ADMIN)
+    # The report three times, connected peers twice, both chains.
+    assert len(again.chain_statements) == 6
+    assert all("OFFSET" not in sql and "COUNT(" not in sql for sql, _ in again.chain_statements)
+
+
+def _weights() -> dict[NodeID, int]:
+    current = stakers.current_validators().validators
+    return {one.node_id: one.weight + one.delegator_weight for one in current}

@@ -1,0 +1,145 @@
+"""What lists and pages of peers say, lead to and find."""
+
+import pytest
+from django.utils.html import escape
+
+from chaindb import clock
+from network_app.models import Peer
+from platform_app.services import uptime
+from tests.builders import network_rows, platform_history
+from tests.builders.network_rows import ago
+from tests.integration.admin_pages import Browse
+from tests.integration.network_app.admin import past
+from tests.integration.network_app.admin.paths import detail, listing
+
+pytestmark = pytest.mark.usefixtures("network")
+
+CONNECTED = {past.node(number) for number in range(0, past.PEERS, 2)}
+VALIDATORS = {past.node(number) for number in range(past.VALIDATORS)}
+EVERYBODY = {past.node(number) for number in range(past.PEERS)}
+
+
+def _all(browse: Browse, show: str) -> list[object]:
+    """Return the keys on all pages of a part of the list."""
+    query, keys = f"?show={show}", []
+    while query is not None:
+        page = browse(listing("peer") + query)
+        keys += [row.pk for row in page.rows]
+        query = page.response.context["cl"].next_url
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("show", "expected"),
+    [
+        ("connected", CONNECTED),
+        ("gone", EVERYBODY - CONNECTED),
+        ("validators", VALIDATORS),
+        ("all", EVERYBODY),
+    ],
+)
+def test_a_part_of_the_list_has_its_peers_once_and_in_order(
+    browse: Browse, show: str, expected: set[object]
+) -> None:
+    assert _all(browse, show) == sorted(expected, key=bytes)  # type: ignore[arg-type]
+
+
+def test_connected_peers_are_shown_first(browse: Browse) -> None:
+    assert {row.pk for row in browse(listing("peer")).rows} < CONNECTED
+
+
+def test_a_connected_validator_is_listed_with_all_that_matters(browse: Browse) -> None:
+    text = browse(listing("peer"), q=str(past.node(4))).text
+    for shown in (
+        str(past.node(4)), ">connected</span>", "for 3 h", "198.51.100.4:50004", "outbound",
+        "avalanchego/1.14.2", ">4 %<", ">100.00 %<", ">C-Chain</span>", ">P-Chain</span>",
+    ):  # fmt: skip
+        assert shown in text, shown
+    period = platform_history.validator_tx(4).unsigned.validator
+    delegated = 25 + 4
+    assert f"{period.weight // platform_history.COIN + delegated:,} coins" in text
+
+
+def test_a_peer_that_is_gone_says_when_it_was_last_there(browse: Browse) -> None:
+    Peer.objects.filter(pk=past.node(5)).update(last_seen=ago(2 * past.HOUR + 5))
+    text = browse(listing("peer"), q=str(past.node(5))).text
+    assert ">not connected</span>" in text
+    assert "last 2 h ago" in text
+    assert "inbound" in text
+
+
+def test_nobody_knows_who_is_connected_while_the_process_is_silent(browse: Browse) -> None:
+    network_rows.report(heartbeat_at=ago(60))
+    text = browse(listing("peer"), q=str(past.node(4))).text
+    assert ">unknown</span>" in text
+    assert ">connected</span>" not in text
+
+
+def test_a_stranger_has_no_stake_and_no_measured_uptime(browse: Browse) -> None:
+    text = browse(detail("peer", past.node(100))).text
+    assert "does not validate" in text
+    assert "100 %" in text
+    assert "100.00 %" not in text
+
+
+def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
+    uptime.observe([past.node(2)], platform_history.NOW)
+    period = platform_history.validator_tx(4).unsigned.validator
+    # As long again as it has validated, without having been seen.
+    later = 2 * platform_history.NOW - period.start
+    monkeypatch.setattr(clock, "now", lambda: later)
+    text = browse(detail("peer", past.node(4))).text
+    assert ">50.00 %<" in text
+    assert "nd-bad" in text
+
+
+def test_a_page_has_all_that_is_known(browse: Browse) -> None:
+    subnet = platform_history.subnet_tx(1).tx_id
+    text = browse(detail("peer", past.node(4))).text
+    for shown in (
+        "198.51.100.4:50004", "203.0.113.4:9651", "outbound: this node dialled", str(subnet),
+        ">23</span>", ">99</span>", ">77</span>", "2026-09-21 14:13:20 UTC", "units",
+    ):  # fmt: skip
+        assert shown in text, shown
+    for path in (
+        f"/admin/platform_app/validator/?q={past.node(4)}",
+        f"{listing('outerblock')}?q={past.node(4)}",
+        f"/admin/platform_app/subnet/{subnet}/change/",
+    ):
+        assert f'href="{escape(path)}"' in text, path
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (str(past.node(4)), 4),
+        (f" {past.node(5)} ", 5),
+        ("0x" + past.node(4).hex(), 4),
+        ("198.51.100.4", 4),
+        ("198.51.100.4:50004", 4),
+        ("203.0.113.4:9651", 4),
+        ("203.0.113.4", 4),
+        ("2001:db8::5", 5),
+        ("[2001:DB8::5]", 5),
+        ("[2001:db8::5]:9651", 5),
+    ],
+)
+def test_a_peer_is_found_by_node_and_address(browse: Browse, text: str, number: int) -> None:
+    assert [row.pk for row in browse(listing("peer"), q=text).rows] == [past.node(number)]
+
+
+@pytest.mark.parametrize("text", ["198.51.100", "198.51.100.4:5000", "198.51.100.4:", "%", "9651"])
+def test_a_part_of_an_address_finds_nothing(browse: Browse, text: str) -> None:
+    page = browse(listing("peer"), q=text)
+    assert page.rows == []
+    assert f"Nothing is exactly “{escape(text)}”." in page.text
+
+
+def test_a_search_stays_within_the_chosen_part(browse: Browse) -> None:
+    assert browse(listing("peer"), q=str(past.node(5)), show="connected").rows == []
+
+
+def test_what_a_peer_says_of_itself_is_only_text(browse: Browse) -> None:
+    Peer.objects.filter(pk=past.node(4)).update(version="<script>alert(1)</script>")
+    for path in (listing("peer"), detail("peer", past.node(4))):
+        assert "<script>alert" not in browse(path, q="198.51.100.4").text

@@ -1,0 +1,93 @@
+"""What the pages of bootstrapping and of the network's process say."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from network_app.models import ChainSync
+from network_app.store import sync
+from tests.builders import network_rows
+from tests.builders.network_rows import ago
+from tests.integration.admin_pages import Browse
+from tests.integration.network_app.admin import past
+from tests.integration.network_app.admin.paths import detail, listing
+
+pytestmark = pytest.mark.usefixtures("network")
+
+
+def _measure(height: int) -> None:
+    """Let ten seconds pass in which the C-Chain came to a height, and measure."""
+    ChainSync.objects.filter(pk="C").update(height=height, measured_at=ago(10), measured_height=250)
+    sync.measure(datetime.now(UTC))
+
+
+def test_both_chains_are_listed_with_a_bar(browse: Browse) -> None:
+    page = browse(listing("chainsync"))
+    assert [row.chain for row in page.rows] == ["P", "C"]
+    for shown in (
+        ">bootstrapped</span>", "100 %", ">bootstrapping</span>", "25 %", "250 of 1,000", "4,321",
+        'aria-valuenow="25"', "width:25%", "width:100%", "time unknown",
+    ):  # fmt: skip
+        assert shown in page.text, shown
+
+
+def test_rate_and_time_left_are_what_was_measured(browse: Browse) -> None:
+    _measure(300)
+    for path in (listing("chainsync"), detail("chainsync", "C")):
+        text = browse(path).text
+        assert "5.0 blocks/s" in text
+        assert "2 min left" in text
+
+
+def test_it_is_not_done_before_all_is_done(browse: Browse) -> None:
+    past.begin_bootstrap("C", height=99_999, target=100_000)
+    assert "99 %" in browse(listing("chainsync")).text
+
+
+def test_a_way_of_unknown_length_has_just_begun(browse: Browse) -> None:
+    past.begin_bootstrap("C", height=0, target=0)
+    assert "width:0%" in browse(detail("chainsync", "C")).text
+
+
+def test_nothing_goes_on_while_the_process_is_silent(browse: Browse) -> None:
+    _measure(300)
+    network_rows.report(heartbeat_at=ago(60))
+    text = browse(listing("chainsync")).text
+    assert ">interrupted</span>" in text
+    assert "min left" not in text
+
+
+def test_a_page_says_what_was_received_and_not_decided(browse: Browse) -> None:
+    ChainSync.objects.filter(pk="P").update(outstanding=3, oldest_outstanding_at=ago(130))
+    text = browse(detail("chainsync", "P")).text
+    assert "the oldest came" in text
+    assert "2 min ago" in text
+    assert "none" in browse(detail("chainsync", "C")).text
+
+
+def test_the_process_says_how_it_is_in_sizes_that_people_read(browse: Browse) -> None:
+    for path in (listing("networkstatus"), detail("networkstatus", 1)):
+        text = browse(path).text
+        for shown in (
+            ">alive</span>", "203.0.113.7:9651", "65 connected", "1,234 addresses known",
+            "12,345 messages", "54,321 messages", "5.0 MiB", "999 bytes", "3.2 % of the latest",
+        ):  # fmt: skip
+            assert shown in text, shown
+    assert "140" in text
+    assert "75" in text
+
+
+def test_a_process_that_does_not_report_is_called_silent(browse: Browse) -> None:
+    network_rows.report(heartbeat_at=ago(400), last_sent_at=None)
+    text = browse(listing("networkstatus")).text
+    assert ">silent</span>" in text
+    assert "reported 6 min ago" in text
+    assert browse(detail("networkstatus", 1)).status == 200
+
+
+def test_times_are_those_of_the_wall(browse: Browse) -> None:
+    began = datetime(2026, 2, 3, 4, 5, 6, 789_000, UTC)
+    ChainSync.objects.update(started_at=began, finished_at=began + timedelta(hours=1))
+    text = browse(detail("chainsync", "P")).text
+    assert "2026-02-03 04:05:06 UTC" in text
+    assert "2026-02-03 05:05:06 UTC" in text

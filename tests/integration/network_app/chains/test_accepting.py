@@ -1,0 +1,221 @@
+"""Blocks that others have made are accepted with what they are wrapped in: the rows are their maker's."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.services.chain import produce_block
+from chaindb import clock
+from network_app.chains import wrapping
+from network_app.chains.wrapped import WrappedChain
+from network_app.models import OuterBlock
+from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
+from network_app.proposervm.block import parse
+from platform_app.config import DAY
+from platform_app.services import chain as platform
+from tests.integration.network_app import tables
+from tests.integration.network_app.world import (
+    FOLLOWER,
+    UPGRADES,
+    Past,
+    World,
+    follow,
+    raws,
+    refusal,
+)
+from tests.integration.platform_app.made import scheduled_validator
+
+
+def pieces(blocks: list[bytes], size: int) -> list[list[bytes]]:
+    return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
+
+def places(blocks: list[bytes], first: int = 1) -> tuple[BlockPlace, ...]:
+    return tuple(
+        BlockPlace(height, parse(raw).outer_id) for height, raw in enumerate(blocks, first)
+    )
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+@pytest.mark.parametrize("size", [2, 3, 100])
+def test_what_is_followed_makes_the_rows_that_were_made(
+    world: World, past: Past, *, size: int, bootstrapping: bool
+) -> None:
+    node = world.node(FOLLOWER)
+    waiting: list[bytes] = []
+    for chain, blocks in zip(node, past, strict=True):
+        for piece in pieces(blocks, size):
+            waiting += piece
+            if chain.parse(waiting[-1]).needs_option:
+                continue
+            follow(chain, waiting, bootstrapping=bootstrapping)
+            waiting = []
+        assert chain.last_accepted() == places(blocks)[-1]
+
+    assert tables.alike() == world.made
+    assert [raws(chain) for chain in world.node(FOLLOWER)] == list(past)
+
+
+def test_blocks_come_one_by_one(world: World, past: Past) -> None:
+    node = world.node(FOLLOWER)
+    for chain, blocks in zip(node, past, strict=True):
+        waiting: list[bytes] = []
+        for height, raw in enumerate(blocks, 1):
+            waiting.append(raw)
+            if not chain.parse(raw).needs_option:
+                done = follow(chain, waiting)
+                assert done.places == places(waiting, height - len(waiting) + 1)
+                waiting = []
+
+    assert tables.alike() == world.made
+
+
+def test_what_is_accepted_already_is_passed_over(world: World, past: Past) -> None:
+    for chain, blocks in zip(world.node(FOLLOWER), past, strict=True):
+        follow(chain, blocks[:3])
+        before = tables.everything()
+
+        assert follow(chain, blocks[:3]) == Accepted()
+        assert follow(chain, []) == Accepted()
+        assert tables.everything() == before
+        assert follow(chain, blocks[1:4]).places == places(blocks[3:4], 4)
+
+
+def test_transactions_are_counted(world: World, past: Past) -> None:
+    node = world.node(FOLLOWER)
+
+    assert follow(node.p, past.p).transactions == 7  # a proposal is one, its option none
+    assert follow(node.c, past.c).transactions == 6
+
+
+def test_the_next_block_is_this_nodes_own(world: World, past: Past) -> None:
+    node = world.node(FOLLOWER)
+    for chain, blocks in zip(node, past, strict=True):
+        follow(chain, blocks)
+    made = world.make_c()
+
+    ((place, raw),) = node.c.accepted_since(len(past[1]), 10)
+
+    assert parse(raw).inner == node.c._inner.blocks(made.number, made.number, 1)[0].raw
+    assert parse(raw).parent_id == places(past[1])[-1].block_id
+    assert place == node.c.last_accepted()
+
+
+class Failing:
+    """Lets the statement with a number fail."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, execute: Any, sql: str, params: Any, *context: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise DatabaseError("the disk is full")
+        return execute(sql, params, *context)
+
+
+@pytest.mark.parametrize("alias", ["p", "c"])
+def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alias: str) -> None:
+    chain: WrappedChain = getattr(world.node(FOLLOWER), alias)
+    blocks = past[alias == "c"][:3]
+    world.wall.seconds -= 50 * DAY  # the clock has to follow, too
+    before, offset = tables.everything(), clock.offset()
+    number = 0
+    while True:
+        number += 1
+        with suppress(DatabaseError), connection.execute_wrapper(Failing(number)):
+            follow(chain, blocks, bootstrapping=True)
+            break
+        assert (tables.everything(), clock.offset()) == (before, offset), number
+
+    assert number > 20
+    assert chain.last_accepted() == places(blocks)[-1]
+    assert clock.offset() > offset
+
+
+def test_a_block_of_this_nodes_own_overtakes(
+    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = world.node(FOLLOWER).c
+    accept = chain._inner.accept
+
+    def overtaken(*blocks: Any, **given: Any) -> int:
+        produce_block(now=clock.now(), allow_empty=True)
+        return accept(*blocks, **given)
+
+    monkeypatch.setattr(chain._inner, "accept", overtaken)
+
+    assert str(refusal(UnknownParent, chain, *past[1])) == "another block was accepted meanwhile"
+    assert OuterBlock.objects.filter(chain="C").count() == 0
+    monkeypatch.undo()
+    own = chain.last_accepted()
+    assert own.height == 1
+    refused = refusal(InvalidBlock, chain, *past[1])
+    assert (refused.height, refused.reason) == (
+        1, f"at its height the block {own.block_id} is accepted",
+    )  # fmt: skip
+
+
+def test_the_very_same_block_of_this_nodes_own_overtakes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.p.do(scheduled_validator(world.p, "node", start=DAY, end=20 * DAY))
+    known = raws(world.maker.p)
+    world.p.wait(DAY)  # a block without transactions: every node makes the same one
+    blocks, _ = world.hand_over()
+    chain = world.node(FOLLOWER).p
+    follow(chain, known)
+    accept = chain._inner.accept
+
+    def overtaken(*blocks: Any, **given: Any) -> int:
+        assert platform.build_block(now=clock.now()) is not None
+        return accept(*blocks, **given)
+
+    monkeypatch.setattr(chain._inner, "accept", overtaken)
+
+    assert str(refusal(UnknownParent, chain, *blocks)) == "another block was accepted meanwhile"
+    assert OuterBlock.objects.filter(chain="P").count() == len(known)
+    assert chain._inner.tip().height == len(blocks) == len(known) + 1
+
+
+def test_who_makes_blocks_is_woken_when_others_were_accepted(
+    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for chain, blocks in zip(world.node(FOLLOWER), past, strict=True):
+        woken: list[int] = []
+        inner = chain._inner
+        monkeypatch.setattr(inner, "request_block", lambda woken=woken: woken.append(1))
+        rules = (FOLLOWER, UPGRADES, chain._wrapper.proposers)
+        maker = WrappedChain(wrapping.Wrapper(inner, *rules), makes_blocks=True)
+        follower = WrappedChain(wrapping.Wrapper(inner, *rules), makes_blocks=False)
+
+        follow(follower, blocks[:1])
+        follow(maker, blocks[:1])
+        assert woken == []
+        follow(maker, blocks[1:3])
+        assert woken == [1]
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(
+    world: World, *, bootstrapping: bool
+) -> None:
+    for value in range(12):
+        world.make_c(value)
+    past = world.hand_over()
+    chain = world.node(FOLLOWER).c
+    follow(chain, past.c[:2])
+    costs = []
+    for blocks in (past.c[2:3], past.c[3:]):
+        with CaptureQueriesContext(connection) as asked:
+            follow(chain, blocks, bootstrapping=bootstrapping)
+        costs.append([one["sql"] for one in asked if "cchain_app" not in one["sql"]])
+
+    ours = ("chaindb_clock", "network_app_certificate", "network_app_outerblock")
+    for statements in costs:
+        found = [name for sql in statements for name in ours if name in sql]
+        assert found == list(ours)
+        assert not any("platform_app" in sql for sql in statements)

@@ -1,0 +1,172 @@
+"""What peers ask of accepted blocks: back from one, on from a height, by ID; and of what waits."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from network_app.chains import wrapped
+from network_app.chains.wrapped import OVERHEAD, WrappedChain
+from network_app.proposervm.block import parse
+from platform_app.selectors import chain as tips
+from primitives.hashing import keccak256, sha256
+from primitives.ids import ID
+from tests.integration.network_app.world import Past, World, raws
+from tests.integration.platform_app.made import rival
+
+UNKNOWN = ID(bytes(range(32)))
+NO_LIMIT = 1 << 40
+LONG = 60.0
+
+
+@pytest.fixture
+def made(world: World) -> Past:
+    """A history of this node's own."""
+    world.make_history()
+    return Past(raws(world.maker.p), raws(world.maker.c))
+
+
+def ancestors(
+    chain: WrappedChain,
+    block_id: ID,
+    count: int = 2000,
+    size: int = NO_LIMIT,
+    seconds: float = LONG,
+) -> list[bytes]:
+    """Return an answer, lowest block first."""
+    found = chain.ancestors(block_id, count=count, size=size, seconds=seconds)
+    return found[::-1]
+
+
+def test_the_whole_history_ends_with_the_first_block_after_genesis(
+    world: World, made: Past
+) -> None:
+    for chain, blocks in zip(world.maker, made, strict=True):
+        for height in range(1, len(blocks) + 1):
+            assert ancestors(chain, parse(blocks[height - 1]).outer_id) == blocks[:height]
+
+
+def test_genesis_is_bare_and_given_to_whom_asks_for_it(world: World, made: Past) -> None:
+    for chain in world.maker:
+        genesis = chain._inner.genesis()
+        assert ancestors(chain, genesis.block_id) == [genesis.raw]
+        assert chain.block(genesis.block_id) == genesis.raw
+    assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p._inner.genesis().raw))]
+
+
+def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
+    for chain, blocks in zip(world.maker, made, strict=True):
+        inner_id = chain._inner.tip().block_id
+        for block_id in (UNKNOWN, inner_id):
+            assert ancestors(chain, block_id) == []
+            assert chain.block(block_id) is None
+            assert chain.height_of([block_id]) == [None]
+        assert chain.accepted_at([len(blocks) + 1, -1]) == [None, None]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 128])
+def test_an_answer_has_so_many_blocks_at_most(
+    world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(wrapped, "CHUNK", chunk)
+    for chain, blocks in zip(world.maker, made, strict=True):
+        top = parse(blocks[-1]).outer_id
+        for count in (1, 2, 5, len(blocks), len(blocks) + 1):
+            assert ancestors(chain, top, count=count) == blocks[-count:]
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 128])
+def test_an_answer_has_so_many_bytes_at_most(
+    world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(wrapped, "CHUNK", chunk)
+    for chain, blocks in zip(world.maker, made, strict=True):
+        top = parse(blocks[-1]).outer_id
+        for count in range(1, len(blocks) + 1):
+            size = sum(len(raw) + OVERHEAD for raw in blocks[-count:])
+            assert ancestors(chain, top, size=size) == blocks[-count:]
+            fewer = max(1, count - 1)  # the block that is asked for is always there
+            assert ancestors(chain, top, size=size - 1) == blocks[-fewer:]
+        assert ancestors(chain, top, size=0) == blocks[-1:]
+
+
+def test_an_answer_takes_so_long_at_most(
+    world: World, made: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wrapped, "CHUNK", 2)
+    for chain, blocks in zip(world.maker, made, strict=True):
+        top = parse(blocks[-1]).outer_id
+        assert ancestors(chain, top, seconds=0) == blocks[-2:]
+
+
+def test_what_was_accepted_since_a_height(world: World, made: Past) -> None:
+    for chain, blocks in zip(world.maker, made, strict=True):
+        places = [(place.height, raw) for place, raw in chain.accepted_since(2, 3)]
+        assert places == [(3, blocks[2]), (4, blocks[3]), (5, blocks[4])]
+        assert [raw for _, raw in chain.accepted_since(0, 100)] == blocks
+        assert chain.accepted_since(len(blocks), 1) == []
+        assert chain.accepted_since(len(blocks) + 5, 1) == []
+
+
+def test_much_is_given_in_pieces(world: World, made: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrapped, "SINCE_BYTES", 1)
+    for chain, blocks in zip(world.maker, made, strict=True):
+        assert [raw for _, raw in chain.accepted_since(0, 100)] == blocks[:1]
+
+
+@pytest.mark.parametrize(("alias", "most"), [("p", 4), ("c", 4)])
+def test_an_answer_costs_few_statements(world: World, made: Past, alias: str, most: int) -> None:
+    chain: WrappedChain = getattr(world.maker, alias)
+    top = chain.last_accepted().block_id
+    chain._inner.genesis()
+    with CaptureQueriesContext(connection) as asked:
+        assert len(ancestors(chain, top)) > 5
+    assert len(asked) <= most
+    with CaptureQueriesContext(connection) as asked:
+        chain.block(top)
+    assert len(asked) <= most
+    with CaptureQueriesContext(connection) as asked:
+        chain.height_of([top, UNKNOWN])
+    assert len(asked) == 1
+
+
+def test_transactions_that_wait_are_shown_to_others(world: World) -> None:
+    first, second = world.c.make(value=1), world.c.make(value=2)
+    world.c.send(first, second)
+    payment = world.p.make()
+    world.p.issue(payment)
+    unknown = ID(b"\x07" * 32)
+
+    chain = world.maker.c
+    assert chain.waiting(10) == [ID(first.hash), ID(second.hash)]
+    assert chain.waiting(1) == [ID(second.hash)]
+    assert chain.transactions([ID(second.hash), unknown]) == [second.raw, None]
+    assert chain.transaction_id(first.raw) == ID(keccak256(first.raw)) == ID(first.hash)
+
+    chain = world.maker.p
+    assert chain.waiting(10) == [payment.tx_id]
+    assert chain.transactions([unknown, payment.tx_id]) == [None, payment.raw]
+    assert chain.transaction_id(payment.raw) == payment.tx_id
+
+
+def test_others_transactions_are_checked_as_clients_are(world: World) -> None:
+    good = world.c.make(value=1)
+    chain = world.maker.c
+    taken, refused, known = chain.issue([good.raw, b"\x02", good.raw])
+    assert taken == ID(good.hash)
+    assert isinstance(refused, Exception)
+    assert isinstance(known, Exception)
+    assert chain.waiting(10) == [ID(good.hash)]
+
+    payment = world.p.make()
+    chain = world.maker.p
+    refused, taken, conflicting = chain.issue([b"\0\0", payment.raw, rival(payment).raw])
+    assert isinstance(refused, Exception)
+    assert taken == payment.tx_id
+    assert isinstance(conflicting, Exception)
+    assert chain.waiting(10) == [payment.tx_id]
+
+
+def test_a_chain_says_who_it_is(world: World) -> None:
+    assert [chain.alias for chain in world.maker] == ["P", "C"]
+    assert world.maker.p.chain_id == ID(bytes(32))
+    assert world.maker.c.chain_id == tips.network().c_chain_id

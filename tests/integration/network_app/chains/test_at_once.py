@@ -1,0 +1,190 @@
+"""Several threads at a chain's outer blocks: each block has one, and nobody waits for ever."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier, Event
+from typing import Any
+
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.services.chain import produce_block
+from chaindb import clock
+from chaindb.locks import Lock, acquire
+from network_app.chains.wrapped import WrappedChain
+from network_app.models import OuterBlock
+from network_app.ports import InvalidBlock, UnknownParent
+from network_app.proposervm.block import parse
+from network_app.proposervm.verification import of_genesis
+from tests.integration.network_app import tables
+from tests.integration.network_app.world import (
+    FOLLOWER,
+    MAKER,
+    World,
+    follow,
+    raws,
+)
+
+BLOCKS = 12
+PATIENCE = 30.0
+
+
+def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]":
+    """Run work in a thread that closes its connections in the end."""
+
+    def run() -> Any:
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    return pool.submit(run)
+
+
+def assert_keeps_all_rules(chain: WrappedChain, blocks: list[bytes]) -> None:
+    """Verify blocks one after the other, as a follower does."""
+    genesis = chain._inner.genesis()
+    last = of_genesis(genesis.block_id, genesis.time or 0)
+    for raw in blocks:
+        one = chain._verifier.read(raw)
+        last = chain._verifier._verify(one, last, clock.now(), bootstrapping=False)
+
+
+def test_where_nothing_is_new_nothing_is_read_but_the_head(shared_world: World) -> None:
+    shared_world.make_c()
+    shared_world.make_p()
+    for chain in shared_world.maker:
+        place = chain.last_accepted()
+        with CaptureQueriesContext(connection) as asked:
+            assert chain.last_accepted() == place
+        assert len(asked) == 1
+
+
+def test_what_was_not_committed_is_not_remembered(shared_world: World) -> None:
+    shared_world.make_c()
+    chain = shared_world.maker.c
+    with transaction.atomic():
+        chain.last_accepted()
+        transaction.set_rollback(True)
+    assert OuterBlock.objects.count() == 0
+
+    place = chain.last_accepted()
+
+    assert OuterBlock.objects.get().block_id == place.block_id
+
+
+def test_blocks_are_wrapped_once_however_many_ask_while_they_are_made(shared_world: World) -> None:
+    chains = [shared_world.maker.c, shared_world.node(MAKER).c]
+    begin = Barrier(5)
+    made = Event()
+
+    def make() -> None:
+        begin.wait()
+        for _ in range(BLOCKS):
+            produce_block(now=clock.now(), allow_empty=True)
+        made.set()
+
+    def ask(chain: WrappedChain) -> None:
+        begin.wait()
+        while not made.is_set():
+            chain.last_accepted()
+
+    with ThreadPoolExecutor(5) as pool:
+        asking = [elsewhere(pool, lambda one=one: ask(one)) for one in (*chains, *chains)]
+        elsewhere(pool, make).result(PATIENCE)
+        for one in asking:
+            one.result(PATIENCE)
+
+    found = [raws(chain) for chain in (*chains, shared_world.node(MAKER).c)]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == OuterBlock.objects.count() == BLOCKS
+    assert_keeps_all_rules(chains[0], found[0])
+
+
+def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> None:
+    """The maker of the P-Chain's blocks asks whose turn it is in the transaction of its block."""
+    chain = shared_world.maker.p
+    shared_world.make_p()
+    asking, inside = Event(), Event()
+
+    def hold() -> int:
+        with transaction.atomic():
+            acquire(Lock.PCHAIN)
+            inside.set()
+            assert asking.wait(PATIENCE)
+            return chain.last_accepted().height
+
+    def ask() -> int:
+        assert inside.wait(PATIENCE)
+        asking.set()
+        return chain.last_accepted().height
+
+    with ThreadPoolExecutor(2) as pool:
+        heights = [elsewhere(pool, work) for work in (hold, ask)]
+        assert [one.result(PATIENCE) for one in heights] == [1, 1]
+
+
+def test_blocks_are_served_while_others_are_accepted(shared_world: World) -> None:
+    for _ in range(BLOCKS):
+        shared_world.make_p()
+        shared_world.make_c(1)
+    past = shared_world.hand_over()
+    node = shared_world.node(FOLLOWER)
+    done = Event()
+
+    def accept() -> None:
+        for p_block, c_block in zip(*past, strict=True):
+            follow(node.p, [p_block])
+            follow(node.c, [c_block])
+        done.set()
+
+    def serve() -> int:
+        answers = 0
+        while not done.is_set():
+            for chain, blocks in zip(node, past, strict=True):
+                place = chain.last_accepted()
+                known = blocks[: place.height]
+                assert [raw for _, raw in chain.accepted_since(0, place.height)] == known
+                answers += 1
+        return answers
+
+    with ThreadPoolExecutor(3) as pool:
+        serving = [elsewhere(pool, serve) for _ in range(2)]
+        elsewhere(pool, accept).result(PATIENCE)
+        assert all(one.result(PATIENCE) for one in serving)
+
+    assert tables.alike() == shared_world.made
+
+
+def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -> None:
+    for _ in range(BLOCKS):
+        shared_world.make_c(1)
+    past = shared_world.hand_over()
+    node = shared_world.node(FOLLOWER)
+    begin = Barrier(2)
+
+    def accept() -> int:
+        begin.wait()
+        for height, raw in enumerate(past.c):
+            try:
+                follow(node.c, [raw])
+            except (UnknownParent, InvalidBlock):
+                return height
+        return BLOCKS
+
+    def make() -> None:
+        begin.wait()
+        for _ in range(3):
+            produce_block(now=clock.now(), allow_empty=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        taking, making = elsewhere(pool, accept), elsewhere(pool, make)
+        taken = taking.result(PATIENCE)
+        making.result(PATIENCE)
+
+    found = raws(node.c)
+    assert found[:taken] == past.c[:taken]
+    assert len(found) == node.c._inner.tip().height == taken + 3
+    assert [row.block_id for row in OuterBlock.objects.order_by("height")] == [
+        parse(raw).outer_id for raw in found
+    ]

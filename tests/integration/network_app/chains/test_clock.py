@@ -1,0 +1,190 @@
+"""The clock in a network: on a local one it follows whoever has the right to make blocks, else nobody."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cchain_app.blocks.candidate import parse_block
+from chaindb import clock
+from network_app.chains.wrapped import WrappedChain
+from network_app.ports import InvalidBlock, NotYet
+from network_app.proposervm.block import SignedBlock, parse
+from network_app.proposervm.verification import MOST_AHEAD
+from platform_app.config import DAY
+from tests.integration.cchain_app import followed
+from tests.integration.network_app.world import (
+    FOLLOWER,
+    MAKER,
+    STRANGER,
+    Past,
+    World,
+    follow,
+    forged,
+    refusal,
+)
+
+JOURNEY = 100 * DAY
+LATER = "time is too far advanced: "
+
+
+@pytest.fixture
+def journey(world: World) -> Past:
+    """Blocks of both chains, the first made before a journey in time; here the journey was not made."""
+    before = world.wall.seconds
+    for seconds in (1, JOURNEY, 1, 1):
+        world.make_p(after=seconds)
+        world.make_c(after=0)
+    blocks = world.hand_over()
+    world.wall.seconds = before + 5
+    assert clock.offset() == 0
+    return blocks
+
+
+@pytest.fixture(params=["p", "c"])
+def follower(request: pytest.FixtureRequest, world: World, journey: Past) -> WrappedChain:
+    """One of a follower's chains; both have their first block."""
+    node = world.node(FOLLOWER)
+    for one in node:
+        follow(one, blocks_of(journey, one)[:1])
+    assert clock.offset() == 0
+    found: WrappedChain = getattr(node, request.param)
+    return found
+
+
+def blocks_of(past: Past, chain: WrappedChain) -> list[bytes]:
+    return past.p if chain.alias == "P" else past.c
+
+
+def time_of(raw: bytes) -> int:
+    block = parse(raw)
+    assert isinstance(block, SignedBlock)
+    return block.time
+
+
+@pytest.fixture
+def elsewhere(world: World, settings: Any) -> None:
+    """A network that is not the local one."""
+    settings.NODE = replace(settings.NODE, network_id=1337)
+
+
+def test_the_clock_follows_the_producers_blocks(follower: WrappedChain, journey: Past) -> None:
+    _, *blocks = blocks_of(journey, follower)
+
+    follow(follower, blocks[:1])
+    assert clock.now() == time_of(blocks[0])
+    follow(follower, blocks)
+    assert clock.now() == time_of(blocks[2])
+
+
+def test_the_clock_follows_the_last_of_several_blocks(
+    follower: WrappedChain, journey: Past
+) -> None:
+    follow(follower, blocks_of(journey, follower))
+
+    assert clock.now() == time_of(blocks_of(journey, follower)[-1])
+
+
+def test_the_clock_stands_where_blocks_are_of_the_past(
+    world: World, follower: WrappedChain, journey: Past
+) -> None:
+    world.wall.seconds += 2 * JOURNEY
+    follow(follower, blocks_of(journey, follower))
+
+    assert clock.offset() == 0
+
+
+def test_elsewhere_blocks_of_the_future_wait(
+    world: World, follower: WrappedChain, journey: Past, elsewhere: None
+) -> None:
+    second = blocks_of(journey, follower)[1]
+    for bootstrapping in (False, True):
+        why = refusal(NotYet, follower, second, bootstrapping=bootstrapping)
+        assert str(why) == f"{LATER}{time_of(second)} > {clock.now() + MOST_AHEAD}"
+    assert (follower.last_accepted().height, clock.offset()) == (1, 0)
+
+    world.wall.seconds = time_of(second) - MOST_AHEAD
+    follow(follower, [second])
+    assert (follower.last_accepted().height, clock.offset()) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [{"by": STRANGER}, {"by": STRANGER, "certificate": MAKER.certificate_der}, {"by": None}],
+    ids=["another proposer", "another key", "nobody"],
+)
+def test_the_clock_follows_only_who_may_make_blocks(
+    follower: WrappedChain, journey: Past, forgery: dict[str, Any]
+) -> None:
+    bad = forged(follower, blocks_of(journey, follower)[1], **forgery)
+
+    refusal(InvalidBlock, follower, bad)
+
+    assert (follower.last_accepted().height, clock.offset()) == (1, 0)
+
+
+def test_the_clock_does_not_follow_a_block_that_is_refused(world: World, journey: Past) -> None:
+    node = world.node(FOLLOWER)
+    follow(node.p, journey.p[:1])
+    follow(node.c, journey.c[:1])
+    chain = node.c
+    inner = parse_block(parse(journey.c[2]).inner)
+    bad = forged(
+        chain,
+        journey.c[2],
+        inner=followed.forged(inner, gas_used=1).raw,
+        time=time_of(journey.c[2]) + JOURNEY,
+    )
+
+    refusal(InvalidBlock, chain, journey.c[1], bad)
+    assert clock.now() == time_of(journey.c[1])
+    refusal(InvalidBlock, chain, bad)
+    assert clock.now() == time_of(journey.c[1])
+
+
+@pytest.fixture(params=["p", "c"])
+def first_blocks(request: pytest.FixtureRequest, world: World) -> tuple[WrappedChain, list[bytes]]:
+    """A follower's chain at genesis, and blocks that were all made after a journey in time."""
+    before = world.wall.seconds
+    for seconds in (JOURNEY, 1):
+        world.make_p(after=seconds)
+        world.make_c(after=0)
+    past = world.hand_over()
+    world.wall.seconds = before
+    chain: WrappedChain = getattr(world.node(FOLLOWER), request.param)
+    return chain, blocks_of(past, chain)
+
+
+def test_a_first_block_of_the_future_waits_until_it_is_vouched_for(
+    first_blocks: tuple[WrappedChain, list[bytes]],
+) -> None:
+    chain, (first, second) = first_blocks
+
+    assert str(refusal(NotYet, chain, first)).startswith(LATER)
+    why = refusal(InvalidBlock, chain, first, forged(chain, second, by=STRANGER))
+    assert why.height == 2
+    assert (chain.last_accepted().height, clock.offset()) == (0, 0)
+
+    follow(chain, [first, second])
+    assert (chain.last_accepted().height, clock.now()) == (2, time_of(second))
+
+
+def test_what_those_agreed_on_whom_this_node_trusts_needs_nobody_to_vouch(
+    first_blocks: tuple[WrappedChain, list[bytes]],
+) -> None:
+    chain, (first, _) = first_blocks
+
+    follow(chain, [first], bootstrapping=True)
+
+    assert clock.now() == time_of(first)
+
+
+def test_a_first_block_may_be_ahead_a_little_and_the_clock_stands(
+    world: World, first_blocks: tuple[WrappedChain, list[bytes]]
+) -> None:
+    chain, (first, _) = first_blocks
+    world.wall.seconds = time_of(first) - MOST_AHEAD
+
+    follow(chain, [first])
+
+    assert (chain.last_accepted().height, clock.offset()) == (1, 0)

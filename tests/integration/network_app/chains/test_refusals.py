@@ -1,0 +1,360 @@
+"""Others' blocks that are refused: each with its reason, and what was before them is accepted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cchain_app.blocks.candidate import parse_block
+from network_app.chains.wrapped import WrappedChain
+from network_app.ports import InvalidBlock, NotYet, UnknownParent
+from network_app.proposervm.block import OptionBlock, build_option, parse
+from platform_app.blocks import block as codec
+from platform_app.blocks.block import BanffProposalBlock, build_options, build_standard
+from platform_app.selectors import chain as tips
+from primitives.hashing import sha256
+from primitives.ids import ID
+from tests.integration.cchain_app import followed
+from tests.integration.network_app import tables
+from tests.integration.network_app.world import (
+    FOLLOWER,
+    MAKER,
+    STRANGER,
+    Chains,
+    Past,
+    World,
+    follow,
+    forged,
+    refusal,
+)
+
+UNKNOWN = ID(bytes(range(32)))
+PROPOSAL = 6
+"""Its height in the past; the option follows, and then a block."""
+
+
+@pytest.fixture
+def node(world: World, past: Past) -> Chains:
+    """A node that has nothing of the past."""
+    return world.node(FOLLOWER)
+
+
+def refused(
+    chain: WrappedChain,
+    good: Sequence[bytes],
+    bad: bytes,
+    *after: bytes,
+    bootstrapping: bool = False,
+) -> str:
+    """Return why a block is refused that follows good ones, which are accepted."""
+    start = chain.last_accepted().height
+    why = refusal(InvalidBlock, chain, *good, bad, *after, bootstrapping=bootstrapping)
+    known = chain.parse(bad)
+    assert (why.block_id, why.height) == (known.block_id, known.height)
+    assert str(why) == f"block {known.block_id} at height {known.height}: {why.reason}"
+    assert chain.last_accepted().height == start + len(good) == chain._inner.tip().height
+    return str(why.reason)
+
+
+Forgery = Callable[[WrappedChain, bytes], bytes]
+
+
+def signed_by_another_key(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, by=STRANGER, certificate=MAKER.certificate_der)
+
+
+def signed_for_another_chain(chain: WrappedChain, raw: bytes) -> bytes:
+    other = type("Other", (), {"chain_id": UNKNOWN})
+    return forged(other, raw)  # type: ignore[arg-type]
+
+
+def of_a_stranger(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, by=STRANGER)
+
+
+def of_nobody(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, by=None)
+
+
+def without_epoch(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, epoch=None)
+
+
+def before_its_parent(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, time=5)
+
+
+def on_another_block(chain: WrappedChain, raw: bytes) -> bytes:
+    return forged(chain, raw, parent_id=UNKNOWN)
+
+
+ALWAYS: list[tuple[Forgery, str]] = [
+    (signed_by_another_key, f"invalid signature of {MAKER.node_id}"),
+    (signed_for_another_chain, f"invalid signature of {MAKER.node_id}"),
+    (before_its_parent, "time must monotonically increase: 5 < "),
+    (on_another_block, f"outer parentID {UNKNOWN} didn't match expected parent "),
+]
+UNLESS_BOOTSTRAPPING: list[tuple[Forgery, str]] = [
+    (of_a_stranger, f"unexpected proposer for current window: slot 0 expects {MAKER.node_id}"),
+    (of_nobody, f"unexpected proposer for current window: slot 0 expects {MAKER.node_id}"),
+    (without_epoch, "epoch mismatch: None != expected Epoch("),
+]
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
+@pytest.mark.parametrize(("forge", "words"), [*ALWAYS, *UNLESS_BOOTSTRAPPING])
+def test_an_outer_block_breaks_a_rule(
+    node: Chains, past: Past, place: int, forge: Forgery, words: str
+) -> None:
+    chain, blocks = node[place], past[place]
+
+    assert refused(chain, blocks[:1], forge(chain, blocks[1]), blocks[2]).startswith(words)
+    follow(chain, blocks[1:2])
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
+@pytest.mark.parametrize(("forge", "words"), ALWAYS)
+def test_an_outer_block_breaks_a_rule_that_holds_while_bootstrapping(
+    node: Chains, past: Past, place: int, forge: Forgery, words: str
+) -> None:
+    chain, blocks = node[place], past[place]
+
+    bad = forge(chain, blocks[1])
+
+    assert refused(chain, blocks[:1], bad, bootstrapping=True).startswith(words)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
+@pytest.mark.parametrize("forge", [forge for forge, _ in UNLESS_BOOTSTRAPPING])
+def test_while_bootstrapping_nobody_asks_who_proposed(
+    node: Chains, past: Past, place: int, forge: Forgery
+) -> None:
+    chain, blocks = node[place], past[place]
+    other = forge(chain, blocks[1])
+
+    follow(chain, [blocks[0], other], bootstrapping=True)
+
+    assert chain.last_accepted().block_id == parse(other).outer_id
+
+
+def test_the_slot_of_a_stranger_is_not_the_makers(world: World, past: Past) -> None:
+    chain = world.node(FOLLOWER, lambda _height: {STRANGER.node_id: 1}).c
+    words = f"unexpected proposer for current window: slot 0 expects {STRANGER.node_id}"
+
+    assert refused(chain, past.c[:1], past.c[1]) == words
+
+
+@pytest.mark.parametrize("raw", [b"", b"no block", b"\0\0\0\0\0\3" + bytes(99)], ids=repr)
+def test_bytes_that_are_no_outer_block(node: Chains, past: Past, raw: bytes) -> None:
+    for chain, blocks in zip(node, past, strict=True):
+        with pytest.raises(InvalidBlock) as read:
+            chain.parse(raw)
+        why = refusal(InvalidBlock, chain, blocks[0], raw, blocks[1])
+
+        assert str(why) == str(read.value)
+        assert (why.block_id, why.height) == (ID(sha256(raw)), None)
+        assert chain.last_accepted().height == 1
+
+
+def test_genesis_is_bare_and_no_block_to_accept(node: Chains) -> None:
+    for chain in node:
+        why = refusal(InvalidBlock, chain, chain._inner.genesis().raw)
+        assert why.height is None
+        assert chain.last_accepted().height == 0
+
+
+def test_an_outer_block_around_something_else(node: Chains, past: Past) -> None:
+    for chain, blocks in zip(node, past, strict=True):
+        bad = forged(chain, blocks[1], inner=b"no block")
+        why = refusal(InvalidBlock, chain, blocks[0], bad)
+
+        assert (why.block_id, why.height) == (parse(bad).outer_id, None)
+        assert chain.last_accepted().height == 1
+
+
+def test_heights_end_where_keys_do(node: Chains, past: Past) -> None:
+    inner = parse_block(parse(past.c[1]).inner)
+    high = forged(node.c, past.c[1], inner=followed.forged(inner, number=1 << 62).raw)
+    highest = forged(node.c, past.c[1], inner=followed.forged(inner, number=(1 << 62) - 1).raw)
+
+    with pytest.raises(InvalidBlock, match=f"at height {1 << 62}: no chain is so high$"):
+        node.c.parse(high)
+    node.c.keep_fetched([node.c.parse(highest)])
+    refusal(UnknownParent, node.c, highest)
+
+
+def forged_run(chain: WrappedChain, blocks: Sequence[bytes], **header: Any) -> list[bytes]:
+    """Return the first block of the C-Chain with another header, and the others on top of it."""
+    found: list[bytes] = []
+    parent: dict[str, Any] = {}
+    for raw in blocks:
+        inner = followed.forged(parse_block(parse(raw).inner), **header)
+        found.append(forged(chain, raw, inner=inner.raw, **parent))
+        parent = {"parent_id": parse(found[-1]).outer_id}
+        header = {"parent_hash": inner.hash}
+    return found
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_an_inner_block_of_the_c_chain_breaks_a_rule(
+    world: World, node: Chains, past: Past, *, bootstrapping: bool
+) -> None:
+    follow(node.p, past.p)
+    follow(node.c, past.c[:2])
+    before = tables.everything()
+    bad, *after = forged_run(node.c, past.c[2:], state_root=bytes(32))
+
+    words = refused(node.c, [], bad, *after, bootstrapping=bootstrapping)
+    assert words.startswith("invalid stateRoot: have 0x000000")
+    assert tables.everything() == before
+
+    world.begin_anew()
+    again = world.node(FOLLOWER)
+    follow(again.p, past.p)
+    words = refused(again.c, past.c[:2], bad, *after, bootstrapping=bootstrapping)
+    assert words.startswith("invalid stateRoot: have 0x000000")
+    assert tables.alike() == {name: before[name] for name in tables.alike()}
+    follow(again.c, past.c)
+    assert tables.alike() == world.made
+
+
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_an_inner_block_of_the_p_chain_breaks_a_rule(
+    world: World, node: Chains, past: Past, *, bootstrapping: bool
+) -> None:
+    third = codec.parse_block(parse(past.p[2]).inner)
+    empty = build_standard(parent_id=third.parent_id, height=3, time=third.time or 0, txs=())
+    bad = forged(node.p, past.p[2], inner=empty.raw)
+
+    words = refused(node.p, past.p[:2], bad, past.p[3], bootstrapping=bootstrapping)
+
+    assert words == "BanffStandardBlock performs no state changes"
+    follow(node.p, past.p)
+    follow(node.c, past.c)
+    assert tables.alike() == world.made
+
+
+def test_another_block_at_the_height_of_an_accepted_one(node: Chains, past: Past) -> None:
+    for chain, blocks in zip(node, past, strict=True):
+        follow(chain, blocks[:3])
+        rival = forged(chain, blocks[1], time=parse(blocks[1]).time + 1)  # type: ignore[attr-defined]
+        words = f"at its height the block {parse(blocks[1]).outer_id} is accepted"
+
+        assert refused(chain, [], rival, blocks[3]) == words
+        assert refused(chain, blocks[3:4], rival) == words
+
+
+def test_a_block_on_a_rival_of_the_last_one(node: Chains, past: Past) -> None:
+    for chain, blocks in zip(node, past, strict=True):
+        rival = forged(chain, blocks[1], time=parse(blocks[1]).time + 1)  # type: ignore[attr-defined]
+        child = forged(chain, blocks[2], parent_id=parse(rival).outer_id)
+
+        assert refused(chain, blocks[:2], child).startswith("outer parentID ")
+
+
+def test_blocks_are_missing(node: Chains, past: Past) -> None:
+    for chain, blocks in zip(node, past, strict=True):
+        why = refusal(UnknownParent, chain, blocks[2], blocks[3])
+        assert str(why) == f"{parse(blocks[1]).outer_id} is not accepted here"
+        assert chain.last_accepted().height == 0
+
+        refusal(UnknownParent, chain, blocks[0], blocks[2], blocks[1])
+        assert chain.last_accepted().height == 1
+
+
+def test_a_proposal_waits_for_its_option(world: World, node: Chains, past: Past) -> None:
+    before, proposal, option = past.p[: PROPOSAL - 1], *past.p[PROPOSAL - 1 : PROPOSAL + 1]
+    assert [node.p.parse(raw).needs_option for raw in past.p].index(True) == PROPOSAL - 1
+    assert isinstance(parse(option), OptionBlock)
+    words = "the option of a proposal is missing"
+
+    assert str(refusal(NotYet, node.p, *before, proposal)) == words
+    assert node.p.last_accepted().height == PROPOSAL - 1
+    assert str(refusal(NotYet, node.p, proposal)) == words
+    refusal(UnknownParent, node.p, option)
+    assert node.p.last_accepted().height == PROPOSAL - 1
+    follow(node.p, [proposal, option])
+    assert node.p.last_accepted().block_id == parse(option).outer_id
+
+
+def test_an_option_is_one_of_its_proposals(node: Chains, past: Past) -> None:
+    before, proposal = past.p[: PROPOSAL - 1], past.p[PROPOSAL - 1]
+    inside = codec.parse_block(parse(proposal).inner)
+    assert isinstance(inside, BanffProposalBlock)
+    later, _ = build_options(replace(inside, time=inside.time + 1))
+    bad = build_option(parse(proposal).outer_id, later.raw)
+    option = parse(past.p[PROPOSAL])
+    child = forged(node.p, proposal, parent_id=parse(proposal).outer_id, inner=option.inner)
+
+    why = refusal(InvalidBlock, node.p, *before, proposal, bad.raw)
+    assert (why.block_id, why.reason) == (
+        bad.outer_id, "the inner block is no option of the proposal",
+    )  # fmt: skip
+    assert node.p.last_accepted().height == PROPOSAL - 1
+    why = refusal(InvalidBlock, node.p, proposal, child)
+    assert why.reason == ("unexpected proposer block type: expected an option of the proposal")
+    assert node.p.last_accepted().height == PROPOSAL - 1
+    follow(node.p, past.p[PROPOSAL - 1 :])
+
+
+def test_either_option_decides_a_proposal(node: Chains, past: Past) -> None:
+    """There is no voting yet: the option that comes first is the one that a follower has."""
+    before, proposal = past.p[: PROPOSAL - 1], past.p[PROPOSAL - 1]
+    inside = codec.parse_block(parse(proposal).inner)
+    assert isinstance(inside, BanffProposalBlock)
+    _, abort = build_options(inside)
+    other = build_option(parse(proposal).outer_id, abort.raw)
+
+    follow(node.p, [*before, proposal, other.raw])
+
+    assert node.p.last_accepted().block_id == other.outer_id
+    assert tips.tip().block_id == abort.block_id
+
+
+def test_a_p_chain_height_that_is_not_reached(world: World, node: Chains, past: Past) -> None:
+    follow(node.p, past.p[:2])
+    ahead = forged(node.c, past.c[1], p_chain_height=3)
+
+    assert str(refusal(NotYet, node.c, past.c[0], ahead)) == (
+        "block P-chain height larger than current P-chain height: 3 > 2"
+    )
+    assert node.c.last_accepted().height == 1
+    follow(node.p, past.p[2:3])
+    follow(node.c, [ahead])
+    assert node.c.last_accepted().block_id == parse(ahead).outer_id
+
+
+def test_a_block_of_the_p_chain_names_a_height_below_its_own(node: Chains, past: Past) -> None:
+    ahead = forged(node.p, past.p[1], p_chain_height=2)
+    assert str(refusal(NotYet, node.p, past.p[0], ahead)) == (
+        "block P-chain height larger than current P-chain height: 2 > 1"
+    )
+
+    follow(node.p, [past.p[0], forged(node.p, past.p[1], p_chain_height=1)])
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_a_wrong_byte_anywhere_is_noticed(
+    world: World, node: Chains, past: Past, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, 1))
+    chain, blocks = node[place], past[place]
+    if chain.last_accepted().height < 4:
+        follow(chain, blocks[:4])
+    raw = blocks[4]
+    at = data.draw(st.integers(0, len(raw) - 1))
+    bad = raw[:at] + bytes([raw[at] ^ data.draw(st.integers(1, 255))]) + raw[at + 1 :]
+    before = chain._inner.tip(), chain.last_accepted()
+
+    with pytest.raises((InvalidBlock, UnknownParent, NotYet)):
+        follow(chain, [bad])
+
+    assert (chain._inner.tip(), chain.last_accepted()) == before

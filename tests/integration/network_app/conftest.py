@@ -1,0 +1,63 @@
+"""Both chains on a real database, with two nodes that share it one after the other."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaindb import clock
+from network_app.proposervm.block import OptionBlock, parse
+from platform_app.selectors import stakers
+from platform_app.services import scheduling
+from tests.builders import platform
+from tests.integration.conftest import Chain
+from tests.integration.network_app.world import ClockedPChain, Past, Wall, World
+
+
+@pytest.fixture
+def home(node_settings: Any, settings: Any, tmp_path: Path) -> None:
+    """A data directory of the test's own."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    """The clock on the wall."""
+    made = Wall(platform.NOW)
+    monkeypatch.setattr(clock, "time", made)
+    return made
+
+
+@pytest.fixture
+def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
+    """Both chains of the local network at their genesis; in the end the C-Chain is recomputed."""
+    stakers.memory.cache_clear()
+    p = ClockedPChain(wall)
+    p.begin()
+    yield World(p, chain, wall)
+    stakers.memory.cache_clear()
+
+
+@pytest.fixture
+def shared_world(
+    home: None, wall: Wall, shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """The same, committed: other threads see it. Blocks are made on command here, too."""
+    monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
+    stakers.memory.cache_clear()
+    p = ClockedPChain(wall)
+    p.begin()
+    yield World(p, shared_chain, wall)
+    stakers.memory.cache_clear()
+
+
+@pytest.fixture
+def past(world: World) -> Past:
+    """The blocks of a history; the rows are those of a node that has none of them."""
+    world.make_history()
+    blocks = world.hand_over()
+    assert [len(one) for one in blocks] == [8, 6]
+    assert sum(isinstance(parse(raw), OptionBlock) for raw in blocks.p) == 1
+    return blocks

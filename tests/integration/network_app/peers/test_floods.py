@@ -1,0 +1,332 @@
+"""What many or one can do to a node: memory stays within its limits, and others are served."""
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from network_app.handshake.claims import claimed_ip_port
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import (
+    Ancestors,
+    ClaimedIpPort,
+    GetPeerList,
+    Message,
+    PeerList,
+    Ping,
+)
+from primitives.identity import node_id_of
+from tests.builders.nodes import Node, node
+from tests.builders.peers import (
+    Running,
+    Validators,
+    eventually,
+    frontier_request,
+    running,
+    stranger,
+)
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    """Measure what Python's objects take."""
+    gc.collect()
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def peak() -> int:
+    return tracemalloc.get_traced_memory()[1]
+
+
+async def assert_serves(one: Running) -> None:
+    """Somebody honest still gets through."""
+    async with stranger(one.address, node(98)) as honest:
+        await honest.finish_handshake()
+        honest.send(frontier_request(77))
+        await eventually(
+            lambda: (honest.node_id, frontier_request(77)) in one.recorder.messages
+        )  # fmt: skip
+
+
+async def test_connections_without_tls_are_few_and_short() -> None:
+    async with running(
+        node(0), max_half_open=16, inbound_per_second=10_000, handshake_timeout=1.0
+    ) as one:
+        opened = []
+        for _ in range(10):  # the operating system does not keep more at one time
+            opened += await asyncio.gather(
+                *[asyncio.open_connection(*one.address) for _ in range(50)]
+            )
+        listener = one.network._listener
+        assert listener.half_open <= 16
+        assert listener.inside <= 16
+
+        await eventually(lambda: one.ended.total() == 500 and listener.inside == 0)
+        assert set(one.ended) == {"TooManyHalfOpen", "TlsTooSlow"}
+        assert one.ended["TlsTooSlow"] < 250  # some come after others are gone
+        assert listener.half_open == 0
+        for _, writer in opened:
+            writer.transport.abort()
+        await assert_serves(one)
+
+
+async def test_so_many_connections_a_second_and_no_more() -> None:
+    async with running(node(0), inbound_per_second=20, max_half_open=1000) as one:
+        opened = await asyncio.gather(
+            *[asyncio.open_connection(*one.address) for _ in range(200)]
+        )  # fmt: skip
+        await eventually(lambda: one.ended["TooManyArrivals"] >= 100)
+        for _, writer in opened:
+            writer.transport.abort()
+
+        async def got_in() -> bool:
+            try:
+                await assert_serves(one)
+            except (OSError, asyncio.IncompleteReadError):
+                return False
+            return True
+
+        while not await got_in():
+            await asyncio.sleep(0.05)
+
+
+async def test_five_hundred_nodes_that_connect_find_as_many_places_as_there_are(
+    traced: None,
+) -> None:
+    async with running(
+        node(0), max_inbound=30, max_half_open=100, inbound_per_second=10_000
+    ) as one:
+        kept = AsyncExitStack()
+        for number in range(500):
+            await _try_to_connect(kept, one, node(100 + number % 50))
+        turned_away = ("TooManyInbound", "AlreadyConnected", "TooManyHalfOpen")
+        await eventually(lambda: sum(one.ended[reason] for reason in turned_away) >= 400)
+
+        assert len(one.network._roster) <= 30
+        assert one.network._listener.inside <= 130
+        assert peak() < 32 * MIB
+        await kept.aclose()
+        await eventually(lambda: one.network._listener.inside == 0)
+        assert len(one.network._roster) == 0
+        await assert_serves(one)
+
+
+async def _try_to_connect(kept: AsyncExitStack, one: Running, who: Node) -> None:
+    """Connect and stay, unless this is turned away at once: it would take the test's memory."""
+    attempt = AsyncExitStack()
+    try:
+        peer = await attempt.enter_async_context(stranger(one.address, who))
+        peer.send(peer.handshake())
+        await peer.receive()
+    except (OSError, asyncio.IncompleteReadError):
+        await attempt.aclose()
+        return
+    kept.push_async_exit(attempt)
+
+
+async def test_a_validator_finds_a_place_among_strangers() -> None:
+    validators = Validators.of(node(1), node(2))
+    async with (
+        running(node(0), validators, max_inbound=2) as one,
+        stranger(one.address, node(97)) as first,
+        stranger(one.address, node(98)) as second,
+    ):
+        await first.finish_handshake()
+        await second.finish_handshake()
+        await eventually(lambda: len(one.network.connected()) == 2)
+
+        async with stranger(one.address, node(96)) as third:
+            assert await third.ended()
+        assert one.ended["TooManyInbound"] == 1
+
+        async with stranger(one.address, node(1)) as validator:
+            await validator.finish_handshake()
+            assert await second.ended()
+            assert one.ended["MadeRoom"] == 1
+            await eventually(
+                lambda: set(one.network.connected()) == {first.node_id, validator.node_id}
+            )
+            async with stranger(one.address, node(2)) as other:
+                await other.finish_handshake()
+                assert await first.ended()
+                async with stranger(one.address, node(97)) as again:
+                    assert await again.ended()
+                await eventually(lambda: one.ended["TooManyInbound"] == 2)
+
+
+async def test_ten_thousand_addresses_are_not_kept(traced: None) -> None:
+    """Only those of validators are, and of a list only as many as an answer has."""
+    validators = Validators.of(*[node(number) for number in range(10, 30)])
+    async with running(node(0), validators, peer_burst=1 << 30) as one:
+        async with stranger(one.address) as peer:
+            await peer.finish_handshake()
+            certificate = node(40).identity.certificate_der
+            template = claimed_ip_port(certificate, node(40).claim())
+            for batch in range(20):
+                claims = []
+                for number in range(500):
+                    claim = ClaimedIpPort()
+                    claim.CopyFrom(template)
+                    claim.ip_port = number + 1
+                    claim.timestamp += batch * 500 + number
+                    claims.append(claim)
+                peer.send(Message(peer_list=PeerList(claimed_ip_ports=claims)))
+            peer.send(Message(ping=Ping()))
+            await peer.receive_kind("pong")
+
+            assert one.network.known_addresses() == 0
+            assert len(one.network._dialer) == 0
+            assert peak() < 64 * MIB
+        await assert_serves(one)
+
+
+async def test_addresses_of_validators_are_kept_as_many_as_fit() -> None:
+    many = [node(number) for number in range(10, 40)]
+    async with (
+        running(node(0), Validators.of(*many), most_known_addresses=10) as one,
+        stranger(one.address) as peer,
+    ):
+        await peer.finish_handshake()
+        for start in (0, 10, 20):
+            claims = [
+                claimed_ip_port(who.identity.certificate_der, who.claim(port=1))
+                for who in many[start : start + 10]
+            ]
+            peer.send(Message(peer_list=PeerList(claimed_ip_ports=claims)))
+        peer.send(Message(ping=Ping()))
+        await peer.receive_kind("pong")
+
+        assert one.network.known_addresses() == 10
+        await eventually(lambda: len(one.network._dialer) == 10)
+        assert node_id_of(many[0].identity.certificate_der) in one.network._dialer._validators
+
+
+async def test_messages_in_work_are_so_many_and_no_more(traced: None) -> None:
+    async with (
+        running(node(0), peer_messages=50, peer_burst=1 << 30) as one,
+        stranger(one.address) as peer,
+    ):
+        await peer.finish_handshake()
+        one.recorder.release.clear()
+        for number in range(2000):
+            peer.send(frontier_request(number))
+        await eventually(lambda: one.recorder.began == 50)
+        await assert_waits_at(one, 50)
+
+        one.recorder.release.set()
+
+        await eventually(lambda: len(one.recorder.messages) == 2000)
+        numbers = [message.get_accepted_frontier.request_id for _, message in one.recorder.messages]
+        assert numbers == list(range(2000))
+
+
+async def assert_waits_at(one: Running, began: int) -> None:
+    """Nothing more is begun while the loop goes round and others are served."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert one.recorder.began == began
+
+
+async def test_large_messages_of_many_wait_for_the_pool(traced: None) -> None:
+    large = Message(ancestors=Ancestors(chain_id=bytes(32), containers=[bytes(MIB)] * 1))
+    payload = large.SerializeToString()
+    frame = len(payload).to_bytes(4, "big") + payload
+    async with running(
+        node(0), shared_pool=3 * MIB, shared_pool_of_one=2 * MIB, peer_burst=1 << 30
+    ) as one:
+        one.recorder.release.clear()
+        connections = [stranger(one.address, node(90 + number)) for number in range(6)]
+        peers = [await connection.__aenter__() for connection in connections]
+        for peer in peers:
+            await peer.finish_handshake()
+        pool = one.network._running.lives._around.pool  # type: ignore[union-attr]
+        before = one.recorder.began
+
+        async def pour(writer: asyncio.StreamWriter) -> None:
+            for _ in range(10):
+                writer.write(frame)
+                await writer.drain()
+
+        pouring = [asyncio.create_task(pour(peer.writer)) for peer in peers]
+        await eventually(lambda: pool.waiting == 6)
+        assert one.recorder.began - before <= 4
+        assert pool.in_work <= 4 * MIB + 6 * 65536
+
+        one.recorder.release.set()
+
+        await eventually(lambda: one.recorder.began - before == 60)
+        await asyncio.gather(*pouring)
+        assert pool.in_work == 0
+        for connection in connections:
+            await connection.__aexit__(None, None, None)
+
+
+async def test_small_messages_get_through_while_others_fill_the_pool() -> None:
+    large = Message(ancestors=Ancestors(chain_id=bytes(32), containers=[bytes(MIB)]))
+    payload = large.SerializeToString()
+    async with (
+        running(node(0), shared_pool=MIB, shared_pool_of_one=MIB) as one,
+        stranger(one.address) as peer,
+    ):
+        await peer.finish_handshake()
+        one.recorder.release.clear()
+        peer.writer.write(len(payload).to_bytes(4, "big") + payload)
+        await eventually(lambda: one.recorder.began == 1)
+        async with stranger(one.address, node(98)) as honest:
+            await honest.finish_handshake()
+            honest.send(frontier_request())
+            await eventually(lambda: one.recorder.began == 2)
+
+
+async def test_the_rate_of_a_peer_is_kept_and_others_do_not_feel_it() -> None:
+    """Questions for addresses are dear: a thousand of them are answered late, one by one."""
+    async with (
+        running(node(0), Validators.of(node(50)), peer_rate=MIB, peer_burst=MIB) as one,
+        stranger(one.address) as greedy,
+    ):
+        await greedy.finish_handshake()
+        asked = Message(get_peer_list=GetPeerList(known_peers={"filter": b"\1" + bytes(9)}))
+        for _ in range(1000):
+            greedy.send(asked)
+        await assert_serves(one)
+        assert one.network.counters.received.messages["get_peer_list"] < 500
+
+
+async def test_a_frame_that_does_not_end_takes_no_more_than_a_frame(traced: None) -> None:
+    async with running(node(0)) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        before = peak()
+        peer.writer.write(framing.MAX_FRAME.to_bytes(4, "big"))
+        for _ in range(15):
+            peer.writer.write(bytes(framing.MAX_FRAME // 16))
+            await peer.writer.drain()
+        await assert_serves(one)
+
+        assert peak() - before < 16 * MIB
+        assert one.network.counters.received.messages["unreadable"] == 0
+
+
+async def test_frames_without_end_and_content_are_read_slowly(traced: None) -> None:
+    async with running(node(0)) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        before = peak()
+
+        async def pour() -> None:
+            while True:
+                peer.writer.write(bytes(65536))
+                await peer.writer.drain()
+
+        pouring = asyncio.create_task(pour())
+        await eventually(lambda: one.network.counters.received.messages["unreadable"] >= 1000)
+        await assert_serves(one)
+        pouring.cancel()
+
+        assert one.network.counters.received.messages["unreadable"] < 50_000
+        assert peak() - before < 16 * MIB

@@ -1,0 +1,161 @@
+"""Pings, what they say, and the end of those that fall silent."""
+
+import asyncio
+import random
+
+import pytest
+
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import Ancestors, Message, Ping
+from tests.builders.nodes import node
+from tests.builders.peers import (
+    Validators,
+    eventually,
+    frontier_request,
+    running,
+    stranger,
+)
+
+
+async def test_pings_tell_each_side_its_uptime() -> None:
+    knowing = Validators(uptimes={node(1).identity.node_id: 93})
+    async with (
+        running(node(0), knowing, ping_interval=0.05) as one,
+        running(node(1), tracked=(one.address,)) as two,
+    ):
+        await eventually(lambda: one.knows(two) and two.knows(one))
+
+        await eventually(
+            lambda: two.network.connected()[one.node_id].observed_uptime == 93
+        )  # fmt: skip
+        await eventually(lambda: one.network.counters.received.messages["pong"] >= 2)
+        assert one.network.connected()[two.node_id].observed_uptime == 0
+
+
+@pytest.mark.parametrize(("known", "told"), [(-1, 0), (0, 0), (100, 100), (250, 100)])
+async def test_uptime_is_told_in_percent(known: int, told: int) -> None:
+    knowing = Validators(uptimes={node(99).identity.node_id: known})
+    async with running(node(0), knowing, ping_interval=0.05) as one, stranger(one.address) as peer:
+        assert (await peer.receive_kind("ping")).ping.uptime == told
+
+
+async def test_more_than_all_uptime_ends_the_connection() -> None:
+    async with running(node(0)) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        peer.send(Message(ping=Ping(uptime=100)))
+        await peer.receive_kind("pong")
+
+        peer.send(Message(ping=Ping(uptime=101)))
+
+        assert await peer.ended()
+        await eventually(lambda: one.ended["UptimeTooHigh"] == 1)
+
+
+async def test_pings_keep_a_quiet_connection() -> None:
+    async with (
+        running(node(0), ping_interval=0.1, read_timeout=0.8) as one,
+        running(node(1), tracked=(one.address,), ping_interval=0.1, read_timeout=0.8) as two,
+    ):
+        await eventually(lambda: one.knows(two) and two.knows(one))
+        await eventually(lambda: one.network.counters.sent.messages["ping"] >= 20)
+
+        assert one.network.totals().times_connected == 1
+        assert one.network.totals().times_disconnected == 0
+
+
+@pytest.mark.parametrize("begun", [b"", b"\0", b"\0\0\0\x10", b"\0\0\0\x10half"])
+async def test_a_peer_that_falls_silent_is_not_kept(begun: bytes) -> None:
+    async with running(node(0), read_timeout=0.4) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        peer.writer.write(begun)
+
+        assert await peer.ended()
+        await eventually(lambda: one.ended["NothingRead"] == 1)
+
+
+async def test_while_this_node_lets_a_peer_wait_it_is_not_silent() -> None:
+    async with (
+        running(node(0), read_timeout=0.4, peer_messages=1) as one,
+        stranger(one.address) as peer,
+    ):
+        await peer.finish_handshake()
+        one.recorder.release.clear()
+        peer.send(frontier_request(1), frontier_request(2))
+        await eventually(lambda: one.recorder.began == 1)
+        # the second is not read before the first is done: here longer than the limit
+        await eventually(lambda: one.network.counters.received.messages.total() == 3)
+        async with running(node(2), tracked=(one.address,), ping_interval=0.1) as two:
+            await eventually(lambda: two.network.counters.received.messages["pong"] >= 8)
+        assert one.ended["NothingRead"] == 0
+
+        one.recorder.release.set()
+
+        await eventually(lambda: one.recorder.began == 2)
+
+
+async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
+    large = Message(
+        ancestors=Ancestors(chain_id=bytes(32), request_id=1, containers=[_noise(300_000)])
+    )
+    async with (
+        running(node(0), read_timeout=1.0, send_queue=2 << 20) as one,
+        stranger(one.address) as peer,
+    ):
+        await peer.finish_handshake()
+        await eventually(one.network.connected)
+        peer.stop_reading()
+
+        sent = 0
+        while one.network.send(peer.node_id, large):
+            sent += 1
+
+        assert sent < 40  # what the operating system holds, and the queue
+        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        assert life.unsent < (2 << 20) + len(framing.encode(large))
+        assert one.network.totals().send_failures == 1
+        while one.ended["NothingTaken"] == 0:
+            peer.send(Message(ping=Ping()))  # silent it is not
+            await asyncio.sleep(0.05)
+        assert one.network.totals().send_failures > 1  # the queue's messages
+
+
+async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
+    async with running(node(0)) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        await eventually(one.network.connected)
+        peer.stop_reading()
+        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        sent = 0
+        while life.blocked_since is None or len(life._queue) < 5:
+            containers = [_noise(200_000 + sent)]
+            ancestors = Ancestors(chain_id=bytes(32), request_id=sent, containers=containers)
+            assert one.network.send(peer.node_id, Message(ancestors=ancestors))
+            sent += 1
+
+        peer.go_on_reading()
+
+        for number in range(sent):
+            came = (await peer.receive_kind("ancestors")).ancestors
+            assert (came.request_id, len(came.containers[0])) == (number, 200_000 + number)
+        assert life.unsent == 0
+        assert one.network.totals().send_failures == 0
+
+
+async def test_only_so_many_messages_wait_for_a_peer() -> None:
+    async with running(node(0), send_queue_messages=7) as one, stranger(one.address) as peer:
+        await peer.finish_handshake()
+        await eventually(one.network.connected)
+        peer.stop_reading()
+        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        large = Message(ancestors=Ancestors(chain_id=bytes(32), containers=[_noise(300_000)]))
+        while life.blocked_since is None:
+            one.network.send(peer.node_id, large)
+
+        sent = [one.network.send(peer.node_id, frontier_request()) for _ in range(9)]
+
+        assert sent == [True] * 7 + [False] * 2
+
+
+def _noise(size: int) -> bytes:
+    """Bytes that do not become fewer when they are compressed."""
+    return random.Random(1).randbytes(size)

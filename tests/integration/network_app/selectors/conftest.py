@@ -1,0 +1,33 @@
+"""A P-Chain with three validators, of which this node is one; delegators weigh with theirs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from platform_app import runtime
+from platform_app.selectors import stakers
+from platform_app.state.staker import Priority
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from tests.builders import platform, platform_rows
+
+OWN, ALICE, BOB, STRANGER = (NodeID(bytes([number]) * 20) for number in range(1, 5))
+WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
+"""Of ALICE 1,000 are a delegator's."""
+
+
+@pytest.fixture
+def validators(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Write them."""
+    stakers.memory.cache_clear()
+    monkeypatch.setattr(runtime, "node_id", lambda: OWN)
+    weights = WEIGHTS | {ALICE: 4_000}
+    made = [
+        platform_rows.adding(node_id=node_id, weight=weight, subnet_id=PRIMARY_NETWORK_ID)[1]
+        for node_id, weight in weights.items()
+    ]
+    delegation = platform_rows.adding(
+        Priority.PRIMARY_DELEGATOR_CURRENT, node_id=ALICE, weight=1_000
+    )
+    platform_rows.begin(*made, delegation[1], time=platform.NOW)
+    yield
+    stakers.memory.cache_clear()

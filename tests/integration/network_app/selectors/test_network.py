@@ -1,0 +1,82 @@
+"""Whether this node is in a network, whether its process lives, and whether its chains are there yet."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from network_app import selectors
+from network_app.models import SyncPhase
+from network_app.selectors import HEARTBEAT_TOLERANCE
+from primitives.ids import NodeID
+from tests.builders import network_rows
+
+pytestmark = pytest.mark.django_db
+
+NODE = NodeID(b"\x01" * 20)
+FOLLOWS = pytest.mark.node_settings(bootstrap=("127.0.0.1:9651",))
+
+
+def test_a_process_that_never_ran_has_reported_nothing() -> None:
+    assert selectors.status() is None
+    assert selectors.syncs() == {}
+
+
+@pytest.mark.parametrize(
+    ("age", "tolerance", "fresh"),
+    [
+        (0, HEARTBEAT_TOLERANCE, True),
+        (HEARTBEAT_TOLERANCE - 2, HEARTBEAT_TOLERANCE, True),
+        (HEARTBEAT_TOLERANCE + 1, HEARTBEAT_TOLERANCE, False),
+        (60, 70, True),
+        (60, 50, False),
+    ],
+)
+def test_reports_grow_old(age: float, tolerance: float, *, fresh: bool) -> None:
+    status = network_rows.report(heartbeat_at=network_rows.ago(age))
+
+    assert selectors.is_fresh(status, tolerance) is fresh
+
+
+def test_the_tolerance_of_reports_is_that_of_the_heartbeat() -> None:
+    early, late = HEARTBEAT_TOLERANCE - 2, HEARTBEAT_TOLERANCE + 1
+    assert selectors.is_fresh(network_rows.report(heartbeat_at=network_rows.ago(early)))
+    assert not selectors.is_fresh(network_rows.report(heartbeat_at=network_rows.ago(late)))
+
+
+def test_a_node_alone_is_in_no_network_until_somebody_comes(node_settings: Any) -> None:
+    assert not selectors.in_network()
+    network_rows.report()
+    assert not selectors.in_network()
+    network_rows.peer(NODE, connected_since=None)
+    assert selectors.in_network()
+
+
+@FOLLOWS
+def test_a_follower_is_in_a_network_from_the_beginning(node_settings: Any) -> None:
+    assert selectors.in_network()
+
+
+def test_who_follows_nobody_has_nothing_to_reach_and_asks_nobody(node_settings: Any) -> None:
+    network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)
+    with CaptureQueriesContext(connection) as asked:
+        assert all(selectors.is_bootstrapped(alias) for alias in "PXC")
+    assert len(asked) == 0
+
+
+@FOLLOWS
+def test_a_follower_has_to_reach_the_frontier(node_settings: Any) -> None:
+    assert [selectors.is_bootstrapped(alias) for alias in "PXC"] == [False, True, False]
+    network_rows.sync("P")
+    network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
+    assert [selectors.is_bootstrapped(alias) for alias in "PXC"] == [True, True, False]
+    network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)
+    assert not selectors.is_bootstrapped("P")
+
+
+def test_chains_are_found_by_their_letter() -> None:
+    network_rows.sync("P", height=7)
+    network_rows.sync("C", height=9)
+
+    assert {alias: row.height for alias, row in selectors.syncs().items()} == {"P": 7, "C": 9}

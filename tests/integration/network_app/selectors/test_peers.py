@@ -1,0 +1,93 @@
+"""Peers and the stake that they have, as rows of the network's process tell."""
+
+from typing import Any
+
+import pytest
+
+from network_app import selectors
+from network_app.selectors import HEARTBEAT_TOLERANCE, Uptimes
+from network_app.selectors.peers import Stake
+from platform_app import runtime
+from platform_app.selectors import stakers
+from tests.builders import network_rows
+from tests.integration.network_app.selectors.conftest import ALICE, BOB, OWN, STRANGER, WEIGHTS
+
+pytestmark = pytest.mark.django_db
+
+
+def connect(**uptimes: int) -> None:
+    """Write a fresh report of connected peers, and what each says of this node's uptime."""
+    network_rows.report(connected=len(uptimes))
+    named = {"alice": ALICE, "bob": BOB, "stranger": STRANGER}
+    for name, percent in uptimes.items():
+        network_rows.peer(named[name], observed_uptime=percent)
+
+
+def test_peers_are_those_who_are_connected_longest_first() -> None:
+    network_rows.report(connected=2)
+    network_rows.peer(BOB, connected_since=network_rows.ago(5))
+    network_rows.peer(ALICE, connected_since=network_rows.ago(9))
+    network_rows.peer(STRANGER, connected_since=None)
+
+    assert [one.node_id for one in selectors.peers()] == [ALICE, BOB]
+    assert [one.node_id for one in selectors.peers([BOB, STRANGER])] == [BOB]
+    assert selectors.connected_ids() == {ALICE, BOB}
+
+
+def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
+    network_rows.peer(ALICE)
+    assert selectors.peers() == []
+    network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE + 1))
+    assert selectors.peers() == []
+    assert selectors.connected_ids() == frozenset()
+    network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE - 5))
+    assert selectors.connected_ids() == {ALICE}
+
+
+def test_stake_is_connected_through_its_validator(validators: None) -> None:
+    assert selectors.connected_stake() == Stake(2_000, 10_000)
+    connect(alice=100, stranger=100)
+    assert selectors.connected_stake() == Stake(2_000 + 5_000, 10_000)
+    assert selectors.connected_stake().fraction == 0.7
+    connect(bob=100)
+    assert selectors.connected_stake().fraction == 1.0
+
+
+def test_a_node_that_does_not_validate_has_no_stake(
+    validators: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "node_id", lambda: STRANGER)
+    connect(bob=100)
+
+    assert selectors.connected_stake() == Stake(3_000, 10_000)
+    assert selectors.uptime_of_self() is None
+
+
+def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = stakers.CurrentSet((), {}, 0)
+    monkeypatch.setattr(stakers, "current_validators", lambda _subnet_id: empty)
+    monkeypatch.setattr(runtime, "node_id", lambda: OWN)
+
+    assert selectors.connected_stake().fraction == 1.0
+    assert selectors.uptime_of_self() is None
+
+
+@pytest.mark.parametrize(
+    ("said", "rewarding", "average"),
+    [
+        ({}, 20.0, 20.0),
+        ({"alice": 90}, 70.0, 20.0 + 45.0),
+        ({"alice": 80, "bob": 79}, 70.0, 20.0 + 40.0 + 23.7),
+        ({"alice": 100, "bob": 100, "stranger": 0}, 100.0, 100.0),
+        ({"alice": 0, "stranger": 100}, 20.0, 20.0),
+    ],
+)
+def test_what_peers_say_weighs_by_their_stake(
+    validators: None, said: dict[str, Any], rewarding: float, average: float
+) -> None:
+    connect(**said)
+
+    found = selectors.uptime_of_self()
+
+    assert found == Uptimes(pytest.approx(rewarding), pytest.approx(average))
+    assert sum(WEIGHTS.values()) == 10_000

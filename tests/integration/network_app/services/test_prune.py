@@ -1,0 +1,55 @@
+"""Nodes that came once are not remembered for ever: anybody can come with ever new certificates."""
+
+import pytest
+
+from network_app import selectors
+from network_app.models import Peer
+from network_app.services import records
+from network_app.store import peers
+from primitives.ids import NodeID
+from tests.builders import network_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DAY = 24 * 60 * 60
+
+
+def node(number: int) -> NodeID:
+    return NodeID(number.to_bytes(20))
+
+
+def gone(number: int, days: float) -> None:
+    network_rows.peer(node(number), connected_since=None, last_seen=network_rows.ago(days * DAY))
+
+
+def left() -> set[NodeID]:
+    return set(Peer.objects.values_list("node_id", flat=True))
+
+
+def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
+    gone(1, 31)
+    gone(2, 29)
+
+    assert records.prune() == 1
+
+    assert left() == {node(2)}
+
+
+def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MOST_KEPT", 0)
+    network_rows.report()
+    network_rows.peer(node(1), last_seen=network_rows.ago(40 * DAY))
+
+    assert records.prune() == 0
+
+    assert selectors.connected_ids() == {node(1)}
+
+
+def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MOST_KEPT", 2)
+    for number, days in ((1, 4), (2, 3), (3, 2), (4, 1)):
+        gone(number, days)
+
+    assert records.prune() == 2
+
+    assert left() == {node(3), node(4)}

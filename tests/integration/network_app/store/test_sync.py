@@ -1,0 +1,162 @@
+"""How far chains are: written by the network's process, measured beside it. The clock is the test's."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from network_app.models import ChainSync, SyncPhase
+from network_app.ports import SyncState
+from network_app.selectors import syncs
+from network_app.store import sync
+
+pytestmark = pytest.mark.django_db
+
+BEGAN = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def state(**changes: Any) -> SyncState:
+    """Return a chain that has 100 of 1,000 blocks and began with 50, but for some changes."""
+    return SyncState(
+        **{"bootstrapped": False, "start_height": 50, "height": 100, "target_height": 1000}
+        | changes
+    )
+
+
+def row(alias: str = "P") -> ChainSync:
+    return ChainSync.objects.get(chain=alias)
+
+
+def test_a_chain_begins_goes_on_and_is_done() -> None:
+    sync.write("P", state(fetched=7), at(0))
+    first = row()
+    assert (first.phase, first.start_height, first.height) == (SyncPhase.BOOTSTRAPPING, 50, 100)
+    assert (first.target_height, first.fetched, first.started_at) == (1000, 7, at(0))
+    assert (first.finished_at, first.seconds_left, first.blocks_per_second) == (None, None, None)
+
+    sync.write("P", state(height=500, start_height=51, target_height=1200), at(10))
+    second = row()
+    assert (second.start_height, second.height, second.target_height) == (50, 500, 1200)
+    assert (second.started_at, second.updated_at, second.finished_at) == (at(0), at(10), None)
+
+    sync.write("P", state(bootstrapped=True, height=1200, target_height=1200), at(20))
+    third = row()
+    assert (third.phase, third.height) == (SyncPhase.BOOTSTRAPPED, 1200)
+    assert (third.finished_at, third.seconds_left) == (at(20), 0.0)
+
+
+def test_a_chain_that_is_done_goes_on_to_follow() -> None:
+    sync.write("P", state(bootstrapped=True), at(0))
+    oldest = at(3).timestamp()
+    following = state(bootstrapped=True, height=1300, outstanding=2, oldest_outstanding=oldest)
+    sync.write("P", following, at(5))
+
+    found = row()
+    assert (found.finished_at, found.updated_at) == (at(0), at(5))
+    assert (found.outstanding, found.oldest_outstanding_at) == (2, at(3))
+    assert found.target_height == 1300  # never behind what is accepted
+    sync.write("P", following._replace(outstanding=0, oldest_outstanding=None), at(6))
+    assert (row().outstanding, row().oldest_outstanding_at) == (0, None)
+
+
+def test_a_chain_that_falls_behind_begins_anew() -> None:
+    sync.write("P", state(), at(0))
+    sync.measure(at(10))
+    sync.write("P", state(bootstrapped=True), at(20))
+
+    sync.write("P", state(start_height=1000, height=1000, target_height=5000), at(30))
+
+    found = row()
+    assert (found.phase, found.start_height, found.started_at) == (
+        SyncPhase.BOOTSTRAPPING, 1000, at(30),
+    )  # fmt: skip
+    assert (found.finished_at, found.blocks_per_second, found.measured_height) == (None, None, 1000)
+    assert found.percent == 0
+
+
+def test_rates_are_averages_of_what_was_measured() -> None:
+    sync.write("P", state(height=100), at(0))
+    sync.write("P", state(height=300), at(9))
+    (measured,) = sync.measure(at(10))
+    assert (measured.blocks_per_second, measured.seconds_left) == (20.0, 35.0)
+
+    sync.write("P", state(height=400), at(12))
+    (measured,) = sync.measure(at(20))
+    assert measured.blocks_per_second == (10 + 20) / 2
+    assert measured.seconds_left == 600 / 15
+
+    (measured,) = sync.measure(at(30))  # nothing came
+    assert measured.blocks_per_second == 7.5
+
+
+def test_what_has_not_moved_yet_has_no_end_in_sight() -> None:
+    sync.write("P", state(), at(0))
+    (measured,) = sync.measure(at(10))
+
+    assert (measured.blocks_per_second, measured.seconds_left) == (0.0, None)
+
+
+def test_rates_are_measured_over_two_seconds_at_least() -> None:
+    sync.write("P", state(height=100), at(0))
+    sync.write("P", state(height=200), at(1))
+    (early,) = sync.measure(at(1.9))
+    assert early.blocks_per_second is None
+    (measured,) = sync.measure(at(2))
+    assert measured.blocks_per_second == 50.0
+
+
+def test_only_chains_that_are_on_their_way_are_measured() -> None:
+    sync.write("P", state(bootstrapped=True), at(0))
+    sync.write("C", state(), at(0))
+
+    assert [one.chain for one in sync.measure(at(10))] == ["C"]
+    assert row("P").blocks_per_second is None
+
+
+def test_what_is_measured_and_what_is_written_do_not_undo_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sync.write("P", state(height=100), at(0))
+    sync.write("P", state(height=300), at(5))
+    save = ChainSync.save
+
+    def between(self: ChainSync, **given: Any) -> None:
+        monkeypatch.setattr(ChainSync, "save", save)
+        sync.measure(at(10))
+        save(self, **given)
+
+    monkeypatch.setattr(ChainSync, "save", between)
+    sync.write("P", state(height=400), at(10))
+
+    assert (row().height, row().blocks_per_second) == (400, 20.0)
+
+
+def test_a_new_run_knows_nothing_of_an_earlier_one() -> None:
+    sync.write("P", state(bootstrapped=True), at(0))
+    sync.write("C", state(), at(0))
+    assert list(syncs()) == ["P", "C"]
+
+    sync.begin_anew()
+
+    assert syncs() == {}
+
+
+@pytest.mark.parametrize(
+    ("height", "done", "percent"),
+    [(50, False, 0.0), (525, False, 50.0), (1000, False, 100.0), (60, True, 100.0)],
+)
+def test_percent_of_the_way(height: int, percent: float, *, done: bool) -> None:
+    sync.write("P", state(height=height, bootstrapped=done), at(0))
+
+    assert row().percent == percent
+
+
+def test_no_way_is_done_only_when_it_is_said() -> None:
+    sync.write("P", state(start_height=9, height=9, target_height=9), at(0))
+    assert row().percent == 0.0
+    sync.write("P", state(bootstrapped=True, start_height=9, height=9, target_height=9), at(1))
+    assert row().percent == 100.0

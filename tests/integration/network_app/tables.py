@@ -1,0 +1,57 @@
+"""All rows of both chains and of what their blocks are wrapped in, to compare and to put back."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.apps import apps
+from django.db import connection, transaction
+
+from tests.builders import platform_tables
+
+APPS = ("platform_app", "cchain_app", "network_app")
+REPORTS = frozenset({"peer", "networkstatus", "chainsync"})
+"""Models of what the network's process reports; blocks do not write them."""
+OWN = platform_tables.OWN | {"pooltransaction", "fetchedblock"}
+"""Models whose rows are a node's own: not alike where blocks are."""
+
+Table = list[tuple[Any, ...]]
+Tables = dict[str, Table]
+
+
+def everything() -> Tables:
+    """Return all rows of blocks and of what a node does with them."""
+    return _read(frozenset())
+
+
+def alike() -> Tables:
+    """Return the rows that every node has that has the same blocks."""
+    return _read(OWN)
+
+
+def put_back(tables: Tables) -> None:
+    """Delete all rows and write these."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in tables:
+            cursor.execute(f"DELETE FROM {name}")
+        for name, rows in tables.items():
+            if rows:
+                marks = ", ".join(["%s"] * len(rows[0]))
+                cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+
+
+def _read(without: Collection[str]) -> Tables:
+    found: Tables = {}
+    with connection.cursor() as cursor:
+        for label in APPS:
+            for model in apps.get_app_config(label).get_models():
+                meta = model._meta
+                if meta.proxy or not meta.managed or meta.model_name in {*REPORTS, *without}:
+                    continue
+                cursor.execute(f"SELECT * FROM {meta.db_table}")
+                rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
+                found[meta.db_table] = sorted(rows, key=repr)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, memoryview) else value

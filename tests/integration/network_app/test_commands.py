@@ -1,0 +1,143 @@
+"""The network's command line: what the operator sees."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from network_app.management.commands import bootstrap_progress, runnetwork
+from network_app.models import SyncPhase
+from tests.builders import network_rows
+from tests.integration.network_app.world import World
+
+FOLLOWS = pytest.mark.node_settings(bootstrap=("127.0.0.1:9651",))
+
+
+def said(command: str) -> str:
+    out = StringIO()
+    call_command(command, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_node_that_follows_nobody_is_there_at_once(node_settings: Any) -> None:
+    assert said("bootstrap_progress") == "All chains are bootstrapped.\n"
+
+
+@FOLLOWS
+@pytest.mark.django_db
+def test_bars_show_how_far_chains_are_until_they_are_there(
+    node_settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    way = {"phase": SyncPhase.BOOTSTRAPPING, "start_height": 0, "target_height": 4000}
+    steps: list[Callable[[], Any]] = [
+        lambda: network_rows.sync("P", **way, height=1000),
+        lambda: network_rows.sync(
+            "P", **way, height=3000, blocks_per_second=1250.0, seconds_left=0.8
+        ),
+        lambda: network_rows.sync("P", height=4000, target_height=4000),
+        lambda: network_rows.sync("C"),
+    ]
+    monkeypatch.setattr(
+        bootstrap_progress, "time", type("Time", (), {"sleep": lambda _seconds: steps.pop(0)()})
+    )
+
+    assert said("bootstrap_progress") == "All chains are bootstrapped.\n"
+
+    assert steps == []
+    shown = capsys.readouterr().err
+    assert "P-Chain" in shown
+    assert "100 %  4,000 of 4,000" in shown
+
+
+def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, profile="embedded")
+    with pytest.raises(
+        CommandError, match=r"^In the embedded profile `runnode` talks to peers itself\.$"
+    ):
+        call_command("runnetwork")
+
+
+@pytest.fixture
+def production(world: World, settings: Any) -> Callable[..., None]:
+    """Make the node one of the production profile, with some settings."""
+
+    def change(**values: Any) -> None:
+        settings.NODE = replace(settings.NODE, profile="production", **values)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"bootstrap": ("somewhere",)}, "NODE_BOOTSTRAP has 'somewhere', which is not IP:PORT"),
+        ({"public_ip": "1.2.3.4:x"}, "NODE_PUBLIC_IP has '1.2.3.4:x', which is not IP:PORT"),
+        ({"producers": ("alice",)}, "NODE_PRODUCERS has 'alice', which is no node ID: "),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(
+    production: Callable[..., None], values: dict[str, Any], words: str
+) -> None:
+    production(**values)
+    with pytest.raises(CommandError) as refused:
+        call_command("runnetwork")
+    assert str(refused.value).startswith(words)
+
+
+@pytest.mark.django_db
+def test_without_a_chain_it_says_how_to_begin(
+    node_settings: Any, settings: Any, tmp_path: Any
+) -> None:
+    settings.NODE = replace(settings.NODE, profile="production", data_dir=str(tmp_path))
+    with pytest.raises(CommandError, match=r"^This node has no chain yet: `init_node` makes it\.$"):
+        call_command("runnetwork")
+
+
+class Network:
+    """Stands for the network: lives until it is told to stop."""
+
+    def __init__(self, error: OSError | None = None) -> None:
+        self.error = error
+        self.stopped = False
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        if self.error is not None:
+            raise self.error
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(stopping.wait(), 10)
+        self.stopped = True
+
+
+def test_it_lives_until_it_is_interrupted(
+    production: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    production(staking_port=9651)
+    network = Network()
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+
+    call_command("runnetwork")
+
+    assert network.stopped
+    assert "Peers connect to 127.0.0.1:9651" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(
+    production: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    production(staking_port=9651)
+    network = Network(OSError(98, "Address already in use"))
+    monkeypatch.setattr(runnetwork, "RunningNetwork", lambda: network)
+
+    with pytest.raises(
+        CommandError, match=r"^cannot listen on 127\.0\.0\.1:9651: Address already in use$"
+    ):
+        call_command("runnetwork")

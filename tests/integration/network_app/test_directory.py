@@ -1,0 +1,68 @@
+"""The validators as the connections ask for them: as of the last look."""
+
+from typing import Any
+
+import pytest
+
+from network_app.directory import ValidatorDirectory
+from network_app.ports import ValidatorFacts
+from platform_app.config import DAY
+from platform_app.services import uptime
+from tests.builders import platform
+from tests.integration.network_app.world import STRANGER, World
+from tests.integration.platform_app.made import DELEGATION, STAKE, delegator, node, validator
+
+OTHER = node("other")
+
+
+@pytest.fixture
+def directory(world: World) -> ValidatorDirectory:
+    """A directory of this node and of another validator, who has a delegator, not read yet."""
+    world.p.do(validator(world.p, "other", end=30 * DAY))
+    world.p.do(delegator(world.p, "other", end=20 * DAY))
+    return ValidatorDirectory()
+
+
+def test_nobody_is_known_before_the_first_look(directory: ValidatorDirectory) -> None:
+    assert directory.validators() == {}
+    assert directory.uptime_of(OTHER) == 0
+
+
+def test_validators_weigh_with_their_delegators(
+    world: World, directory: ValidatorDirectory
+) -> None:
+    directory.read()
+
+    found = directory.validators()
+    key = platform.proof_of_possession().public_key
+    assert found[OTHER] == ValidatorFacts(STAKE + DELEGATION, key)
+    assert set(found) == {OTHER, world.p.node_id}
+
+
+def test_who_comes_later_is_seen_at_the_next_look(
+    world: World, directory: ValidatorDirectory
+) -> None:
+    directory.read()
+    world.p.do(validator(world.p, "third", end=30 * DAY))
+    assert node("third") not in directory.validators()
+
+    directory.read()
+
+    assert node("third") in directory.validators()
+
+
+def test_peers_are_told_how_long_they_were_seen(
+    world: World, directory: ValidatorDirectory, monkeypatch: Any
+) -> None:
+    directory.read()
+    assert directory.uptime_of(OTHER) == 100  # nobody has looked yet
+
+    uptime.observe([STRANGER.node_id, OTHER], world.p.now)
+    world.wall.seconds += 30_000
+    uptime.observe([STRANGER.node_id], world.p.now)
+    world.wall.seconds += 10_000
+    directory.read()
+
+    assert directory.uptime_of(OTHER) == 75
+    assert directory.uptime_of(world.p.node_id) == 100
+    assert directory.uptime_of(STRANGER.node_id) == 0

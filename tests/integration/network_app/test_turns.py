@@ -1,0 +1,304 @@
+"""Whose turn it is to make a block: always this node's, never, or now and then, as the settings say."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from cchain_app.services.chain import produce_block
+from chaindb import clock
+from chaindb import turns as asked
+from chaindb.chains import Chain
+from network_app import turns
+from network_app.chains.wrapped import WrappedChain
+from network_app.models import NetworkStatus, SyncPhase
+from network_app.proposervm.block import SignedBlock, parse
+from network_app.proposervm.errors import HeightNotReached
+from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from platform_app import runtime
+from platform_app.config import DAY
+from platform_app.services import chain as platform
+from primitives.ids import NodeID
+from tests.builders import network_rows
+from tests.integration.network_app.world import FOLLOWER, World, follow, raws
+from tests.integration.platform_app.made import node, validator
+
+OTHER = node("other")
+WEIGHT = 3_000_000_000_000
+"""The other's stake, in smallest units: a fair part."""
+BOOTSTRAP = ("127.0.0.1:9651",)
+Configure = Callable[..., None]
+
+
+@pytest.fixture
+def configure(world: World, settings: Any) -> Configure:
+    """Change the node's settings; what the process remembers of others is forgotten."""
+    apps.get_app_config("network_app").ready()
+
+    def change(**values: Any) -> None:
+        settings.NODE = replace(settings.NODE, **values)
+        for name in ("identity", "upgrades", "wrapper", "producers", "_weights"):
+            getattr(turns, name).cache_clear()
+
+    return change
+
+
+@pytest.fixture
+def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
+    """This process is of another node than the one that the genesis names."""
+    monkeypatch.setattr(runtime, "node_id", lambda: OTHER)
+    return OTHER
+
+
+def live(*, silent: float = 0.0, phase: str = SyncPhase.BOOTSTRAPPED) -> None:
+    """Write that the network's process lives and that both chains are there."""
+    network_rows.report(heartbeat_at=network_rows.ago(silent))
+    for alias in Chain:
+        network_rows.sync(alias, phase=phase)
+
+
+def may(alias: Chain = Chain.C, height: int = 1, now: int | None = None) -> bool:
+    return turns.may_produce(alias, height, clock.now() if now is None else now)
+
+
+def test_a_node_that_names_nobody_always_may_and_asks_nobody(configure: Configure) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert all(may(alias, 99, 0) for alias in Chain)
+        assert all(asked.may_produce(alias, 99, 0) for alias in Chain)
+    assert len(queries) == 0
+    assert turns.is_producer()
+    assert turns.producers() == {runtime.node_id()}
+
+
+def test_the_only_producer_always_may(world: World, configure: Configure) -> None:
+    configure(producers=(str(runtime.node_id()),))
+    assert turns.is_producer()
+    with CaptureQueriesContext(connection) as queries:
+        assert all(may(alias, 99, 0) for alias in Chain)
+    assert len(queries) == 0
+    assert turns.validators_at(10**9) == {runtime.node_id(): 1}
+
+
+def test_a_producer_that_follows_others_has_to_be_there_first(
+    world: World, configure: Configure
+) -> None:
+    configure(bootstrap=BOOTSTRAP, producers=(str(runtime.node_id()),))
+    assert not may()
+    live(phase=SyncPhase.BOOTSTRAPPING)
+    assert not may()
+    live()
+    assert all(may(alias) for alias in Chain)
+    live(silent=1_000)  # nobody else makes blocks that it could miss
+    assert may()
+    with CaptureQueriesContext(connection) as queries:
+        may(now=0)
+    assert len(queries) == 1
+
+
+def test_a_follower_never_may(world: World, configure: Configure, another: NodeID) -> None:
+    configure(bootstrap=BOOTSTRAP)
+    live()
+    assert turns.producers() == {world.p.node_id}
+    assert not turns.is_producer()
+    assert not any(may(alias) for alias in Chain)
+    assert turns.validators_at(0) == {world.p.node_id: 1}
+    world.p.issue(world.p.make())
+    world.c.send(world.c.make(value=1))
+    assert produce_block(now=clock.now()) is None
+    assert platform.build_block(now=clock.now()) is None
+
+
+def test_the_genesis_first_validator_is_followed_and_makes_blocks(
+    world: World, configure: Configure
+) -> None:
+    configure(bootstrap=BOOTSTRAP)
+    live()
+
+    assert turns.is_producer()
+    assert all(may(alias) for alias in Chain)
+    assert produce_block(now=clock.now(), allow_empty=True) is not None
+
+
+def test_who_is_not_named_never_may(world: World, configure: Configure) -> None:
+    configure(producers=(str(OTHER),))
+    assert not turns.is_producer()
+    assert not may()
+
+
+@pytest.mark.parametrize("text", ["", "alice", "NodeID-0", "ALL"])
+def test_producers_are_node_ids(configure: Configure, text: str) -> None:
+    configure(producers=(str(OTHER), text))
+    with pytest.raises(
+        turns.MalformedProducer, match=f"^NODE_PRODUCERS has '{text}', which is no node ID: "
+    ) as caught:
+        turns.producers()
+    assert caught.value.text == text
+
+
+class Several:
+    """Two validators that take turns, of which this node is one. The C-Chain has its first block."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.chain = WrappedChain(turns.wrapper(Chain.C), makes_blocks=True)
+        self.weights = turns.validators_at(1)
+        self.began = turns.wrapper(Chain.C).last().time
+
+    def owner(self, height: int, now: int) -> NodeID | None:
+        """Return whose slot it is."""
+        slot = slot_of(now, turns.wrapper(Chain.C).last().time)
+        return proposer_at(self.chain.chain_id, height, slot, self.weights)
+
+    def times(self, owner: NodeID, *, rest: int | None = None) -> list[int]:
+        """Return times of two minutes that are in slots of a node, or so many seconds after their start."""
+        return [
+            now
+            for now in range(self.began, self.began + 120)
+            if self.owner(2, now) == owner and rest in {None, (now - self.began) % SLOT}
+        ]
+
+
+@pytest.fixture(params=["all", "named"])
+def several(request: pytest.FixtureRequest, world: World, configure: Configure) -> Several:
+    """Both, named or as all validators that there are."""
+    world.p.do(validator(world.p, "other", end=30 * DAY, weight=WEIGHT))
+    world.wall.seconds += 60
+    world.make_c()
+    both = (str(runtime.node_id()), str(OTHER))
+    configure(bootstrap=BOOTSTRAP, producers=both if request.param == "named" else ("all",))
+    live()
+    return Several(world)
+
+
+def test_several_take_turns_by_their_stake(several: Several) -> None:
+    assert set(several.weights) == {runtime.node_id(), OTHER}
+    assert several.weights[OTHER] == WEIGHT
+    ours, theirs = several.times(runtime.node_id()), several.times(OTHER)
+    assert ours
+    assert theirs
+
+    assert not any(may(height=2, now=now) for now in theirs)
+    allowed = [now for now in ours if may(height=2, now=now)]
+    assert allowed == [now for now in ours if (now - several.began) % SLOT < SLOT - turns.MARGIN]
+
+
+def test_a_time_before_the_parents_is_in_its_slot(several: Several) -> None:
+    first = several.owner(2, several.began) == runtime.node_id()
+
+    assert [may(height=2, now=several.began - seconds) for seconds in range(7)] == [first] * 7
+
+
+def test_only_the_next_block_has_a_turn(several: Several) -> None:
+    now = several.times(runtime.node_id(), rest=0)[0]
+
+    assert [may(height=height, now=now) for height in (1, 2, 3)] == [False, True, False]
+
+
+@pytest.mark.parametrize("rest", [0, 3])
+def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, rest: int) -> None:
+    now = several.times(runtime.node_id(), rest=rest)[-1]
+    several.world.wall.seconds = now
+    assert may(height=2)
+    made = produce_block(now=clock.now(), allow_empty=True)
+    assert made is not None
+    several.world.wall.seconds += 1_000
+
+    block = parse(raws(several.chain)[1])
+
+    assert isinstance(block, SignedBlock)
+    assert (block.time, made.header.timestamp) == (now, now)
+    slot = slot_of(block.time, several.began)
+    owner = proposer_at(several.chain.chain_id, 2, slot, several.weights)
+    assert block.proposer == owner == runtime.node_id()
+
+
+def test_nothing_is_made_in_the_last_second_of_a_slot(several: Several) -> None:
+    several.world.wall.seconds = several.times(runtime.node_id(), rest=SLOT - 1)[0]
+    assert produce_block(now=clock.now(), allow_empty=True) is None
+    several.world.wall.seconds -= 1
+    assert produce_block(now=clock.now(), allow_empty=True) is not None
+
+
+def test_a_follower_takes_what_was_made_by_turns(several: Several) -> None:
+    world = several.world
+    for _ in range(4):
+        while produce_block(now=clock.now(), allow_empty=True) is None:
+            world.wall.seconds += 1
+    blocks = raws(several.chain)
+    p_blocks = raws(WrappedChain(turns.wrapper(Chain.P), makes_blocks=False))
+    assert len(blocks) == 5
+    world.begin_anew()
+    node = world.node(FOLLOWER, turns.validators_at)
+
+    follow(node.p, p_blocks)
+    follow(node.c, blocks)
+
+    assert node.c.last_accepted().block_id == parse(blocks[-1]).outer_id
+
+
+def test_who_hears_nobody_takes_no_turn(several: Several) -> None:
+    now = several.times(runtime.node_id(), rest=0)[0]
+    assert may(height=2, now=now)
+    live(silent=turns.SILENCE + 1)
+    assert not may(height=2, now=now)
+    live(phase=SyncPhase.BOOTSTRAPPING)
+    assert not may(height=2, now=now)
+
+
+def test_without_a_report_nobody_is_heard(several: Several) -> None:
+    NetworkStatus.objects.all().delete()
+
+    assert not may(height=2, now=several.times(runtime.node_id(), rest=0)[0])
+
+
+def test_of_several_one_makes_the_first_block(
+    world: World, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = world.p.node_id
+    live()
+    for names, makers in (
+        (("all",), {first}),
+        ((str(first), str(OTHER)), {first}),
+        ((str(OTHER), str(node("alice"))), {min(OTHER, node("alice"))}),
+    ):
+        configure(bootstrap=BOOTSTRAP, producers=names)
+        found = set()
+        for one in (first, OTHER, node("alice")):
+            monkeypatch.setattr(runtime, "node_id", lambda one=one: one)
+            if may():
+                found.add(one)
+        assert found == makers
+
+
+def test_where_no_producer_validates_one_goes_on(world: World, configure: Configure) -> None:
+    names = (str(OTHER), str(node("alice")))
+    configure(bootstrap=BOOTSTRAP, producers=names)
+
+    assert turns.validators_at(0) == {min(OTHER, node("alice")): 1}
+
+
+def test_who_validates_at_a_height_that_is_not_there_is_not_known(
+    world: World, configure: Configure
+) -> None:
+    world.p.do(validator(world.p, "other", end=30 * DAY))
+    configure(bootstrap=BOOTSTRAP, producers=("all",))
+
+    assert set(turns.validators_at(1)) == {world.p.node_id, OTHER}
+    assert set(turns.validators_at(0)) == {world.p.node_id}
+    with pytest.raises(HeightNotReached, match=r"height: 2 > 1$"):
+        turns.validators_at(2)
+    live()
+    assert [may(Chain.P, 2, clock.now() + 1), may(Chain.P, 3)] == [True, False]
+
+
+@pytest.mark.parametrize(("network_id", "seconds"), [(12345, 30), (1337, 300), (1, 300)])
+def test_epochs_are_shorter_on_the_local_network(
+    configure: Configure, network_id: int, seconds: int
+) -> None:
+    configure(network_id=network_id)
+
+    assert turns.upgrades().epoch_duration == seconds

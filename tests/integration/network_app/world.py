@@ -1,0 +1,188 @@
+"""Two nodes on one database: blocks of both chains are made, then taken back and followed by another.
+
+Each node has an identity and its outer blocks; the rows are those of one at a time. Both live by the
+same clock, which stands still unless a test lets time pass.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.services.chain import produce_block
+from chaindb import clock, models
+from network_app.chains.cchain import CChain
+from network_app.chains.platform import PlatformChain
+from network_app.chains.wrapped import WrappedChain
+from network_app.chains.wrapping import Wrapper
+from network_app.handshake.identity import NodeIdentity
+from network_app.ports import Accepted
+from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
+from network_app.proposervm.verification import Proposers, Upgrades
+from platform_app.blocks.block import Block
+from platform_app.config import DAY
+from platform_app.selectors import stakers
+from tests.builders.nodes import node
+from tests.integration.cchain_app import followed
+from tests.integration.conftest import Chain
+from tests.integration.network_app import tables
+from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import validator
+
+MAKER, FOLLOWER, STRANGER = (node(number).identity for number in range(3))
+UPGRADES = Upgrades(epoch_duration=30)
+
+
+class Wall:
+    """The clock on the wall, as the module `time` has it."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def time(self) -> float:
+        return self.seconds
+
+
+class ClockedPChain(PChain):
+    """A P-Chain that lives by the node's clock; to set its time moves the clock on the wall."""
+
+    wall: Wall
+
+    def __init__(self, wall: Wall) -> None:
+        self.wall = wall
+        super().__init__()
+
+    @property
+    def now(self) -> int:  # type: ignore[override]
+        return clock.now()
+
+    @now.setter
+    def now(self, seconds: int) -> None:
+        self.wall.seconds = seconds - clock.offset()
+
+
+class Past(NamedTuple):
+    """All outer blocks that were made, lowest first."""
+
+    p: list[bytes]
+    c: list[bytes]
+
+
+class Chains(NamedTuple):
+    """Both chains as a node's network sees them."""
+
+    p: WrappedChain
+    c: WrappedChain
+
+
+class World:
+    """The rows, the clock, and who makes the blocks that are made."""
+
+    def __init__(self, p: ClockedPChain, c: Chain, wall: Wall) -> None:
+        self.p = p
+        self.c = c
+        self.wall = wall
+        self._genesis = tables.everything()
+        self.maker = self.node(MAKER)
+
+    def node(self, identity: NodeIdentity, proposers: Proposers | None = None) -> Chains:
+        """Return the chains of a node that knows nothing but the rows; the maker makes all blocks."""
+        shared = (identity, UPGRADES, proposers or (lambda _height: {MAKER.node_id: 1}))
+        c = CChain(self.p.network.c_chain_id)
+        return Chains(
+            WrappedChain(Wrapper(PlatformChain(), *shared), makes_blocks=False),
+            WrappedChain(Wrapper(c, *shared), makes_blocks=False),
+        )
+
+    def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:
+        """Make a block of the C-Chain with transfers of these values, some seconds later."""
+        self.wall.seconds += after
+        if values:
+            self.c.send(*(self.c.make(value=value) for value in values))
+        block = produce_block(now=clock.now(), allow_empty=True)
+        assert block is not None
+        return block
+
+    def make_p(self, after: int = 1) -> Block:
+        """Make a block of the P-Chain with a transfer, some seconds later."""
+        self.p.issue(self.p.make())
+        (block,) = self.p.wait(after)
+        return block
+
+    def make_history(self) -> None:
+        """Make blocks of all kinds on both chains, over several epochs, one proposal among them."""
+        self.make_c(1, 2)
+        self.make_p()
+        self.make_c()
+        self.p.do(validator(self.p, "node", end=30 * DAY))
+        for value in range(3):
+            self.make_p(after=20)
+            self.make_c(value, after=20)
+        self.p.wait(40 * DAY)
+        self.make_p()
+        self.make_c(4)
+
+    def hand_over(self) -> Past:
+        """Return all outer blocks that were made, and make the rows those of a node without any."""
+        blocks = Past(raws(self.maker.p), raws(self.maker.c))
+        self.made = tables.alike()
+        self.begin_anew()
+        return blocks
+
+    def begin_anew(self) -> None:
+        """Take all blocks back; the clock on the wall stays."""
+        tables.put_back(self._genesis)
+        models.Clock.objects.all().delete()
+        followed.forget()
+        stakers.memory.cache_clear()
+        self.p._spent.clear()
+        self.c.nonce = 0
+
+
+def raws(chain: WrappedChain) -> list[bytes]:
+    """Return all outer blocks of a chain, lowest first."""
+    top = chain.last_accepted()
+    found = chain.ancestors(top.block_id, count=10**6, size=1 << 40, seconds=60)
+    return found[::-1] if top.height else []
+
+
+def follow(
+    chain: WrappedChain, blocks: Sequence[bytes], *, bootstrapping: bool = False
+) -> Accepted:
+    """Accept blocks in one call."""
+    return chain.accept(blocks, bootstrapping=bootstrapping)
+
+
+def forged(
+    chain: WrappedChain,
+    raw: bytes,
+    *,
+    by: NodeIdentity | None = MAKER,
+    certificate: bytes | None = None,
+    **changes: Any,
+) -> bytes:
+    """Return a block with other fields, signed anew by a node, or by nobody.
+
+    Args:
+        chain: Whose block.
+        raw: The block.
+        by: Whose key signs.
+        certificate: Who is said to have signed, if that is not the same.
+        changes: The fields.
+    """
+    block = parse(raw)
+    assert isinstance(block, SignedBlock)
+    names = ("parent_id", "time", "p_chain_height", "epoch", "inner")
+    fields = {name: getattr(block, name) for name in names} | changes
+    if by is None:
+        return build_unsigned(**fields).raw
+    der = certificate or by.certificate_der
+    return build_signed(**fields, chain_id=chain.chain_id, certificate=der, key=by.tls_key).raw
+
+
+def refusal(refused: type[Exception], chain: WrappedChain, *blocks: bytes, **options: Any) -> Any:
+    """Return why blocks are not accepted."""
+    with pytest.raises(refused) as caught:
+        follow(chain, blocks, **options)
+    return caught.value

@@ -1,0 +1,97 @@
+"""`make_genesis`: files from which every node of a new network begins the same chains."""
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from cchain_app import runtime as cchain
+from chaindb import clock
+from nodeproject import identity
+from nodeproject.identity import IdentityFiles, make_files, read_signer
+from platform_app.selectors import chain, stakers
+from platform_app.services.genesis import load_genesis
+from primitives.hashing import sha256
+from primitives.ids import ID
+from tests.conftest import forget_process
+
+START = 1_700_000_000
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> list[IdentityFiles]:
+    """The identities of three nodes."""
+    made = [IdentityFiles.below(tmp_path / name) for name in ("one", "two", "three")]
+    for files in made:
+        make_files(files.certificate.parent, files, START)
+    return made
+
+
+def make(directory: Path, nodes: list[IdentityFiles], *more: str) -> str:
+    out = StringIO()
+    named = [f"--validator={one.certificate}:{one.signer}" for one in nodes]
+    call_command("make_genesis", *named, *more, str(directory), stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.usefixtures("db")
+def test_nodes_that_are_given_the_files_begin_the_same_network(
+    node_settings: Any,
+    settings: Any,
+    tmp_path: Path,
+    nodes: list[IdentityFiles],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clock, "now", lambda: START + 500)
+    directory = tmp_path / "network"
+
+    said = make(directory, nodes, f"--start={START}")
+
+    files = directory / "platform.json", directory / "cchain.json"
+    assert said == (
+        "Give these to every node of the network:\n"
+        f"  NODE_PLATFORM_GENESIS={files[0]}\n  NODE_GENESIS={files[1]}\n"
+    )
+    settings.NODE = replace(
+        node_settings,
+        data_dir=str(tmp_path / "two"),
+        platform_genesis=str(files[0]),
+        genesis=str(files[1]),
+    )
+    forget_process()
+    identity.make_identity(START)
+    network = load_genesis(identity.signer(), "not asked for")
+
+    validators = stakers.current_validators().validators
+    assert {one.public_key for one in validators} == {
+        read_signer(one.signer).public_key for one in nodes
+    }
+    named = chain.first_validator()
+    assert read_signer(nodes[0].signer).public_key == (
+        stakers.current_validators().by_node[named].public_key
+    )
+    raw = chain.genesis_bytes()
+    assert raw is not None
+    assert ID(sha256(raw)) == network.genesis_hash
+    assert chain.tip().timestamp == START
+    assert cchain.genesis().timestamp == START
+    c_chain = chain.tx(network.c_chain_id)
+    assert c_chain is not None
+    assert files[1].read_bytes() in c_chain.raw
+
+
+@pytest.mark.usefixtures("node_settings")
+def test_the_same_node_twice_is_refused(tmp_path: Path, nodes: list[IdentityFiles]) -> None:
+    with pytest.raises(CommandError, match=r"^NodeID-\w+ is named twice$"):
+        make(tmp_path / "network", [nodes[0], nodes[0]])
+
+    assert not (tmp_path / "network").exists()
+
+
+@pytest.mark.usefixtures("node_settings")
+def test_what_is_no_validator_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"'staker\.crt' is not CERT:SIGNER"):
+        call_command("make_genesis", "--validator=staker.crt", str(tmp_path))

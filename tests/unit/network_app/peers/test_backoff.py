@@ -1,0 +1,41 @@
+"""Waits between dials: short first, longer with each failure, random, never too long."""
+
+import itertools
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_app.peers.backoff import BackOff
+
+
+def test_the_first_wait_is_the_shortest() -> None:
+    assert BackOff(1.0, 60.0).wait() == 1.0
+
+
+@settings(max_examples=30)
+@given(st.integers())
+def test_each_wait_is_up_to_twice_as_long_until_the_longest(seed: int) -> None:
+    back_off = BackOff(1.0, 60.0, random.Random(seed))
+    waits = [back_off.wait() for _ in range(40)]
+
+    for earlier, later in itertools.pairwise(waits):
+        assert later <= 60.0
+        assert earlier <= later <= 2 * earlier or 45.0 <= later <= 60.0
+    assert all(wait >= 45.0 for wait in waits[-3:])
+
+
+def test_after_a_success_it_begins_anew() -> None:
+    back_off = BackOff(0.5, 60.0)
+    for _ in range(20):
+        back_off.wait()
+
+    back_off.reset()
+
+    assert back_off.wait() == 0.5
+
+
+def test_two_that_failed_together_do_not_come_back_together() -> None:
+    one, two = BackOff(1.0, 60.0, random.Random(1)), BackOff(1.0, 60.0, random.Random(2))
+
+    assert [one.wait() for _ in range(10)] != [two.wait() for _ in range(10)]

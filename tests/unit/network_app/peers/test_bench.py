@@ -1,0 +1,89 @@
+"""Who answers badly is not asked for a while, and then is asked anew."""
+
+from network_app.config import NetworkConfig
+from network_app.peers.bench import CREDIT, Bench
+from primitives.ids import NodeID
+
+CONFIG = NetworkConfig(network_id=1)
+PEER, OTHER = NodeID(b"\1" * 20), NodeID(b"\2" * 20)
+
+
+def benched_peer() -> Bench:
+    bench = Bench(CONFIG)
+    for _ in range(5):
+        bench.failed(PEER, "P", 0.0)
+    return bench
+
+
+def test_nobody_is_benched_who_was_never_asked() -> None:
+    assert not Bench(CONFIG).is_benched(PEER, "P", 0.0)
+
+
+def test_as_many_failures_as_the_credit_are_forgiven() -> None:
+    bench = Bench(CONFIG)
+
+    for _ in range(int(CREDIT)):
+        bench.failed(PEER, "P", 0.0)
+        assert not bench.is_benched(PEER, "P", 0.0)
+    bench.failed(PEER, "P", 0.0)
+
+    assert bench.is_benched(PEER, "P", 0.0)
+
+
+def test_each_chain_has_its_own_bench() -> None:
+    bench = benched_peer()
+
+    assert not bench.is_benched(PEER, "C", 0.0)
+    assert not bench.is_benched(OTHER, "P", 0.0)
+    for _ in range(5):
+        bench.failed(PEER, "C", 0.0)
+    assert bench.benched(0.0) == {PEER: ["C", "P"]}
+
+
+def test_answers_end_it() -> None:
+    bench = benched_peer()
+
+    answers = 0
+    while bench.is_benched(PEER, "P", 1.0):
+        bench.answered(PEER, "P", 1.0)
+        answers += 1
+
+    assert 10 <= answers <= 20  # from more than a half to less than a fifth
+    assert bench.benched(1.0) == {}
+
+
+def test_it_ends_by_itself_and_all_is_forgotten() -> None:
+    bench = benched_peer()
+
+    assert bench.is_benched(PEER, "P", 299.9)
+    assert not bench.is_benched(PEER, "P", 300.0)
+    assert len(bench) == 0
+    bench.failed(PEER, "P", 300.0)
+    assert not bench.is_benched(PEER, "P", 300.0)
+
+
+def test_two_of_five_requests_may_fail() -> None:
+    bench = Bench(CONFIG)
+
+    for second in range(1000):
+        (bench.failed if second % 5 < 2 else bench.answered)(PEER, "P", float(second))
+        assert not bench.is_benched(PEER, "P", float(second))
+
+
+def test_old_failures_weigh_less_than_new_answers() -> None:
+    bench = Bench(CONFIG)
+    for _ in range(4):
+        bench.failed(PEER, "P", 0.0)
+    bench.answered(PEER, "P", 600.0)
+    bench.failed(PEER, "P", 600.0)
+
+    assert not bench.is_benched(PEER, "P", 600.0)
+
+
+def test_only_so_many_peers_are_remembered() -> None:
+    bench = Bench(CONFIG, capacity=10)
+
+    for number in range(100):
+        bench.failed(NodeID(bytes([number]) * 20), "P", 0.0)
+
+    assert len(bench) == 10

@@ -1,0 +1,255 @@
+"""Two ends of a connection in memory: what is read, what waits, and how it ends."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from network_app.config import NetworkConfig
+from network_app.peers import tls
+from network_app.peers.errors import ConnectionLost, TlsFailed
+from network_app.peers.stream import CHUNK, Stream
+from tests.builders.nodes import node
+
+CONFIG = NetworkConfig(network_id=1)
+
+
+class Wire(asyncio.Transport):
+    """A transport that keeps what is written until it is carried to the other end."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__({"peername": address})
+        self.written = bytearray()
+        self.owner: Stream
+        self.other: Stream
+        self.reads = True
+        self.ended = ""
+        self.blocked = False
+        self.high = 0
+
+    def write(self, data: Any) -> None:
+        self.written += data
+        if len(self.written) > self.high and not self.blocked:
+            self.blocked = True
+            self.owner.pause_writing()
+
+    def carry(self) -> None:
+        """Bring what was written to the other end, as much as it reads."""
+        data, self.written = bytes(self.written), bytearray()
+        for start in range(0, len(data), CHUNK):
+            piece = data[start : start + CHUNK]
+            self.other.get_buffer(-1)[: len(piece)] = piece
+            self.other.buffer_updated(len(piece))
+        if self.blocked:
+            self.blocked = False
+            self.owner.resume_writing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self.high = high or 0
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.written)
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+    def is_closing(self) -> bool:
+        return bool(self.ended)
+
+    def close(self) -> None:
+        self.ended = self.ended or "closed"
+
+    def abort(self) -> None:
+        self.ended = self.ended or "aborted"
+
+
+class Ends:
+    """Both ends, and the wires between them."""
+
+    def __init__(self, config: NetworkConfig = CONFIG) -> None:
+        dialling, accepting = (tls.make_context(node(number).identity) for number in (0, 1))
+        self.one = Stream(lambda: tls.dialling(dialling), config, bytearray(CHUNK))
+        self.two = Stream(lambda: tls.accepting(accepting), config, bytearray(CHUNK))
+        self.there, self.back = Wire(("192.0.2.1", 9651)), Wire(("2001:db8::1", 1, 0, 0))  # type: ignore[arg-type]
+        self.there.owner = self.back.other = self.one
+        self.there.other = self.back.owner = self.two
+        self.one.connection_made(self.there)
+        self.two.connection_made(self.back)
+
+    async def carry_until(self, *tasks: "asyncio.Task[Any]") -> None:
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            self.there.carry()
+            self.back.carry()
+
+    async def secured(self) -> "Ends":
+        tasks = [asyncio.create_task(end.secure()) for end in (self.one, self.two)]
+        await self.carry_until(*tasks)
+        shown = [task.result() for task in tasks]
+        assert shown == [node(1).identity.certificate_der, node(0).identity.certificate_der]
+        return self
+
+
+async def test_each_end_is_shown_the_other_s_certificate_and_address() -> None:
+    ends = await Ends().secured()
+
+    assert ends.one.address == "192.0.2.1:9651"
+    assert ends.two.address == "[2001:db8::1]:1"
+
+
+async def test_bytes_come_as_they_were_sent_however_they_are_asked_for() -> None:
+    ends = await Ends().secured()
+    for frame in (b"one", bytes(100_000), b"two"):
+        assert ends.one.write(frame)
+    ends.there.carry()
+
+    assert await ends.two.read(2) == b"on"
+    assert await ends.two.read(0) == b""
+    assert await ends.two.read(100_002) == b"e" + bytes(100_000) + b"t"
+    assert await ends.two.read(2) == b"wo"
+
+
+async def test_while_nobody_reads_the_socket_is_not_read() -> None:
+    ends = await Ends().secured()
+    ends.one.write(b"early")
+    ends.there.carry()
+    assert not ends.back.reads
+
+    assert await ends.two.read(5) == b"early"
+    reading = asyncio.create_task(ends.two.read(4))
+    await asyncio.sleep(0)
+    assert ends.back.reads
+    ends.one.write(b"late")
+    await ends.carry_until(reading)
+
+    assert reading.result() == b"late"
+
+
+async def test_what_the_socket_does_not_take_waits_in_order_and_is_counted() -> None:
+    ends = await Ends(replace(CONFIG, send_queue=1_000_000)).secured()
+    ends.there.high = 0
+    assert ends.one.write(b"a")
+    assert ends.one.blocked_since is not None
+
+    assert ends.one.write(bytes(400_000))
+    assert ends.one.write(bytes(500_000))
+    assert not ends.one.write(bytes(200_000))
+    assert ends.one.write(b"b")
+    assert 900_000 < ends.one.unsent < 1_000_000
+
+    while ends.one.unsent:
+        ends.there.carry()
+    assert ends.one.blocked_since is None
+    came = await ends.two.read(900_002)
+    assert came[:1] + came[-1:] == b"ab"
+
+
+async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:
+    ends = await Ends().secured()
+    ends.one.write(b"last")
+    ends.there.carry()
+    ends.two.connection_lost(None)
+
+    assert await ends.two.read(4) == b"last"
+    with pytest.raises(ConnectionLost, match=r"^connection lost$"):
+        await ends.two.read(1)
+    assert ends.two.closed.is_set()
+
+
+async def test_a_reader_that_waits_is_told_of_the_end() -> None:
+    ends = await Ends().secured()
+    reading = asyncio.create_task(ends.two.read(1))
+    await asyncio.sleep(0)
+
+    ends.two.connection_lost(ConnectionResetError())
+
+    with pytest.raises(ConnectionLost):
+        await reading
+
+
+async def test_a_goodbye_is_the_end_too() -> None:
+    ends = await Ends().secured()
+
+    assert ends.one.close() == 0
+    assert ends.there.ended == "aborted"  # what it said has not gone yet
+    ends.there.carry()
+
+    with pytest.raises(ConnectionLost):
+        await ends.two.read(1)
+    assert not ends.one.write(b"more")
+    assert ends.one.close() == 0
+
+
+async def test_frames_that_wait_at_the_end_are_lost_and_counted() -> None:
+    ends = await Ends().secured()
+    ends.there.high = 0
+    for frame in (b"a", b"b", b"c"):
+        ends.one.write(frame)
+
+    assert ends.one.close() == 2
+    assert ends.there.ended == "aborted"
+    assert ends.one.unsent == len(ends.there.written)
+
+
+async def test_who_half_closes_is_not_waited_for() -> None:
+    ends = await Ends().secured()
+
+    ends.two.eof_received()
+
+    assert ends.back.ended == "aborted"
+
+
+async def test_what_is_no_tls_is_said_to_be_none() -> None:
+    ends = await Ends().secured()
+    ends.there.write(b"\x17\x03\x03\x00\x20" + bytes(32))
+    ends.there.carry()
+
+    with pytest.raises(TlsFailed, match=r"^TLS failed: .*bad record mac"):
+        await ends.two.read(1)
+
+
+async def test_a_connection_that_tls_gave_up_takes_no_frame() -> None:
+    ends = await Ends().secured()
+    ends.one._tls.shutdown()
+
+    ends.one.write(b"late")
+
+    assert ends.there.ended == "aborted"
+
+
+async def test_answers_of_tls_itself_are_not_kept_without_end() -> None:
+    ends = await Ends().secured()
+    ends.one._most_unsent = 10
+
+    ends.one.write(b"more than ten bytes")
+
+    assert ends.there.ended == "aborted"
+
+
+async def test_before_there_is_a_socket_nothing_can_be_done() -> None:
+    context = tls.make_context(node(0).identity)
+    stream = Stream(lambda: tls.dialling(context), CONFIG, bytearray(CHUNK))
+
+    assert not stream.write(b"early")
+    assert stream.unsent == 0
+    assert stream.close() == 0
+    stream.abort()
+
+
+async def test_who_is_not_let_in_gets_no_tls() -> None:
+    def refuse(_stream: Stream) -> bool:
+        return False
+
+    def make() -> Any:
+        raise AssertionError
+
+    stream = Stream(make, CONFIG, bytearray(CHUNK), refuse)
+    wire = Wire(("192.0.2.1", 1))
+
+    stream.connection_made(wire)
+
+    assert wire.ended == "aborted"

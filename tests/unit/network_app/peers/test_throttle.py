@@ -1,0 +1,338 @@
+"""Rates and pools: who waits, who does not, and who comes next."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_app.config import NetworkConfig
+from network_app.peers.throttle import (
+    ALLOWANCE,
+    FRAME_COST,
+    BytePool,
+    Lease,
+    Shares,
+    TokenBucket,
+    frame_cost,
+    unpacking_cost,
+)
+from network_app.ports import ValidatorFacts
+from primitives.ids import NodeID
+
+CONFIG = NetworkConfig(network_id=1, shared_pool=6000, shared_pool_of_one=2000)
+LARGE = ALLOWANCE + 1
+"""A message that does not fit into what a peer has to itself."""
+
+
+def node_id(number: int) -> NodeID:
+    return NodeID(bytes([number]) * 20)
+
+
+ALICE, BOB, CAROL, DAVE = map(node_id, range(4))
+
+
+def pool(share: Mapping[NodeID, int] | None = None, **limits: int) -> BytePool:
+    own = share or {}
+    return BytePool(replace(CONFIG, **limits), lambda who: own.get(who, 0))
+
+
+class Readers:
+    """Readers that wait for a pool, and those that were let in."""
+
+    def __init__(self, tested: BytePool) -> None:
+        self.pool = tested
+        self.leases: dict[str, Lease] = {}
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def come(self, name: str, who: NodeID, size: int) -> None:
+        async def take() -> None:
+            self.leases[name] = await self.pool.take(who, size)
+
+        self.tasks[name] = asyncio.create_task(take())
+        await turn()
+
+    async def leave(self, name: str) -> None:
+        self.pool.give_back(self.leases.pop(name))
+        await turn()
+
+    @property
+    def inside(self) -> str:
+        return "".join(sorted(self.leases))
+
+
+async def turn() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+# --- rates ---
+
+
+def test_a_full_bucket_lets_a_burst_through_and_then_paces() -> None:
+    bucket = TokenBucket(10, 100, 0.0)
+
+    assert bucket.take(100, 0.0) == 0
+    assert bucket.take(5, 0.0) == 0.5
+    assert bucket.take(5, 0.0) == 1.0
+    assert bucket.take(0, 1.0) == 0
+
+
+def test_a_bucket_does_not_hold_more_than_its_burst() -> None:
+    bucket = TokenBucket(10, 100, 0.0)
+
+    assert bucket.take(110, 1000.0) == 1.0
+
+
+def test_more_than_a_burst_is_a_debt_and_not_refused() -> None:
+    bucket = TokenBucket(10, 100, 0.0)
+
+    assert bucket.take(1100, 0.0) == 100
+
+
+def test_a_clock_that_goes_back_brings_no_tokens() -> None:
+    bucket = TokenBucket(10, 100, 5.0)
+    bucket.take(100, 5.0)
+
+    assert bucket.take(10, 1.0) == 1.0
+    assert bucket.take(0, 6.0) == 0
+
+
+def test_tokens_are_taken_only_if_they_are_there() -> None:
+    bucket = TokenBucket(1, 2, 0.0)
+
+    assert [bucket.try_take(1, 0.0) for _ in range(3)] == [True, True, False]
+    assert bucket.try_take(1, 1.0)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 10)), max_size=30))
+def test_nobody_gets_more_than_burst_and_rate(takes: list[tuple[int, float]]) -> None:
+    bucket, now, taken = TokenBucket(50, 200, 0.0), 0.0, 0.0
+    for cost, pause in takes:
+        wait = bucket.take(cost, now)
+        taken += cost
+        now += wait + pause
+        assert taken <= 200 + 50 * now + 1e-6
+
+
+def test_frames_cost_their_bytes_and_a_fee() -> None:
+    assert frame_cost(0) == FRAME_COST
+    assert frame_cost(1000) == 1000 + FRAME_COST
+
+
+def test_what_comes_out_of_compression_costs_an_eighth() -> None:
+    assert unpacking_cost(100, 100) == unpacking_cost(100, 90) == 0
+    assert unpacking_cost(100, 900) == 100
+
+
+# --- the pool ---
+
+
+async def test_small_messages_need_nobody_else_s_room() -> None:
+    readers = Readers(pool(shared_pool=0))
+
+    await readers.come("a", ALICE, ALLOWANCE)
+    await readers.come("b", BOB, ALLOWANCE)
+    await readers.come("c", ALICE, 1)
+
+    assert readers.inside == "ab"
+    assert readers.pool.in_work == 2 * ALLOWANCE
+    await readers.leave("a")
+    assert readers.inside == "bc"
+
+
+async def test_of_the_shared_pool_one_peer_has_a_part() -> None:
+    readers = Readers(pool(shared_pool=10 * LARGE, shared_pool_of_one=2 * LARGE))
+
+    for name in "abc":
+        await readers.come(name, ALICE, LARGE)
+    await readers.come("d", BOB, LARGE)
+
+    assert readers.inside == "abd"
+    await readers.leave("d")
+    assert readers.inside == "ab"
+    await readers.leave("a")
+    assert readers.inside == "bc"
+
+
+async def test_one_message_is_let_in_however_large() -> None:
+    readers = Readers(pool(shared_pool=1, shared_pool_of_one=1))
+
+    await readers.come("a", ALICE, LARGE)
+    await readers.come("b", BOB, LARGE)
+
+    assert readers.inside == "a"
+    assert readers.pool.waiting == 1
+    await readers.leave("a")
+    assert readers.inside == "b"
+
+
+async def test_the_first_to_wait_is_the_first_to_be_let_in() -> None:
+    readers = Readers(pool(shared_pool=1))
+    await readers.come("a", ALICE, LARGE)
+    for name, who in zip("bcd", (BOB, CAROL, DAVE), strict=True):
+        await readers.come(name, who, LARGE)
+
+    for name, after in (("a", "b"), ("b", "c"), ("c", "d")):
+        await readers.leave(name)
+        assert readers.inside == after
+
+
+async def test_who_has_room_of_its_own_does_not_wait_behind_others() -> None:
+    readers = Readers(pool(shared_pool=1))
+    await readers.come("a", ALICE, LARGE)
+    await readers.come("b", BOB, LARGE)
+
+    await readers.come("c", CAROL, 10)
+
+    assert readers.inside == "ac"
+
+
+async def test_a_validator_has_its_share_besides() -> None:
+    readers = Readers(pool({ALICE: 2 * LARGE}, shared_pool=1))
+    await readers.come("a", BOB, LARGE)
+
+    for name in "bcd":
+        await readers.come(name, ALICE, LARGE)
+
+    assert readers.inside == "abc"
+    await readers.leave("b")
+    assert readers.inside == "acd"
+
+
+async def test_a_reader_that_gives_up_takes_nothing() -> None:
+    readers = Readers(pool(shared_pool=1))
+    await readers.come("a", ALICE, LARGE)
+    await readers.come("b", BOB, LARGE)
+    await readers.come("c", CAROL, LARGE)
+
+    readers.tasks["b"].cancel()
+    await turn()
+    assert readers.pool.waiting == 1
+    await readers.leave("a")
+
+    assert readers.inside == "c"
+
+
+async def test_a_reader_that_gives_up_when_it_is_let_in_gives_back() -> None:
+    readers = Readers(pool(shared_pool=1))
+    await readers.come("a", ALICE, LARGE)
+    await readers.come("b", BOB, LARGE)
+
+    readers.pool.give_back(readers.leases.pop("a"))  # lets b in, which has no turn yet
+    readers.tasks["b"].cancel()
+    await turn()
+
+    assert readers.pool.in_work == 0
+    assert readers.inside == ""
+
+
+async def test_what_turned_out_larger_is_let_in_while_there_is_room() -> None:
+    tested = pool(shared_pool=10 * LARGE, shared_pool_of_one=3 * LARGE)
+    lease = await tested.take(ALICE, LARGE)
+
+    assert tested.try_extend(lease, LARGE)
+    assert tested.in_work == 2 * LARGE
+
+    tested.give_back(lease)
+    assert tested.in_work == 0
+
+
+async def test_only_one_goes_beyond_the_pool_at_a_time() -> None:
+    tested = pool(shared_pool=2 * LARGE)
+    first, second = await tested.take(ALICE, LARGE), await tested.take(BOB, LARGE)
+
+    assert tested.try_extend(first, LARGE)
+    assert not tested.try_extend(second, LARGE)
+    waiting = asyncio.create_task(tested.extend(second, LARGE))
+    await turn()
+    assert not waiting.done()
+
+    tested.give_back(first)
+    await turn()
+    assert waiting.done()
+    assert tested.in_work == 2 * LARGE
+    tested.give_back(second)
+    assert tested.in_work == 0
+
+
+async def test_many_that_turn_out_larger_with_the_whole_pool_in_their_hands_all_come_through() -> (
+    None
+):
+    tested = pool(shared_pool=5 * LARGE)
+    done: list[int] = []
+
+    async def read(number: int) -> None:
+        lease = await tested.take(node_id(number), LARGE)
+        await asyncio.sleep(0)
+        if not tested.try_extend(lease, LARGE):
+            await tested.extend(lease, LARGE)
+        await asyncio.sleep(0)
+        done.append(number)
+        assert tested.in_work <= 8 * LARGE
+        tested.give_back(lease)
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        for number in range(20):
+            group.create_task(read(number))
+
+    assert sorted(done) == list(range(20))
+    assert tested.in_work == tested.waiting == 0
+
+
+async def test_giving_back_twice_gives_back_once() -> None:
+    tested = pool()
+    lease = await tested.take(ALICE, LARGE)
+    other = await tested.take(BOB, 10)
+
+    tested.give_back(lease)
+    tested.give_back(lease)
+
+    assert tested.in_work == 10
+    tested.give_back(other)
+    assert tested.in_work == 0
+
+
+# --- shares ---
+
+
+class Known:
+    """A directory whose validators are exchanged as a whole."""
+
+    def __init__(self, **weights: int) -> None:
+        self.facts: dict[NodeID, ValidatorFacts] = {}
+        self.set(**weights)
+
+    def set(self, **weights: int) -> None:
+        names = {"alice": ALICE, "bob": BOB, "carol": CAROL}
+        self.facts = {names[name]: ValidatorFacts(it, None) for name, it in weights.items()}
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        return self.facts
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        return 0
+
+
+def test_the_validators_pool_is_divided_by_stake() -> None:
+    known = Known(alice=3, bob=1)
+    shares = Shares(replace(CONFIG, validator_pool=4000), known)
+
+    assert (shares.of(ALICE), shares.of(BOB), shares.of(CAROL)) == (3000, 1000, 0)
+
+    known.set(alice=1, carol=1)
+    assert (shares.of(ALICE), shares.of(BOB), shares.of(CAROL)) == (2000, 0, 2000)
+
+
+def test_validators_without_stake_have_no_share() -> None:
+    assert Shares(CONFIG, Known(alice=0)).of(ALICE) == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, LARGE])
+async def test_a_lease_is_all_that_was_taken(size: int) -> None:
+    lease = await pool().take(ALICE, size)
+
+    assert lease.own + lease.shared == size

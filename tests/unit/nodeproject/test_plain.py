@@ -1,0 +1,178 @@
+"""Plain pages in front of everything else: who gets them, and what unknown paths hear."""
+
+import asyncio
+import threading
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.gorilla import GORILLA
+from jsonrpc.workers import Workers
+from nodeproject.plain import Front, Page, PlainDoor, Query, Shown
+from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+
+CONFIG = GateConfig(node_id="NodeID-x")
+OTHERS = ("/ext/rpc", "/ext/rpc/", "/ext/both", "/ext/both/", "/ext/docs")
+PAGES = ("/ext/page", "/ext/both")
+
+
+def echo(query: Query) -> Shown:
+    """Show which tags were asked for; an unhealthy page for the tag `bad`."""
+    tags = query.get("tag", [])
+    status = HTTPStatus.SERVICE_UNAVAILABLE if "bad" in tags else HTTPStatus.OK
+    return Shown(status, "application/json", repr(tags).encode())
+
+
+class Scene:
+    """A door with pages, and what became of requests."""
+
+    def __init__(self, **pages: Page) -> None:
+        self.workers = Workers(threads=1, queue=0)
+        known = dict.fromkeys(PAGES, Page(echo)) | {
+            f"/ext/{name}": one for name, one in pages.items()
+        }
+        front = Front(known, Gate(CONFIG, GORILLA), OTHERS)
+        self.door = PlainDoor(front, elsewhere, self.workers)
+
+    async def get(self, path: str, method: str = "GET", **options: Any) -> Answer:
+        return await ask(
+            self.door, method, path, {"host": "localhost"} | options.pop("headers", {}), **options
+        )
+
+
+@pytest.fixture
+def scene() -> Any:
+    made = Scene()
+    yield made
+    made.workers.close()
+
+
+@pytest.mark.parametrize("path", ["/ext/page", "/ext/page/", "/ext/both"])
+async def test_a_page(scene: Scene, path: str) -> None:
+    answer = await scene.get(path, query="tag=a&x=1&tag=b")
+
+    assert (answer.status, answer.body) == (200, b"['a', 'b']")
+    assert answer.headers == {
+        "content-type": "application/json",
+        "x-content-type-options": "nosniff",
+        "node-id": "NodeID-x",
+        "content-length": "10",
+    }
+
+
+async def test_a_page_has_its_own_status(scene: Scene) -> None:
+    assert (await scene.get("/ext/page", query="tag=bad")).status == 503
+
+
+@pytest.mark.parametrize(
+    ("query", "tags"),
+    [("tag", [""]), ("tag=", [""]), ("tag=%C3%A9%ff", ["é\ufffd"]), ("&&=&tag=%", ["%"]), ("", [])],
+)
+async def test_any_query_is_read(scene: Scene, query: str, tags: list[str]) -> None:
+    assert (await scene.get("/ext/page", query=query)).body == repr(tags).encode()
+
+
+async def test_a_head_is_a_page_without_its_body(scene: Scene) -> None:
+    answer = await scene.get("/ext/page", "HEAD", query="tag=bad")
+
+    assert (answer.status, answer.body, answer.headers["content-length"]) == (503, b"", "7")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+async def test_a_path_that_is_an_interface_too_is_a_page_for_get_only(
+    scene: Scene, method: str
+) -> None:
+    assert (await scene.get("/ext/both", method)).body == b"elsewhere"
+
+
+async def test_other_methods_are_told_what_a_page_takes(scene: Scene) -> None:
+    answer = await scene.get("/ext/page", "POST", parts=(b"{}",))
+
+    assert (answer.status, answer.body) == (405, b"GET, HEAD, OPTIONS only, received POST\n")
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_browsers_of_other_pages_may_read_it(scene: Scene) -> None:
+    origin = {"origin": "https://wallet.example"}
+    answer = await scene.get("/ext/page", headers=origin)
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+    preflight = await scene.get("/ext/page", "OPTIONS", headers=origin)
+    assert preflight.status == 204
+    assert "GET" in preflight.headers["access-control-allow-methods"]
+
+
+async def test_browsers_may_ask_before_any_path(scene: Scene) -> None:
+    asked = {"origin": "https://wallet.example", "access-control-request-method": "POST"}
+    assert (await scene.get("/ext/nothing", "OPTIONS", headers=asked)).status == 204
+    assert (await scene.get("/ext/nothing", "OPTIONS")).status == 404
+
+
+@pytest.mark.parametrize("path", ["/ext/page", "/ext/nothing"])
+async def test_another_hosts_name_is_refused(scene: Scene, path: str) -> None:
+    answer = await scene.get(path, headers={"host": "evil.example"})
+    assert (answer.status, answer.body) == (403, b"invalid host specified\n")
+
+
+@pytest.mark.parametrize("path", ["/ext", "/ext/", "/ext/nothing", "/ext/page/more", "/ext//page"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_what_nobody_knows_is_not_found(scene: Scene, path: str, method: str) -> None:
+    answer = await scene.get(path, method)
+
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["node-id"] == "NodeID-x"
+
+
+@pytest.mark.parametrize(
+    "path", ["/ext/rpc", "/ext/rpc/", "/ext/docs", "/", "/admin/", "/extra", ""]
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+async def test_what_others_know_is_theirs(scene: Scene, path: str, method: str) -> None:
+    assert (await scene.get(path, method)).body == b"elsewhere"
+
+
+async def test_other_scopes_are_handed_on(scene: Scene) -> None:
+    seen = []
+
+    async def behind(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    scene.door._behind = behind
+    await scene.door({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+    await scene.door({"type": "websocket", "path": "/ext/page"}, None, None)  # type: ignore[arg-type]
+    assert seen == ["lifespan", "websocket"]
+
+
+async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(query: Query) -> Shown:
+        raise ZeroDivisionError("an inside")
+
+    scene = Scene(broken=Page(broken))
+    answer = await scene.get("/ext/broken")
+    scene.workers.close()
+
+    assert (answer.status, answer.body) == (500, b"the page cannot be shown\n")
+    assert len(caplog.records) == 1
+
+
+async def test_a_page_that_waits_is_made_in_a_thread() -> None:
+    here = threading.get_ident()
+    begun, end = threading.Event(), threading.Event()
+
+    def slow(query: Query) -> Shown:
+        begun.set()
+        end.wait(10)
+        return Shown(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())
+
+    scene = Scene(slow=Page(slow, waits=True))
+    first = asyncio.create_task(scene.get("/ext/slow"))
+    assert await asyncio.to_thread(begun.wait, 10)
+    second = await scene.get("/ext/slow")
+    end.set()
+
+    assert (second.status, second.headers["retry-after"]) == (503, "1")
+    assert ((await first).status, (await first).body) == (200, b"True")
+    scene.workers.close()
