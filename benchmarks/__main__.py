@@ -109,8 +109,8 @@ def _measure(
 ) -> None:
     """Start a server, prepare it and take its cells of some rows; failures become notes."""
     try:
-        with running(group.alone(scale) if group.alone else KINDS[server]) as started:
-            scene = group.set_up(started, scale)
+        kind = group.alone(scale) if group.alone else KINDS[server]
+        with running(kind) as started, group.set_up(started, scale) as scene:
             for workload in wanted:
                 _take(results, server, workload, scene)
     except FAILURES as error:

@@ -1,6 +1,8 @@
 """The table's rows in their order, and which of them share a server."""
 
 from benchmarks import workloads_aged as aged
+from benchmarks import workloads_bootstrap as bootstrap
+from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
@@ -52,6 +54,14 @@ GROUPS = (
         platform_writes.prepare_journey,
         (platform_writes.JOURNEY_OVER_STAKERS,),
         alone=platform_writes.staked,
+    ),
+    Group("bootstrap", bootstrap.prepare, bootstrap.BOOTSTRAP, alone=bootstrap.with_history),
+    Group(
+        "network",
+        network.prepare,
+        # Those under load come after those that want nothing else to happen.
+        (*network.WAYS, *network.PAGES),
+        alone=network.alone,
     ),
 )
 

@@ -1,12 +1,41 @@
-"""How this node is started for a measurement: embedded profile, a data directory of its own."""
+"""How this node is started for a measurement: embedded profile, a data directory of its own.
 
+What fills such a directory before the start is `seeding`, a process of its own: the settings of a
+process name one data directory.
+"""
+
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.server import Kind, free_port
+from benchmarks.server import Kind, StartFailed, free_port
 
 ROOT = Path(__file__).resolve().parents[1]
+
+DATA_DIR = "NODE_DATA_DIR"
+
+
+def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str]) -> str:
+    """Run `seeding` with some settings and return what it prints.
+
+    Raises:
+        StartFailed: It failed; the last lines of its output are in the message.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.seeding", subject, json.dumps(shape)],
+        cwd=ROOT,
+        env={**os.environ, "NODE_PROFILE": "embedded", **settings},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        tail = done.stderr.splitlines()[-15:]
+        raise StartFailed("\n".join([f"the {subject} could not be prepared", *tail]))
+    return done.stdout
 
 
 def _command(_port: int) -> Sequence[str]:
@@ -16,7 +45,7 @@ def _command(_port: int) -> Sequence[str]:
 def _environment(port: int, scratch: Path) -> Mapping[str, str]:
     return {
         "NODE_PROFILE": "embedded",
-        "NODE_DATA_DIR": str(scratch / "data"),
+        DATA_DIR: str(scratch / "data"),
         "NODE_HTTP_PORT": str(port),
         "NODE_STAKING_PORT": str(free_port()),
         # One workload wants a block of exactly a hundred transactions: they wait behind a gap.

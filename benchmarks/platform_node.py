@@ -1,26 +1,17 @@
-"""This node for the P-Chain's rows: alone, and on a data directory that was filled before its start.
+"""This node for the P-Chain's rows: alone, and on a data directory that was filled before its start."""
 
-What fills it is `seeding`, a process of its own: the settings of a process name one data directory.
-"""
-
-import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks.node import NODE, ROOT
-from benchmarks.server import Kind, StartFailed
+from benchmarks.node import DATA_DIR, NODE, seed
+from benchmarks.server import Kind
 
 EMPTY = replace(NODE, http_path="/ext/P", probe="platform.getHeight")
 """A local network that has just begun."""
-
-DATA_DIR = "NODE_DATA_DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +53,7 @@ def _seed(shape: Shape) -> Path:
     else:
         directory.mkdir()
         more["NODE_PLATFORM_GENESIS"] = str(directory / "genesis.json")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.seeding", json.dumps(asdict(shape))],
-        cwd=ROOT,
-        env={**os.environ, "NODE_PROFILE": "embedded", **more},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        tail = done.stderr.splitlines()[-15:]
-        raise StartFailed("\n".join(["the P-Chain could not be prepared", *tail]))
+    seed("platform", asdict(shape), more)
     return directory
 
 

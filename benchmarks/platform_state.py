@@ -41,7 +41,7 @@ from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
 from platform_app.selectors import chain as tips
 from platform_app.selectors import coins
-from platform_app.services.chain import accept
+from platform_app.services.chain import Step, accept
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
@@ -169,7 +169,7 @@ def _accept(txs: Sequence[Tx]) -> None:
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
             assert isinstance(built.outcome, Diff)
-            accept([built.block], built.outcome)
+            accept([Step((built.block,), built.outcome.changes())])
             place += len(built.block.txs)
 
 
@@ -188,7 +188,7 @@ def _reward_some(until: int) -> bool:
         proposal, option = _reward(staker, parent, height + 1, diff, state)
         blocks += [proposal, option]
         parent, height = option.block_id, option.height
-    accept(blocks, diff)
+    accept([Step(tuple(blocks), diff.changes())])
     _date(leaving, blocks[1::2], diff)
     return True
 

@@ -40,8 +40,11 @@ def main() -> int:
     group = next(group for group in GROUPS if workload in group.workloads)
     scale = QUICK if options.quick else FULL
     kind = group.alone(scale) if group.alone else NODE
-    with running(kind) as server, tempfile.TemporaryDirectory() as directory:
-        scene = group.set_up(server, scale)
+    with (
+        running(kind) as server,
+        tempfile.TemporaryDirectory() as directory,
+        group.set_up(server, scale) as scene,
+    ):
         stacks = Path(directory) / "stacks"
         command = [
             profiler,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from benchmarks.generator import Pace
+from benchmarks.network_nodes import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,35 @@ class Scale:
     """Delegators that are gone."""
     travellers: int
     """Validators and delegators that end within the year that is leapt over."""
+    history: History
+    """What a node that joins has to catch up with."""
 
 
-FULL = Scale(Pace(0.3, 1.0, 3), 4.0, 200, 5_000, 50_000, 60.0, 10, 1_000, 2_000, 50_000, 2_000)
-QUICK = Scale(Pace(0.2, 0.5, 1), 1.0, 50, 500, 5_000, 10.0, 3, 1_000, 200, 5_000, 200)
+FULL = Scale(
+    Pace(0.3, 1.0, 3),
+    4.0,
+    200,
+    5_000,
+    50_000,
+    60.0,
+    10,
+    1_000,
+    2_000,
+    50_000,
+    2_000,
+    History(empty=2_000, light=400, transfers=50, platform=600, payments=5),
+)
+QUICK = Scale(
+    Pace(0.2, 0.5, 1),
+    1.0,
+    50,
+    500,
+    5_000,
+    10.0,
+    3,
+    1_000,
+    200,
+    5_000,
+    200,
+    History(empty=400, light=200, transfers=50, platform=200, payments=5),
+)

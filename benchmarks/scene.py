@@ -1,6 +1,7 @@
 """What the workloads find on a fresh server: contracts, funded accounts, prepared blocks."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ class Scene:
 
     server: Server
     scale: Scale
+    ending: ExitStack = field(default_factory=ExitStack)
+    """What is done when the group is over: servers end that a preparation started besides."""
     http: Http = field(init=False)
     ws: WebSocket = field(init=False)
     client: Client = field(init=False)

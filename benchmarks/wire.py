@@ -8,6 +8,8 @@ import socket
 from dataclasses import dataclass
 from typing import Protocol
 
+from typing_extensions import override
+
 UNKNOWN = -1
 """The size of an answer whose end is not to be seen yet."""
 
@@ -114,6 +116,16 @@ class Http:
                 return b"".join(chunks)
             chunks.append(rest[:length])
             rest = rest[length + 2 :]
+
+
+class Pages(Http):
+    """GET with keep-alive: a message is the path of a page."""
+
+    @override
+    def frame(self, body: bytes) -> bytes:
+        """Return the request for a path."""
+        host = f"{self.endpoint.host}:{self.endpoint.port}"
+        return b"GET %b HTTP/1.1\r\nHost: %b\r\n\r\n" % (body, host.encode())
 
 
 def _content_length(head: bytes) -> int:

@@ -1,6 +1,7 @@
 """What a workload is: a row of the table, how it is measured, and the bars it has to pass."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
@@ -79,10 +80,12 @@ class Group:
     alone: Callable[[Scale], Kind] | None = None
     """How this node is started where no peer can take part: what it does is not Ethereum's."""
 
-    def set_up(self, server: Server, scale: Scale) -> Scene:
-        """Return what the workloads find on a server that has just started."""
-        scene = Scene(server, scale)
-        if self.alone is None:
-            scene.deploy()
-        self.prepare(scene)
-        return scene
+    @contextmanager
+    def set_up(self, server: Server, scale: Scale) -> Iterator[Scene]:
+        """Give what the workloads find on a server that has just started."""
+        with ExitStack() as ending:
+            scene = Scene(server, scale, ending)
+            if self.alone is None:
+                scene.deploy()
+            self.prepare(scene)
+            yield scene

@@ -1,0 +1,117 @@
+"""The nodes of the network's rows: a producer, with a history or without, and a node that joins it."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.node import DATA_DIR, NODE, seed
+from benchmarks.server import Kind, Server
+
+STAKING_PORT = "NODE_STAKING_PORT"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a producer has made before anybody joins."""
+
+    empty: int
+    """Blocks of the C-Chain without transactions."""
+    light: int
+    """Blocks of the C-Chain with some transfers."""
+    transfers: int
+    """In each of these."""
+    platform: int
+    """Blocks of the P-Chain with payments."""
+    payments: int
+    """In each of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Blocks of one chain that are alike: those above `low`, up to `high`."""
+
+    chain: str
+    low: int
+    high: int
+    transactions: int
+    seconds: float
+    """Which their production took: transactions taken in and blocks made."""
+    processor: float
+    """Seconds of processor time that it took."""
+
+    @property
+    def blocks(self) -> int:
+        """How many they are."""
+        return self.high - self.low
+
+    @property
+    def each(self) -> int:
+        """Transactions in each."""
+        return self.transactions // self.blocks
+
+
+class Past(NamedTuple):
+    """How a history was made."""
+
+    empty: Stretch
+    light: Stretch
+    platform: Stretch
+
+    @property
+    def heads(self) -> dict[str, int]:
+        """The heights of the chains at its end."""
+        return {"P": self.platform.high, "C": self.light.high}
+
+
+def past(history: History) -> Past:
+    """Return how a history was made, once in a run."""
+    told = json.loads((_made(history) / "made.json").read_text())
+    return Past(*(Stretch(**one) for one in told))
+
+
+def producer(history: History) -> Kind:
+    """Return a node on a copy of the history."""
+
+    def fill(environment: Mapping[str, str]) -> None:
+        shutil.copytree(_made(history) / "data", environment[DATA_DIR], dirs_exist_ok=True)
+
+    return replace(NODE, fill=fill)
+
+
+def joiner(followed: Server) -> Kind:
+    """Return a node with an empty data directory that knows the address of another one."""
+
+    def environment(port: int, scratch: Path) -> Mapping[str, str]:
+        bootstrap = f"127.0.0.1:{followed.environment[STAKING_PORT]}"
+        return {**NODE.environment(port, scratch), "NODE_BOOTSTRAP": bootstrap}
+
+    return replace(NODE, environment=environment)
+
+
+def data_directory(server: Server) -> Path:
+    """Return where a node keeps its data."""
+    return Path(server.environment[DATA_DIR])
+
+
+@cache
+def _made(history: History) -> Path:
+    """Return a directory with the data and how they were made, once in a run.
+
+    Raises:
+        StartFailed: It could not be made.
+    """
+    directory = Path(_directory().name) / "-".join(map(str, asdict(history).values()))
+    (directory / "data").mkdir(parents=True)
+    settings = {DATA_DIR: str(directory / "data"), "NODE_MINING": "manual"}
+    (directory / "made.json").write_text(seed("history", asdict(history), settings))
+    return directory
+
+
+@cache
+def _directory() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="bench-history-")
