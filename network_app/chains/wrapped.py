@@ -100,10 +100,10 @@ class WrappedChain:
 
     def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
         """Return accepted blocks above a height, in order."""
-        last = self._wrapper.last().height
-        if last <= height:
+        top = min(self._wrapper.last().height, height + count)
+        if top <= height:
             return []
-        return self._wrapper.raws(height + 1, min(last, height + count), SINCE_BYTES)
+        return self._wrapper.raws(height + 1, top, SINCE_BYTES)
 
     def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
         """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import ROOT
 from tests.servers.process import ServerProcess
@@ -111,3 +112,11 @@ def test_what_the_nodes_have_made_is_there_at_the_next_start(
         assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
     finally:
         again.stop(how=signal.SIGINT)
+
+
+def test_nodes_end_with_the_command_however_it_ends(network: ServerProcess, tmp_path: Path) -> None:
+    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, 60)
+
+    network.kill()
+
+    wait_for(lambda: not node_processes(tmp_path), "the nodes have ended", 30)

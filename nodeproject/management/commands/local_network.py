@@ -1,6 +1,7 @@
 """`local_network`: several nodes of one local network on this machine, until Ctrl-C."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,8 +95,8 @@ def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start a node in a session of its own: Ctrl-C reaches this command alone, which ends the node."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
     with (directory / "node.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "manage.py", "runnode"],
+        return subprocess.Popen(  # noqa: S603  # our own command
+            [*_ending_with_us(), sys.executable, "manage.py", "runnode"],
             cwd=BASE_DIR,
             env={**inherited, **env},
             stdin=subprocess.DEVNULL,
@@ -103,6 +104,12 @@ def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
             stderr=log,
             start_new_session=True,
         )
+
+
+def _ending_with_us() -> list[str]:
+    """Return what has the kernel end a node when this command is killed, where there is such a tool."""
+    tool = shutil.which("setpriv")
+    return [tool, "--pdeathsig", "TERM", "--"] if tool else []
 
 
 def _stop(running: Sequence[subprocess.Popen[bytes]]) -> None:

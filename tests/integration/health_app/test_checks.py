@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
 from health_app import checks, metrics
@@ -69,7 +70,8 @@ def test_what_a_process_that_is_gone_had_undecided_is_not_outstanding() -> None:
 
 
 @together
-def test_the_connected_stake_is_measured(pchain: PChain) -> None:
+def test_the_connected_stake_is_measured(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_rule", turns._always)  # who follows others makes no blocks
     network_rows.report(connected=1)
     pchain.do(made.validator(pchain, "alice", end=2 * DAY, weight=1_000_000_000_000))
     pchain.do(made.validator(pchain, "bob", end=2 * DAY, weight=1_000_000_000_000))

@@ -33,8 +33,12 @@ def test_the_first_page_says_nothing_of_a_network_that_never_ran(admin_client: C
     assert 'aria-label="Network"' not in admin_client.get(ADMIN).content.decode()
 
 
-def test_a_network_without_a_chain_has_no_stake(admin_client: Client) -> None:
+def test_before_there_is_a_chain_the_first_page_says_nothing_of_the_network(
+    admin_client: Client,
+) -> None:
     network_rows.report()
+
     text = admin_client.get(ADMIN).content.decode()
-    assert 'aria-label="Network"' in text
-    assert "Stake connected" not in text
+
+    assert 'aria-label="Network"' not in text
+    assert "There is no chain yet" in text

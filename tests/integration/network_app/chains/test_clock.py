@@ -64,8 +64,8 @@ def time_of(raw: bytes) -> int:
 
 @pytest.fixture
 def elsewhere(world: World, settings: Any) -> None:
-    """A network that is not the local one."""
-    settings.NODE = replace(settings.NODE, network_id=1337)
+    """A network on which nobody travels."""
+    settings.NODE = replace(settings.NODE, network_id=5)
 
 
 def test_the_clock_follows_the_producers_blocks(follower: WrappedChain, journey: Past) -> None:
