@@ -13,6 +13,8 @@ PYTEST := $(PYTHON) -m pytest
 STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
+# Sockets and engines of the network ask no database: once is enough.
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/network_app/%,peers sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 
@@ -61,7 +63,7 @@ test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implemen
 .PHONY: test-integration
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, then on PostgreSQL and Redis
 	$(SCRATCH) $(PYTEST) tests/integration
-	$(SCRATCH) $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration
+	$(SCRATCH) $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration $(WITHOUT_DATABASE)
 
 .PHONY: test-native
 test-native: $(STAMPS)/runtime  ## The native engine's own tests
