@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from django.conf import settings
-
 from chaindb import sql
+from network_app import addresses
 from network_app import selectors as network
 from network_app.selectors import Uptimes
 from platform_app.selectors import stakers
@@ -79,9 +78,7 @@ def advertised_address() -> str:
     reported = network.status()
     if reported is not None:
         return str(reported.ip)
-    node = settings.NODE
-    host = node.public_ip or node.staking_host
-    return f"[{host}]:{node.staking_port}" if ":" in host else f"{host}:{node.staking_port}"
+    return str(addresses.advertised())
 
 
 def weights() -> dict[NodeID, int]:

@@ -14,10 +14,10 @@ from django.conf import settings
 
 from cchain_app import runtime
 from network_app import turns
+from network_app.addresses import bootstrappers
 from network_app.config import NetworkConfig
 from network_app.peers.network import Network
 from network_app.ports import ValidatorFacts
-from network_app.runtime import bootstrappers
 from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from primitives.ids import NodeID
 

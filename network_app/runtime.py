@@ -8,7 +8,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from cchain_app.services.genesis import genesis_text
 from chaindb import clock, pointers
 from chaindb.chains import Chain
 from chaindb.connections import in_thread
-from network_app import turns
+from network_app import addresses, turns
 from network_app.chains.wrapped import WrappedChain
 from network_app.config import NetworkConfig
 from network_app.directory import ValidatorDirectory
@@ -41,37 +40,19 @@ DIRECTORY = 1.0
 _log = logging.getLogger(__name__)
 
 
-class MalformedAddress(Exception):
-    """An address in the settings is not IP:PORT."""
-
-    def __init__(self, setting: str, text: str) -> None:
-        super().__init__(f"{setting} has {text!r}, which is not IP:PORT")
-        self.text = text
-
-
 def network_config() -> NetworkConfig:
     """Return the limits and periods of this node's network."""
     return NetworkConfig(network_id=settings.NODE.network_id)
-
-
-def bootstrappers() -> list[tuple[str, int]]:
-    """Return the addresses that NODE_BOOTSTRAP names.
-
-    Raises:
-        MalformedAddress: One of them is not IP:PORT.
-    """
-    return [_address("NODE_BOOTSTRAP", text) for text in settings.NODE.bootstrap]
 
 
 class RunningNetwork:
     """The connections, what happens on them, and the reports of it."""
 
     def __init__(self) -> None:
-        node = settings.NODE
         config = network_config()
         self._directory = ValidatorDirectory()
-        self._addresses = bootstrappers()
-        advertised = _advertised()
+        self._addresses = addresses.bootstrappers()
+        advertised = addresses.advertised()
         own = turns.identity()
         self._chains = [
             WrappedChain(wrapper, makes_blocks=turns.is_producer())
@@ -83,11 +64,11 @@ class RunningNetwork:
             config,
             self._handler,
             self._directory,
-            listen=(node.staking_host, node.staking_port),
+            listen=addresses.listening(),
             advertised=advertised,
             tracked=self._addresses,
         )
-        self._records = DatabaseRecords(f"{advertised[0]}:{advertised[1]}")
+        self._records = DatabaseRecords(str(advertised))
         self._engine = Engine(
             self._network,
             self._chains,
@@ -203,32 +184,3 @@ async def _end(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     for task in failed:
         task.result()
-
-
-def _advertised() -> tuple[str, int]:
-    """Return the address that peers are told."""
-    node = settings.NODE
-    if _has_port(node.public_ip):
-        return _address("NODE_PUBLIC_IP", node.public_ip)
-    host = node.public_ip or node.staking_host
-    # Who listens on all addresses of this machine is reached by others on it.
-    return "127.0.0.1" if ip_address(host).is_unspecified else host, node.staking_port
-
-
-def _has_port(text: str) -> bool:
-    return text.count(":") == 1 or "]:" in text
-
-
-def _address(setting: str, text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    try:
-        return str(ip_address(host.strip("[]"))), _port(port)
-    except ValueError as error:
-        raise MalformedAddress(setting, text) from error
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 1 << 16:
-        raise ValueError(text)
-    return port

@@ -16,10 +16,11 @@ _log = logging.getLogger(__name__)
 def track_uptime() -> dict[str, int]:
     """Turn the connections that are there now into the validators' uptime.
 
-    While nobody looks, since the network's process is gone, nobody is offline.
+    While nobody looks, since the network's process is gone, nobody is offline; nor is anybody on a
+    network of one, whoever visits it.
     """
     reported = selectors.status()
-    if reported is None or not selectors.is_fresh(reported):
+    if reported is None or not selectors.is_fresh(reported) or not selectors.in_network():
         return {"connected": 0}
     connected = selectors.connected_ids()
     uptime.observe(connected, clock.now())

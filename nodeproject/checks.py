@@ -1,6 +1,7 @@
 """System checks: what must hold before the node starts, in words and with a hint."""
 
 import os
+from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
@@ -8,8 +9,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
-from network_app import runtime as network
-from network_app import turns
+from network_app import addresses, turns
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -111,10 +111,20 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
-    """Addresses and producers are such."""
+    """Addresses and producers are such, and others can reach the address that they are told."""
     try:
-        network.bootstrappers()
+        addresses.bootstrappers()
+        told = addresses.advertised()
+        listening = addresses.listening()
         turns.named_producers()
-    except (network.MalformedAddress, turns.MalformedProducer) as error:
+    except (addresses.MalformedAddress, turns.MalformedProducer) as error:
         return [Error(str(error), id="node.E006")]
+    if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:
+        return [
+            Warning(
+                f"Peers on other machines are told {told}, where they find themselves.",
+                hint="Set NODE_PUBLIC_IP to the address that others see.",
+                id="node.W002",
+            )
+        ]
     return []

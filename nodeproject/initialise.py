@@ -22,8 +22,8 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
 from chaindb.locks import Lock, acquire
+from network_app.addresses import MalformedAddress
 from network_app.joining import NobodyAnswers, fetch_genesis
-from network_app.runtime import MalformedAddress
 from nodeproject.identity import make_identity, signer
 from nodeproject.process import CannotStart
 from platform_app.genesis.errors import GenesisError

@@ -90,7 +90,9 @@ def settings_of(
 ) -> dict[str, str]:
     """Return the environment of one of the nodes: the first makes the blocks, or all take turns."""
     node, first, files = nodes[place], nodes[0], Files.below(directory)
-    others = [f"127.0.0.1:{one.staking_port}" for one in nodes if one is not node]
+    # Who makes the blocks has them all; of others that begin with nothing there is nothing to learn.
+    known = [one for one in nodes if one is not node] if turns else [first]
+    others = [f"127.0.0.1:{one.staking_port}" for one in known]
     return {
         "NODE_DATA_DIR": str(node.directory),
         "NODE_NETWORK_ID": str(LOCAL),

@@ -1,6 +1,7 @@
 """The peer network as a thread of the embedded profile's one process."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 
@@ -9,11 +10,15 @@ from network_app.runtime import RunningNetwork
 _log = logging.getLogger(__name__)
 
 
+RETRY = 5.0
+"""Seconds after which a network that ended by itself is begun again."""
+
+
 class EmbeddedNetwork:
     """The network on an event loop of its own, beside the web server's."""
 
     def __init__(self) -> None:
-        self._network = RunningNetwork()
+        self._first = RunningNetwork()
         self._loop = asyncio.new_event_loop()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
@@ -30,10 +35,20 @@ class EmbeddedNetwork:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._network.run(self._stopping))
-        except (
-            Exception
-        ):  # the thread's last word: RPC goes on, health says that the network is gone
-            _log.exception("the peer network ended")
+            self._loop.run_until_complete(self._live())
         finally:
             self._loop.close()
+
+    async def _live(self) -> None:
+        """Run until told to stop. A database that was away for long does not end the network."""
+        network = self._first
+        while not self._stopping.is_set():
+            try:
+                await network.run(self._stopping)
+            except (
+                Exception
+            ):  # RPC goes on, health says that the network is gone, and it comes back
+                _log.exception("the peer network ended; it begins again in %g s", RETRY)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), RETRY)
+            network = RunningNetwork()

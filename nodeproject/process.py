@@ -65,6 +65,8 @@ def check_port(host: str, port: int, setting: str) -> None:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
         raise PortInUse(host, port, os.strerror(error.errno or 0), setting) from error
+    except OverflowError as error:
+        raise PortInUse(host, port, "no port", setting) from error
 
 
 def tune() -> None:

@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from network_app.models import NetworkStatus, Peer
+from platform_app import runtime
+from platform_app.selectors import stakers
+from primitives.ids import PRIMARY_NETWORK_ID
 
 HEARTBEAT_TOLERANCE = 15.0
 """Seconds without a report after which the network's process counts as gone."""
@@ -26,7 +29,12 @@ def is_fresh(reported: Status, tolerance: float = HEARTBEAT_TOLERANCE) -> bool:
 def in_network() -> bool:
     """Say whether this node belongs together with others, so that none is a reason for concern.
 
-    Unspecified: a node without NODE_BOOTSTRAP that nobody ever connected to is a network of its own,
-    and healthy without peers. The reference has a flag for that (sybil protection off).
+    Unspecified: a node without NODE_BOOTSTRAP that no other validator ever connected to is a network of
+    its own, and healthy without peers, whoever else came and went. The reference has a flag for that
+    (sybil protection off).
     """
-    return bool(settings.NODE.bootstrap) or Peer.objects.exists()
+    if settings.NODE.bootstrap:
+        return True
+    validators = stakers.current_validators(PRIMARY_NETWORK_ID).by_node.keys()
+    others = [node_id for node_id in validators if node_id != runtime.node_id()]
+    return bool(others) and Peer.objects.filter(node_id__in=others).exists()

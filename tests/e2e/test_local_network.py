@@ -13,19 +13,19 @@ import pytest
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import ROOT
-from tests.servers.process import ServerProcess
+from tests.servers.process import ServerDied, ServerProcess
 
 NODES = 2
 
 
-def command(directory: Path, first_port: int) -> ServerProcess:
+def command(directory: Path, first_port: int, log: str = "command.log") -> ServerProcess:
     env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
     return ServerProcess(
         [
             sys.executable, "manage.py", "local_network",
             "--nodes", str(NODES), "--first-port", str(first_port),
         ],
-        directory / "command.log",
+        directory / log,
         env={**env, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
         cwd=ROOT,
     )  # fmt: skip
@@ -120,3 +120,20 @@ def test_nodes_end_with_the_command_however_it_ends(network: ServerProcess, tmp_
     network.kill()
 
     wait_for(lambda: not node_processes(tmp_path), "the nodes have ended", 30)
+
+
+def test_a_second_one_beside_it_is_refused(
+    network: ServerProcess, tmp_path: Path, first_port: int
+) -> None:
+    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, 60)
+    second = command(tmp_path, first_port, "second.log")
+
+    with pytest.raises(ServerDied, match="another node runs on"):
+        second.finish(60)
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
+    with socket.create_server(("127.0.0.1", first_port + 2)):
+        refused = command(tmp_path, first_port)
+        with pytest.raises(ServerDied, match=f":{first_port + 2} .*choose another --first-port"):
+            refused.finish(60)

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from typing_extensions import override
 
-from network_app.runtime import MalformedAddress, RunningNetwork
+from network_app.addresses import MalformedAddress
+from network_app.runtime import RunningNetwork
 from network_app.turns import MalformedProducer
 from platform_app.selectors.chain import NoGenesis
 

@@ -21,6 +21,7 @@ from rich.table import Table
 from typing_extensions import override
 
 from nodeproject.local_network import FIRST_HTTP_PORT, LocalNode, prepare, settings_of
+from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.settings.node import BASE_DIR
 
 PATIENCE = 120.0
@@ -31,6 +32,13 @@ GRACE = 15.0
 """Seconds that a node has to end."""
 
 
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError(text)
+    return count
+
+
 class Command(BaseCommand):
     """Starts the nodes, shows where they are, and ends them together."""
 
@@ -38,7 +46,7 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--nodes", type=int, default=5, help="how many (default 5)")
+        parser.add_argument("--nodes", type=_count, default=5, help="how many (default 5)")
         parser.add_argument(
             "--first-port", type=int, default=FIRST_HTTP_PORT, help="the first node's HTTP port"
         )
@@ -48,10 +56,19 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        directory = settings.NODE.directory / "network"
-        nodes = prepare(
-            directory, options["nodes"], now=int(time.time()), first_port=options["first_port"]
-        )
+        directory = settings.NODE.directory.resolve() / "network"
+        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            with claim_directory(directory):
+                self._run(directory, options)
+        except CannotStart as error:
+            raise CommandError(str(error)) from error
+
+    def _run(self, directory: Path, options: dict[str, Any]) -> None:
+        count, first_port = options["nodes"], options["first_port"]
+        for port in range(first_port, first_port + 2 * count):
+            check_port("127.0.0.1", port, "--first-port")
+        nodes = prepare(directory, count, now=int(time.time()), first_port=first_port)
         running: list[subprocess.Popen[bytes]] = []
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
@@ -62,6 +79,7 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stderr.write("")
         finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # they are being ended already
             _stop(running)
 
     def _watch(
@@ -71,8 +89,7 @@ class Command(BaseCommand):
         console = Console()
         with console.status("Starting the nodes"):
             until = time.monotonic() + PATIENCE
-            while not all(_is_ready(node) for node in nodes):
-                self._check(nodes, running)
+            while not self._check(nodes, running) or not all(map(_is_ready, nodes)):
                 if time.monotonic() > until:
                     raise CommandError(f"not all nodes were ready within {PATIENCE:.0f} s")
                 time.sleep(0.3)
@@ -85,10 +102,18 @@ class Command(BaseCommand):
 
     def _check(
         self, nodes: Sequence[LocalNode], running: Sequence[subprocess.Popen[bytes]]
-    ) -> None:
+    ) -> bool:
+        """Say that all run.
+
+        Raises:
+            CommandError: One has ended.
+        """
         for node, process in zip(nodes, running, strict=True):
             if process.poll() is not None:
-                raise CommandError(f"a node has ended: see {node.directory / 'node.log'}")
+                log = node.directory / "node.log"
+                last = log.read_text(errors="replace").strip().rpartition("\n")[2]
+                raise CommandError(f"a node has ended: {last} (see {log})")
+        return True
 
 
 def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -124,9 +149,10 @@ def _stop(running: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _is_ready(node: LocalNode) -> bool:
+    """Say whether it answers, and is this very node, and has all blocks."""
     try:
         with urllib.request.urlopen(f"{node.url}/ext/health/readiness", timeout=2) as answer:  # noqa: S310  # our own
-            return bool(answer.status == 200)
+            return bool(answer.status == 200 and answer.headers["node-id"] == str(node.node_id))
     except (urllib.error.URLError, OSError):
         return False
 

@@ -139,11 +139,13 @@ def test_a_node_that_is_cut_off_says_so() -> None:
     )
 
 
-@pytest.mark.usefixtures("pchain")
-def test_a_node_alone_is_healthy_until_somebody_was_connected() -> None:
+def test_a_node_alone_is_healthy_until_another_validator_was_connected(pchain: PChain) -> None:
     network_rows.report(connected=0, last_sent_at=None, last_received_at=None)
     assert checks.measure_network().error == ""
+    network_rows.peer(made.node("visitor"), connected_since=None)
+    assert checks.measure_network().error == ""
 
+    pchain.do(made.validator(pchain, "alice", end=2 * DAY))
     network_rows.peer(made.node("alice"), connected_since=None)
     assert "not connected to a minimum of 1 peer(s) only 0" in checks.measure_network().error
 

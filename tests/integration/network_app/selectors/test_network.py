@@ -9,8 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from network_app import selectors
 from network_app.models import SyncPhase
 from network_app.selectors import HEARTBEAT_TOLERANCE
+from platform_app.config import DAY
 from primitives.ids import NodeID
 from tests.builders import network_rows
+from tests.integration.network_app.world import World
+from tests.integration.platform_app.made import node, validator
 
 pytestmark = pytest.mark.django_db
 
@@ -45,11 +48,14 @@ def test_the_tolerance_of_reports_is_that_of_the_heartbeat() -> None:
     assert not selectors.is_fresh(network_rows.report(heartbeat_at=network_rows.ago(late)))
 
 
-def test_a_node_alone_is_in_no_network_until_somebody_comes(node_settings: Any) -> None:
+def test_a_node_alone_is_in_no_network_until_another_validator_comes(world: World) -> None:
     assert not selectors.in_network()
     network_rows.report()
+    network_rows.peer(NODE)
+    assert not selectors.in_network()  # a visitor
+    world.p.do(validator(world.p, "other", end=30 * DAY))
     assert not selectors.in_network()
-    network_rows.peer(NODE, connected_since=None)
+    network_rows.peer(node("other"), connected_since=None)
     assert selectors.in_network()
 
 

@@ -1,0 +1,82 @@
+"""Addresses of nodes as the settings name them and as they are shown: IP:PORT, [IP]:PORT for IPv6."""
+
+from ipaddress import ip_address
+from typing import NamedTuple, Self
+
+from django.conf import settings
+from typing_extensions import override
+
+
+class MalformedAddress(Exception):
+    """An address in the settings is none."""
+
+    def __init__(self, setting: str, text: str, wanted: str) -> None:
+        super().__init__(f"{setting} has {text!r}, which is not {wanted}")
+        self.text = text
+
+
+class Address(NamedTuple):
+    """Where a node is reached by its peers."""
+
+    ip: str
+    port: int
+
+    @override
+    def __str__(self) -> str:
+        return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
+
+    @classmethod
+    def parse(cls, setting: str, text: str) -> Self:
+        """Read IP:PORT.
+
+        Raises:
+            MalformedAddress: It is something else.
+        """
+        host, _, port = text.rpartition(":")
+        if not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise MalformedAddress(setting, text, "IP:PORT")
+        return cls(_ip(setting, host.removeprefix("[").removesuffix("]"), "IP:PORT"), int(port))
+
+
+def bootstrappers() -> list[Address]:
+    """Return the addresses that NODE_BOOTSTRAP names.
+
+    Raises:
+        MalformedAddress: One of them is not IP:PORT.
+    """
+    return [Address.parse("NODE_BOOTSTRAP", text) for text in settings.NODE.bootstrap]
+
+
+def listening() -> Address:
+    """Return where this node listens for peers.
+
+    Raises:
+        MalformedAddress: NODE_STAKING_HOST is no IP.
+    """
+    node = settings.NODE
+    return Address(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
+
+
+def advertised() -> Address:
+    """Return the address that this node tells its peers.
+
+    Unspecified: a node that listens on all addresses of its machine and was not told which of them
+    others see tells the loopback one, by which nodes on the same machine reach it.
+
+    Raises:
+        MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST no IP.
+    """
+    node = settings.NODE
+    if node.public_ip.count(":") == 1 or "]:" in node.public_ip:
+        return Address.parse("NODE_PUBLIC_IP", node.public_ip)
+    if node.public_ip:
+        return Address(_ip("NODE_PUBLIC_IP", node.public_ip, "IP or IP:PORT"), node.staking_port)
+    own = listening()
+    return Address("127.0.0.1", own.port) if ip_address(own.ip).is_unspecified else own
+
+
+def _ip(setting: str, text: str, wanted: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError as error:
+        raise MalformedAddress(setting, text, wanted) from error

@@ -1,0 +1,79 @@
+"""Addresses in the settings: what is none is refused in words that name the setting."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from network_app import addresses
+from network_app.addresses import Address, MalformedAddress
+
+
+@pytest.fixture
+def node(settings: Any) -> Any:
+    """Changes settings of the node."""
+
+    def change(**changes: Any) -> None:
+        settings.NODE = replace(settings.NODE, **changes)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9651", Address("127.0.0.1", 9651)),
+        ("[::1]:1", Address("::1", 1)),
+        ("[2001:db8::7]:65535", Address("2001:db8::7", 65535)),
+    ],
+)
+def test_an_address_is_read_and_shown(text: str, address: Address) -> None:
+    assert Address.parse("NODE_BOOTSTRAP", text) == address
+    assert str(address) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "host:1",
+     "127.0.0.1:+1", "127.0.0.1:١", "1.2.3:4"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
+    node(bootstrap=("10.0.0.1:1", text))
+
+    with pytest.raises(MalformedAddress, match="^NODE_BOOTSTRAP has .*, which is not IP:PORT$"):
+        addresses.bootstrappers()
+
+
+@pytest.mark.parametrize(
+    ("public", "host", "told"),
+    [
+        ("", "127.0.0.1", "127.0.0.1:9651"),
+        ("", "0.0.0.0", "127.0.0.1:9651"),
+        ("", "::1", "[::1]:9651"),
+        ("203.0.113.7", "0.0.0.0", "203.0.113.7:9651"),
+        ("203.0.113.7:9700", "0.0.0.0", "203.0.113.7:9700"),
+        ("2001:db8::7", "::", "[2001:db8::7]:9651"),
+        ("[2001:db8::7]:9700", "::", "[2001:db8::7]:9700"),
+    ],
+)
+def test_peers_are_told_where_the_node_is(node: Any, public: str, host: str, told: str) -> None:
+    node(public_ip=public, staking_host=host, staking_port=9651)
+
+    assert str(addresses.advertised()) == told
+
+
+@pytest.mark.parametrize("public", ["a.name", "a.name:1", "203.0.113.7:99999"])
+def test_an_address_to_tell_that_is_none_is_refused(node: Any, public: str) -> None:
+    node(public_ip=public)
+
+    with pytest.raises(MalformedAddress, match="^NODE_PUBLIC_IP has "):
+        addresses.advertised()
+
+
+def test_a_name_to_listen_on_is_refused(node: Any) -> None:
+    node(staking_host="localhost", public_ip="")
+
+    with pytest.raises(
+        MalformedAddress, match="^NODE_STAKING_HOST has 'localhost', which is not an IP$"
+    ):
+        addresses.listening()
