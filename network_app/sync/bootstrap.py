@@ -9,20 +9,22 @@ from network_app.config import NetworkConfig
 from network_app.peers.backoff import BackOff
 from network_app.ports import BlockPlace
 from network_app.sync.choosing import Choice
+from network_app.sync.claims import Claims
 from network_app.sync.errors import (
     BlockRefused,
     Forked,
     NoAgreement,
+    NobodyHas,
     RoundFailed,
     Stuck,
     WrongHeight,
 )
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Frontier
+from network_app.sync.frontier import Agreed, Claim, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
-from primitives.ids import EMPTY_ID, NodeID
+from primitives.ids import EMPTY_ID, ID, NodeID
 
 LOOK = 0.1
 """Seconds between looks whether enough beacons are connected, or whether there is room."""
@@ -44,6 +46,7 @@ class Bootstrap:
         choice: Choice,
         config: NetworkConfig,
         *,
+        claims: Claims,
         progress: Progress,
     ) -> None:
         self._head = head
@@ -51,6 +54,7 @@ class Bootstrap:
         self._fetcher = fetcher
         self._choice = choice
         self._config = config
+        self._claims = claims
         self._progress = progress
         self._executor = Executor(head, config)
         # What goes on while blocks are executed is fetched in pieces of one answer's size.
@@ -69,27 +73,71 @@ class Bootstrap:
             await asyncio.sleep(LOOK)
         while True:
             try:
-                executed = await self._round()
+                executed, stay = await self._round(before)
             except RoundFailed as error:
                 _log.warning("%s-Chain: %s", self._head.chain.alias, error)
                 await self._clean_up(error)
                 await asyncio.sleep(back_off.wait())
                 continue
+            if stay and not executed:
+                await asyncio.sleep(back_off.wait())
+                continue
             back_off.reset()
-            if not 0 < executed < before / 2:
+            if not stay and not 0 < executed < before / 2:
                 self._fetcher.forget_sources()
                 return
             before = executed
 
-    async def _round(self) -> int:
-        """Do steps 1 to 4 once and return how many blocks were executed."""
+    async def _round(self, before: float) -> tuple[int, bool]:
+        """Do steps 1 to 4 once; return how many blocks were executed, and whether to go on anyway.
+
+        When what the beacons agree on leads no further than `before` makes likely, it is looked
+        whether single ones, or validators, are ahead.
+        """
         start = await self._head.refresh()
         await self._finish_fetched()
-        for found in await self._frontier.ask():
-            (height,) = await self._head.run(self._head.chain.height_of, [found.block_id])
+        found = await self._frontier.ask()
+        for one in found.agreed:
+            if await self._height_of(one.block_id) is None:
+                await self._reach(one)
+        executed = self._head.place.height - start.height
+        if 0 < executed < before / 2:
+            return executed, True
+        stay = await self._follow_claims(() if executed else found.tips)
+        return self._head.place.height - start.height, stay
+
+    async def _height_of(self, block_id: ID) -> int | None:
+        (height,) = await self._head.run(self._head.chain.height_of, [block_id])
+        return height
+
+    async def _follow_claims(self, tips: Collection[Claim]) -> bool:
+        """Go where single peers say they are; return whether it is too early to call this the end.
+
+        That ends: who fails often is ignored (`claims`).
+        """
+        heard = await self._claims.heard(tips, self._frontier.beacons().connected)
+        reached = [await self._try(claim) for claim in heard]
+        return not all(reached) or any(claim.height is not None for claim in heard)
+
+    async def _try(self, claim: Claim) -> bool:
+        """Try to reach what somebody claims; nothing of it is left when that fails."""
+        start, target = self._head.place.height, self._progress.target_height
+        try:
+            height = await self._height_of(claim.block_id)
             if height is None:
-                await self._reach(found)
-        return self._head.place.height - start.height
+                await self._reach(claim)
+            elif claim.height not in (None, height):
+                raise WrongHeight(claim.block_id, height, claim.height or 0)
+        except RoundFailed as error:
+            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
+            culprit = await self._clean_up(error)
+            if self._head.place.height == start or isinstance(error, WrongHeight):
+                self._claims.credit.failed(claim.supporters if culprit is None else [culprit])
+            self._progress.target_height = target
+            await self._forget_fetched()
+            return False
+        self._claims.credit.kept(claim.supporters)
+        return True
 
     def _leave(self) -> None:
         """Note that there is a way to go: queries are not answered until its end."""
@@ -106,7 +154,12 @@ class Bootstrap:
             lowest, parent_id = extent
             start = self._head.place
             top = BlockPlace(lowest.height - 1, parent_id)
-            await self._fetcher.fill(top, start, self._choice.connected())
+            try:
+                await self._fetcher.fill(top, start, self._choice.connected())
+            except NobodyHas:
+                if self._choice.connected():  # it may be that there are no such blocks
+                    await self._forget_fetched()
+                raise
             try:
                 await self._executor.execute(NO_END)
             except Stuck:
@@ -114,17 +167,25 @@ class Bootstrap:
                     raise
             await run(chain.forget_fetched, self._head.place.height)
 
-    async def _reach(self, found: Agreed) -> None:
-        """Fetch and execute all up to a block, both at the same time."""
-        top = await self._fetcher.block(found.block_id, found.supporters)
+    async def _reach(self, found: Agreed | Claim) -> None:
+        """Fetch and execute all up to a block, both at the same time.
+
+        What is only claimed is asked of those who claim it: others do not answer if it is not true.
+        """
+        claimed = isinstance(found, Claim)
+        top = await self._fetcher.block(found.block_id, found.supporters, others=not claimed)
+        if isinstance(found, Claim) and found.height not in (None, top.height):
+            raise WrongHeight(top.block_id, top.height, found.height or 0)
         if top.height <= self._head.place.height:
             (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
+            if ours == top.block_id:
+                return  # it was accepted meanwhile
             raise Forked(top.height, ours or EMPTY_ID, top.block_id)
         self._leave()
         self._progress.target_height = max(self._progress.target_height, top.height)
         fetched: asyncio.Queue[int | None] = asyncio.Queue()
         place = BlockPlace(top.height, top.block_id)
-        fetching = asyncio.create_task(self._fetch(place, found.supporters, fetched))
+        fetching = asyncio.create_task(self._fetch(place, found, fetched))
         try:
             while (height := await fetched.get()) is not None:
                 await self._executor.execute(height)
@@ -135,19 +196,20 @@ class Bootstrap:
             await asyncio.gather(fetching, return_exceptions=True)
 
     async def _fetch(
-        self, top: BlockPlace, among: Collection[NodeID], fetched: asyncio.Queue[int | None]
+        self, top: BlockPlace, found: Agreed | Claim, fetched: asyncio.Queue[int | None]
     ) -> None:
         """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
-        low = self._head.place
+        low, among, claimed = self._head.place, found.supporters, isinstance(found, Claim)
         try:
             while low.height < top.height:
                 while self._waiting_above(low) > self._config.most_fetched:
                     await asyncio.sleep(LOOK)
-                goal = await self._goal(low, top, among)
+                goal = await self._goal(low, top, found)
                 # Each peer is read at a limited rate, so it is quicker to ask several; validators
                 # have what lies deep below the frontier.
-                askable = {*among, *self._choice.validators()} if goal != top else among
-                await self._fetcher.fill(goal, low, askable)
+                spread = goal != top and not claimed
+                askable = {*among, *self._choice.validators()} if spread else among
+                await self._fetcher.fill(goal, low, askable, others=not claimed)
                 low = goal
                 self._progress.top_fetched = low.height
                 fetched.put_nowait(low.height)
@@ -158,32 +220,38 @@ class Bootstrap:
         """Return how many blocks wait to be executed when one more piece is fetched."""
         return low.height + self._piece - self._head.place.height
 
-    async def _goal(
-        self, low: BlockPlace, top: BlockPlace, among: Collection[NodeID]
-    ) -> BlockPlace:
+    async def _goal(self, low: BlockPlace, top: BlockPlace, way: Agreed | Claim) -> BlockPlace:
         """Return the block down from which the next piece is fetched.
 
-        Blocks name their parents only, so the beacons are asked for the one at the right height.
+        Blocks name their parents only, so the beacons, or those who claim that there is
+        more, are asked for the one at the right height.
         """
         gap = top.height - low.height
         if gap <= self._piece:
             return top
         height = low.height + self._piece
-        found = await self._frontier.accepted_at(height, low)
+        among, claimed = way.supporters, isinstance(way, Claim)
+        found = await self._frontier.accepted_at(height, low, among if claimed else None)
         if found is not None:
-            block = await self._fetcher.block(found.block_id, [*found.supporters, *among])
+            able = {*found.supporters, *among}
+            block = await self._fetcher.block(found.block_id, able, others=not claimed)
             if block.height == height:
                 return BlockPlace(height, block.block_id)
         if gap <= self._config.most_fetched:
             return top
         raise NoAgreement(len(self._frontier.beacons().connected))
 
-    async def _clean_up(self, error: RoundFailed) -> None:
-        """Forget fetched blocks that lead to nothing, and drop whoever sent an invalid one."""
+    async def _clean_up(self, error: RoundFailed) -> NodeID | None:
+        """Forget fetched blocks that lead to nothing, drop and return who sent an invalid one."""
+        sender = None
         if isinstance(error, BlockRefused):
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
                 self._choice.drop(sender, str(error))
         if isinstance(error, (BlockRefused, Forked, Stuck, WrongHeight)):
-            self._fetcher.forget_sources()
-            await self._head.run(self._head.chain.forget_fetched)
+            await self._forget_fetched()
+        return sender
+
+    async def _forget_fetched(self) -> None:
+        self._fetcher.forget_sources()
+        await self._head.run(self._head.chain.forget_fetched)

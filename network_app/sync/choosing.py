@@ -44,6 +44,11 @@ class Choice:
         found = [node_id for node_id in self._network.connected() if node_id in known]
         return sorted(found, key=lambda node_id: (-known[node_id].weight, node_id))
 
+    def stake(self, nodes: Collection[NodeID]) -> int:
+        """Return what those of some nodes that validate have at stake together."""
+        known = self._directory.validators()
+        return sum(known[node_id].weight for node_id in nodes if node_id in known)
+
     def in_order(self, alias: str, among: Collection[NodeID]) -> list[NodeID]:
         """Return the connected ones of some peers in a random order, the doubtful ones at the end."""
         connected = self._network.connected()

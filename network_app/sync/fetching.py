@@ -40,17 +40,28 @@ class Fetcher:
         self._config = config
         self._sources: list[Source] = []
 
-    async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
-        """Return a block, asked for by its ID.
+    async def block(
+        self, block_id: ID, among: Collection[NodeID], *, others: bool = True
+    ) -> ParsedBlock:
+        """Return a block, asked for by its ID; `others` says whether peers besides those are asked.
 
         Raises:
             NobodyHas: No peer gave it.
         """
-        (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True)
+        (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True, others=others)
         return block
 
-    async def fill(self, top: BlockPlace, low: BlockPlace, among: Collection[NodeID]) -> int:
+    async def fill(
+        self,
+        top: BlockPlace,
+        low: BlockPlace,
+        among: Collection[NodeID],
+        *,
+        others: bool = True,
+    ) -> int:
         """Fetch and store all blocks from `top` down to right above `low`; return how many.
+
+        `others` says whether peers besides those named are asked.
 
         Raises:
             NobodyHas: No peer gave one of them.
@@ -60,7 +71,7 @@ class Fetcher:
         wanted, count = top, 0
         while wanted.height > low.height:
             blocks, sender = await self._ask_around(
-                wanted.block_id, among, low.height, wanted.height
+                wanted.block_id, among, low.height, wanted.height, others=others
             )
             await self._head.run(self._head.chain.keep_fetched, blocks)
             self._note(sender, blocks)
@@ -99,14 +110,15 @@ class Fetcher:
         height: int | None,
         *,
         alone: bool = False,
+        others: bool = True,
     ) -> tuple[list[ParsedBlock], NodeID]:
-        """Ask those who said that they have it, then all others, until one gives it."""
+        """Ask those who said that they have it, then maybe all others, until one gives it."""
         for turn in range(ROUNDS):
             if turn:
                 await asyncio.sleep(PAUSE)
             first = self._choice.in_order(self._head.chain.alias, among)
-            others = [one for one in self._choice.connected() if one not in among]
-            for node_id in (*first, *self._choice.in_order(self._head.chain.alias, others)):
+            rest = [one for one in self._choice.connected() if others and one not in among]
+            for node_id in (*first, *self._choice.in_order(self._head.chain.alias, rest)):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
                 if blocks:
                     return blocks, node_id

@@ -51,6 +51,23 @@ class Agreed(NamedTuple):
     supporters: frozenset[NodeID]
 
 
+class Claim(NamedTuple):
+    """A block that single peers say they have accepted."""
+
+    block_id: ID
+    supporters: frozenset[NodeID]
+    height: int | None = None
+    """That they say it has, when they do."""
+
+
+class Found(NamedTuple):
+    """What beacons say of the frontier."""
+
+    agreed: list[Agreed]
+    tips: list[Claim]
+    """Last accepted blocks of some, which fewer than enough have accepted."""
+
+
 def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed]:
     """Return the blocks that enough nodes name, those that most name first. Pure."""
     counted = Counter(block_id for named in votes.values() for block_id in set(named))
@@ -88,35 +105,50 @@ class Frontier:
         validators = frozenset(self._choice.validators())
         return Beacons(validators, len(validators))
 
-    async def ask(self) -> list[Agreed]:
-        """Return the blocks at the frontier that the beacons agree on.
+    async def ask(self) -> Found:
+        """Return the blocks at the frontier that the beacons agree on, and the others.
 
         Raises:
             NoAgreement: There is none.
         """
         beacons = self.beacons()
         sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
-        tips = await _gather(self._frontier_of, sample)
-        union = sorted({tip for tip in tips if tip is not None})
+        tips = dict(zip(sample, await ask_each(self._frontier_of, sample), strict=True))
+        union = sorted({tip for tip in tips.values() if tip is not None})
         if not union:
             raise NoAgreement(len(sample))
 
         async def accepted_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
             return node_id, await self._accepted_of(node_id, union)
 
-        votes = dict(await _gather(accepted_by, sorted(beacons.connected)))
+        votes = dict(await ask_each(accepted_by, sorted(beacons.connected)))
         found = agreed(votes, beacons.majority)
         if not found:
             raise NoAgreement(len(beacons.connected))
-        return found
+        common = {one.block_id for one in found}
+        others = [
+            Claim(
+                block_id,
+                frozenset(
+                    one for one in votes if block_id in votes[one] or tips.get(one) == block_id
+                ),
+            )
+            for block_id in union
+            if block_id not in common
+        ]
+        return Found(found, others)
 
-    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
+    async def accepted_at(
+        self, height: int, place: BlockPlace, among: Collection[NodeID] | None = None
+    ) -> Agreed | None:
         """Return the block at a height that the beacons agree on, or None.
 
-        Chits tell it, which are the answer to a query about our last block.
+        Chits tell it, which are the answer to a query about our last block. With `among` these
+        peers are asked, and what most of them name is enough.
         """
         beacons = self.beacons()
-        sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
+        asked = beacons.connected if among is None else among
+        sample = self._choice.sample(asked, self._config.frontier_sample)
 
         async def named_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
             query = PullQuery(container_id=bytes(place.block_id), requested_height=height)
@@ -124,8 +156,9 @@ class Frontier:
             named = None if chits is None else as_id(chits.preferred_id_at_height)
             return node_id, [] if named is None else [named]
 
-        votes = dict(await _gather(named_by, sample))
-        found = agreed(votes, min(beacons.majority, len(sample) // 2 + 1))
+        votes = dict(await ask_each(named_by, sample))
+        enough = min(beacons.majority, len(sample) // 2 + 1) if among is None else 1
+        found = agreed(votes, enough)
         return found[0] if found else None
 
     async def _frontier_of(self, node_id: NodeID) -> ID | None:
@@ -139,7 +172,7 @@ class Frontier:
         return [block_id for block_id in asked if block_id in named]
 
 
-async def _gather(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
+async def ask_each(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
     """Ask nodes beside each other, but not too many at once."""
     gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
 

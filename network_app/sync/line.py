@@ -13,6 +13,7 @@ from network_app.sync.announcing import Announcer
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.buffer import Buffer
 from network_app.sync.choosing import Choice
+from network_app.sync.claims import Claims
 from network_app.sync.fetching import Fetcher
 from network_app.sync.following import Follower
 from network_app.sync.frontier import Beacons, Frontier
@@ -67,6 +68,7 @@ class Line:
             fetcher,
             choice,
             config,
+            claims=Claims(self.head, self.requests, choice, config),
             progress=self.progress,
         )
         self.follower = Follower(self.head, buffer, fetcher, choice, config)

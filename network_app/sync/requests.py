@@ -93,12 +93,14 @@ class Requests:
         request: Request,
         expected: type[AnswerT],
         *,
+        counts: bool = True,
         patient: bool = False,
     ) -> AnswerT | None:
         """Ask and wait; None when the peer is gone, does not answer in time, or answers an error.
 
         The chain, the number and the deadline are put into the request here. `patient` waits as long
-        as is ever waited: for large answers, since a peer is read at a limited rate.
+        as is ever waited: for large answers, since a peer is read at a limited rate. `counts` says
+        whether silence is held against the peer.
         """
         answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
 
@@ -106,7 +108,7 @@ class Requests:
             if not answered.done():
                 answered.set_result(answer)
 
-        if not self.post(node_id, request, expected, deliver, patient=patient):
+        if not self.post(node_id, request, expected, deliver, counts=counts, patient=patient):
             return None
         answer = await answered
         return answer if isinstance(answer, expected) else None

@@ -40,7 +40,7 @@ def test_an_address_is_read_and_shown(text: str, address: Address) -> None:
 def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
     node(bootstrap=("10.0.0.1:1", text))
 
-    with pytest.raises(MalformedAddress, match="^NODE_BOOTSTRAP has .*, which is not IP:PORT$"):
+    with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT$"):
         addresses.bootstrappers()
 
 
@@ -66,14 +66,13 @@ def test_peers_are_told_where_the_node_is(node: Any, public: str, host: str, tol
 def test_an_address_to_tell_that_is_none_is_refused(node: Any, public: str) -> None:
     node(public_ip=public)
 
-    with pytest.raises(MalformedAddress, match="^NODE_PUBLIC_IP has "):
+    with pytest.raises(MalformedAddress, match=r"^NODE_PUBLIC_IP has "):
         addresses.advertised()
 
 
 def test_a_name_to_listen_on_is_refused(node: Any) -> None:
     node(staking_host="localhost", public_ip="")
+    words = r"^NODE_STAKING_HOST has 'localhost', which is not an IP$"
 
-    with pytest.raises(
-        MalformedAddress, match="^NODE_STAKING_HOST has 'localhost', which is not an IP$"
-    ):
+    with pytest.raises(MalformedAddress, match=words):
         addresses.listening()
