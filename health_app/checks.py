@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 
-from chaindb import building
+from cchain_app.selectors import due as cchain
+from chaindb import building, clock, turns
 from chaindb.chains import Chain
 from health_app import metrics, rules
 from health_app.result import Finding
@@ -19,6 +20,7 @@ from health_app.rules import Outstanding, Traffic
 from network_app import selectors as network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
+from platform_app.selectors import due as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
 APPLICATION: Final = "application"
@@ -62,7 +64,13 @@ def measure_x_chain() -> Finding:
 
 
 def measure_bootstrapped() -> Finding:
-    """Look whether all chains of the Primary Network have finished their initial sync."""
+    """Look whether all chains of the Primary Network have finished their initial sync.
+
+    Rows say so for a while after the network's process has gone. Where that went with this process, the
+    next one must have reported before they are believed.
+    """
+    if settings.NODE.bootstrap and not _heard_since_start():
+        return rules.bootstrapped({"P": False, "X": True, "C": False})
     return rules.bootstrapped({alias: network.is_bootstrapped(alias) for alias in ("P", "X", "C")})
 
 
@@ -106,15 +114,39 @@ READINESS: Final = frozenset({"bootstrapped"})
 
 
 def _outstanding(chain: Chain) -> Outstanding:
-    """Return the blocks that this node makes, and those that came from peers and are undecided."""
+    """Return the blocks that this node makes or should make, and undecided ones that peers made."""
     here = building.outstanding(chain)
     count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
+    overdue = _overdue(chain)
+    if overdue is not None:  # the one that is being made, where one is
+        count, longest = max(count, 1), max(longest, overdue)
     row = _reported_sync(chain)
     if row is None:
         return Outstanding(count, longest)
     if row.oldest_outstanding_at is not None:
         longest = max(longest, _age(row.oldest_outstanding_at, datetime.now(UTC)))
     return Outstanding(count + row.outstanding, longest)
+
+
+def _overdue(chain: Chain) -> float | None:
+    """Return for how many seconds a block has been due that this node may make.
+
+    What was due before this process began to look counts from then: the others have just begun too.
+    """
+    now = clock.now()
+    if chain is Chain.P:
+        found: platform.Due | cchain.Due | None = platform.due(now)
+    else:
+        found = cchain.due(now) if settings.NODE.mining == "auto" else None
+    if found is None or not turns.may_produce(chain, found.height, now):
+        return None
+    return max(0.0, min(now - found.since, time.time() - _BEGAN))
+
+
+def _heard_since_start() -> bool:
+    """Say whether the network's process has reported since this one began."""
+    reported = network.status()
+    return reported is not None and reported.heartbeat_at.timestamp() >= _BEGAN
 
 
 def _reported_sync(chain: Chain) -> Any:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import itertools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -31,13 +33,21 @@ class Workers:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="jsonrpc")
         self._most = threads + queue
         self._after = after
-        self._pending = 0
+        self._tickets = itertools.count()
+        self._pending: dict[int, float] = {}
+        """When each job came, by the monotonic clock, oldest first."""
         self._lock = threading.Lock()
 
     @property
     def pending(self) -> int:
         """Jobs that run or wait."""
-        return self._pending
+        return len(self._pending)
+
+    def longest_seconds(self) -> float:
+        """For how long the oldest job has been running or waiting; 0 when there is none."""
+        with self._lock:
+            oldest = next(iter(self._pending.values()), None)
+        return 0.0 if oldest is None else time.monotonic() - oldest
 
     async def run(
         self, seconds: float | None, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs
@@ -49,13 +59,14 @@ class Workers:
             TimeoutError: the result did not come within `seconds`; the job goes on by itself.
         """
         with self._lock:
-            if self._pending >= self._most:
+            if len(self._pending) >= self._most:
                 raise Overloaded
-            self._pending += 1
+            ticket = next(self._tickets)
+            self._pending[ticket] = time.monotonic()
         loop = asyncio.get_running_loop()
         # A bare future and a bare timer: this is the way of every call that is not hot.
         future: asyncio.Future[T] = loop.create_future()
-        self._pool.submit(self._run, loop, future, partial(job, *args, **kwargs))
+        self._pool.submit(self._run, ticket, loop, future, partial(job, *args, **kwargs))
         if seconds is None:
             return await future
         timer = loop.call_later(seconds, _settle, future, None, TimeoutError())
@@ -65,7 +76,11 @@ class Workers:
             timer.cancel()
 
     def _run(
-        self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], job: Callable[[], T]
+        self,
+        ticket: int,
+        loop: asyncio.AbstractEventLoop,
+        future: asyncio.Future[T],
+        job: Callable[[], T],
     ) -> None:
         result: T | None = None
         failure: BaseException | None = None
@@ -77,7 +92,7 @@ class Workers:
         except BaseException as error:
             failure = error
         with self._lock:
-            self._pending -= 1
+            del self._pending[ticket]
         # A loop that was closed meanwhile has nobody who waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, future, result, failure)

@@ -51,7 +51,7 @@ class Node:
             gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
         )
-        self._door = plain.PlainDoor(plain.front(), raw, workers)
+        self._door = plain.PlainDoor(plain.front(), raw, plain.workers())
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -75,6 +75,7 @@ class Node:
                 reporter().stop()
                 await self._follower.stop()
                 doors.workers().close()
+                plain.workers().close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
 
+from chaindb.connections import release
 from health_app import api as health
 from health_app.metrics import exposition
 from jsonrpc.asgi import Application, Receive, Scope, Send, read_head
@@ -38,6 +39,9 @@ _JSON: Final = "application/json"
 _METHODS: Final = "GET, HEAD, OPTIONS"
 _SECONDS: Final = 30.0
 """So long a page may take that waits for something."""
+_THREADS: Final = 2
+_WAITING: Final = 16
+"""Pages that wait may be so many in threads, and so many more behind them."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -112,7 +116,14 @@ class Front:
 
 
 class PlainDoor:
-    """An ASGI application in front of another one."""
+    """An ASGI application in front of another one.
+
+    Args:
+        front: what is shown, and to whom.
+        behind: the other one.
+        workers: threads for pages that wait; not those of calls, behind which nobody could look at a
+            node that is busy.
+    """
 
     def __init__(self, front: Front, behind: Application, workers: Workers) -> None:
         self._front = front
@@ -158,6 +169,12 @@ def front() -> Front:
     """Return what stands in front of this node's interfaces."""
     others = {*by_path(doors.endpoints()), *DOCUMENTS}
     return Front(pages(), Gate(doors.gate_config(), GORILLA), others)
+
+
+@cache
+def workers() -> Workers:
+    """Return the threads of this process in which pages are made that wait for something."""
+    return Workers(_THREADS, _WAITING, after=release)
 
 
 def pages() -> dict[str, Page]:

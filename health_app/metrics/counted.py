@@ -36,11 +36,12 @@ CALLS_PROCESSING: Final = Family(
 )
 OLDEST_CALL: Final = Family(
     "api_oldest_call_started_seconds",
-    "When the oldest running call began, by the machine's monotonic clock.",
+    "When the oldest call came that is not answered, by the machine's monotonic clock.",
     across=Across.LEAST,
 )
 LONGEST_CALL: Final = Family(
-    "api_longest_call_seconds", "For how long the oldest running JSON-RPC call has been running."
+    "api_longest_call_seconds",
+    "For how long the oldest JSON-RPC call has been running, or waiting for a thread.",
 )
 _HTTP_CONNECTIONS: Final = Family("http_connections", "Open HTTP connections of clients.")
 _SOCKETS: Final = Family("websocket_connections", "Open WebSocket connections.")

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from django.conf import settings
+
 from health_app.metrics.figures import Family, Figure, Kind
 from network_app import selectors
 from network_app.selectors.network import is_fresh
@@ -89,7 +91,8 @@ def of_network() -> Iterator[Figure]:
     """Walk what the network's process reported last."""
     reported, now = selectors.status(), datetime.now(UTC)
     fresh = reported is not None and is_fresh(reported)
-    yield _REPORTS.of(fresh)
+    if settings.NODE.network:  # else there is no such process, and nobody should miss it
+        yield _REPORTS.of(fresh)
     yield _PEERS.of(reported.connected if reported is not None and fresh else 0)
     if reported is None:
         return

@@ -80,9 +80,15 @@ class Sources:
         return self.calls.setdefault(interface, Tally())
 
     def router(self) -> tuple[int, float]:
-        """Return how many calls this process has not answered, and for how long the oldest runs."""
-        waiting = 0 if self.workers is None else self.workers.pending
-        return max(waiting, len(self.inflight)), self.inflight.longest_seconds()
+        """Return how many calls this process has not answered, and for how long the oldest one.
+
+        Those that wait for a thread are among them.
+        """
+        running = len(self.inflight), self.inflight.longest_seconds()
+        if self.workers is None:
+            return running
+        waiting = self.workers.pending, self.workers.longest_seconds()
+        return max(running[0], waiting[0]), max(running[1], waiting[1])
 
     def reset(self) -> None:
         """Begin anew in a process that was forked: its parent shows what was counted before."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from network_app.models import ChainSync, SyncPhase
+from network_app.selectors.network import is_fresh, status
 
 Sync = ChainSync
 
@@ -17,10 +18,16 @@ def syncs() -> Mapping[str, Sync]:
 def is_bootstrapped(alias: str) -> bool:
     """Say whether a chain has reached the frontier since this node's start.
 
-    A node that follows nobody has nothing to reach. Unspecified: the X-Chain is only a name here (it
-    has no blocks), and is always done.
+    A node that follows nobody has nothing to reach. The others' rows are believed while the network's
+    process reports, and only those of its present run: what an earlier one has reached says nothing of
+    what the network has made since. Two statements at most.
+
+    Unspecified: the X-Chain is only a name here (it has no blocks), and is always done.
     """
     if alias == "X" or not settings.NODE.bootstrap:
         return True
     row = ChainSync.objects.filter(chain=alias).first()
-    return row is not None and row.phase == SyncPhase.BOOTSTRAPPED
+    if row is None or row.phase != SyncPhase.BOOTSTRAPPED:
+        return False
+    reported = status()
+    return reported is not None and is_fresh(reported) and row.started_at >= reported.started_at

@@ -1,6 +1,7 @@
 """Accepting blocks that other nodes have made: verified by the rules by which this one makes its own."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from django.db import transaction as database
 
@@ -38,7 +39,6 @@ def parse_block(raw: bytes) -> Block:
         raise UnreadableBlock(reason) from reason
 
 
-@database.atomic(durable=True)
 def accept(blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block: None) -> None:
     """Verify blocks, each on the state that those before it leave, and accept them: all or none.
 
@@ -55,23 +55,35 @@ def accept(blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block:
             first new one does not follow the last accepted block.
         MissingOption: The last one is a proposal.
     """
+    with _outstanding(blocks):
+        _accept(blocks, now, beside)
+
+
+def _outstanding(blocks: Sequence[Block]) -> AbstractContextManager[None]:
+    """Count the first new block as outstanding: before the lock, which may be what it waits for."""
+    tip = DatabaseState().tip
+    first = next((block.height for block in blocks if block.height > tip.height), None)
+    return nullcontext() if first is None else building(Chain.P, first)
+
+
+@database.atomic(durable=True)
+def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
     acquire(Lock.PCHAIN)
     state = DatabaseState()
     new = _new(blocks, state.tip)
     if not new:
         return
-    with building(Chain.P, new[0].height):
-        state.prefetch(tx for block in new for tx in block.txs)
-        # All is verified before anything is written: the state reads rows as it is asked.
-        steps = list(_verified(new, state, env(state.network, now)))
-        began = dict(_new_validators(steps))
+    state.prefetch(tx for block in new for tx in block.txs)
+    # All is verified before anything is written: the state reads rows as it is asked.
+    steps = list(_verified(new, state, env(state.network, now)))
+    began = dict(_new_validators(steps))
 
-        def written(block: Block) -> None:
-            uptime.learn(began.get(block.block_id, ()), now)
-            beside(block)
+    def written(block: Block) -> None:
+        uptime.learn(began.get(block.block_id, ()), now)
+        beside(block)
 
-        chain.accept(steps, written)
-        clearing.drop_rivals([tx for block in new for tx in block.txs], now)
+    chain.accept(steps, written)
+    clearing.drop_rivals([tx for block in new for tx in block.txs], now)
 
 
 def _new(blocks: Sequence[Block], tip: Tip) -> list[Block]:

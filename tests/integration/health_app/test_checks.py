@@ -102,6 +102,7 @@ def test_too_little_connected_stake_fails(pchain: PChain, monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("pchain")
 def test_bootstrapping_is_read_from_both_chains() -> None:
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+    network_rows.report()
     network_rows.sync("P")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"

@@ -20,6 +20,7 @@ def test_a_node_that_follows_nobody_is_bootstrapped(rpc: Rpc, alias: str) -> Non
 
 def test_a_chain_goes_by_its_id_too(pchain: PChain, rpc: Rpc, settings: Any) -> None:
     settings.NODE = replace(settings.NODE, bootstrap=("127.0.0.1:9651",))
+    network_rows.report()
     network_rows.sync("P")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
 
@@ -38,6 +39,7 @@ def test_a_chain_goes_by_its_id_too(pchain: PChain, rpc: Rpc, settings: Any) -> 
 def test_a_follower_is_not_before_it_has_begun(rpc: Rpc) -> None:
     assert rpc("info.isBootstrapped", chain="P") == {"isBootstrapped": False}
 
+    network_rows.report()
     network_rows.sync("P")
     assert rpc("info.isBootstrapped", chain="P") == {"isBootstrapped": True}
 

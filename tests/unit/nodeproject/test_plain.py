@@ -10,6 +10,7 @@ import pytest
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
 from jsonrpc.workers import Workers
+from nodeproject import doors, plain
 from nodeproject.plain import Front, Page, PlainDoor, Query, Shown
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -156,6 +157,11 @@ async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCapt
 
     assert (answer.status, answer.body) == (500, b"the page cannot be shown\n")
     assert len(caplog.records) == 1
+
+
+def test_pages_do_not_wait_behind_calls() -> None:
+    assert plain.workers() is plain.workers()
+    assert plain.workers() is not doors.workers()
 
 
 async def test_a_page_that_waits_is_made_in_a_thread() -> None:

@@ -1,5 +1,6 @@
 """Whether this node is in a network, whether its process lives, and whether its chains are there yet."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -74,11 +75,32 @@ def test_who_follows_nobody_has_nothing_to_reach_and_asks_nobody(node_settings: 
 @FOLLOWS
 def test_a_follower_has_to_reach_the_frontier(node_settings: Any) -> None:
     assert [selectors.is_bootstrapped(alias) for alias in "PXC"] == [False, True, False]
-    network_rows.sync("P")
+    network_rows.report()
+    network_rows.sync("P", started_at=network_rows.ago(0))
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
     assert [selectors.is_bootstrapped(alias) for alias in "PXC"] == [True, True, False]
     network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)
     assert not selectors.is_bootstrapped("P")
+
+
+@FOLLOWS
+@pytest.mark.parametrize(
+    ("started", "silent", "believed"),
+    [(60, 0, True), (100, HEARTBEAT_TOLERANCE - 2, True), (59, 0, False), (60, 60, False)],
+)
+def test_what_the_present_run_of_the_network_has_reached_counts(
+    node_settings: Any, started: float, silent: float, *, believed: bool
+) -> None:
+    began = network_rows.ago(60)
+    network_rows.sync("P", started_at=began)
+    assert not selectors.is_bootstrapped("P")
+    network_rows.report(
+        started_at=began + timedelta(seconds=60 - started), heartbeat_at=network_rows.ago(silent)
+    )
+
+    with CaptureQueriesContext(connection) as asked:
+        assert selectors.is_bootstrapped("P") is believed
+    assert len(asked) == 2
 
 
 def test_chains_are_found_by_their_letter() -> None:

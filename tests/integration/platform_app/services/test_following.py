@@ -240,6 +240,18 @@ def test_a_block_counts_as_outstanding_while_it_is_accepted(
     assert building.outstanding(Chain.P) == []
 
 
+def test_it_is_outstanding_while_it_waits_for_the_lock(
+    pchain: PChain, rewarded: list[Block], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(following, "acquire", lambda _: seen.append(building.outstanding(Chain.P)))
+
+    following.accept(rewarded, now=pchain.now)
+    following.accept(rewarded, now=pchain.now)  # all are known: there is nothing to do
+
+    assert [[height for height, _ in one] for one in seen] == [[2], []]
+
+
 # --- refusals: each has its own class and words ---
 
 

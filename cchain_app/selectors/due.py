@@ -1,0 +1,55 @@
+"""Whether the pool holds what the next block could be made of, and since when: what health asks."""
+
+from typing import NamedTuple
+
+from django.conf import settings
+
+from cchain_app.pool.ordering import Lane
+from cchain_app.selectors import blocks, figures, pool
+from cchain_app.selectors.next_block import base_fee_after
+from cchain_app.store import pool as rows
+
+MOVES = 2
+"""Seconds after a block in which nothing is due: the chain moves, and the pool need not be looked at."""
+
+
+class Due(NamedTuple):
+    """A block that could be made."""
+
+    height: int
+    since: int
+    """Unix seconds by the node's clock."""
+
+
+def due(now: int) -> Due | None:
+    """Return the block that could be made of the pool, or None while there is nothing to put in.
+
+    Queued transactions, and those that do not pay the next block's base fee, make no block due. Who
+    waits longer than the head is old waits since then: the chain went on without it, for better ones. None before the genesis too.
+
+    Args:
+        now: Unix seconds by the node's clock.
+    """
+    last = figures.head()
+    if last is None or now - last.timestamp < MOVES:
+        return None
+    waiting = rows.entries()
+    if not waiting:
+        return None
+    head = blocks.catch_up()
+    fee = base_fee_after(head) or 0
+    arrivals = [
+        lane.executable[0].received_at
+        for lane in pool.lanes(waiting).values()
+        if _can_run(lane, fee)
+    ]
+    if not arrivals:
+        return None
+    return Due(head.number + 1, max(min(arrivals), head.header.timestamp))
+
+
+def _can_run(lane: Lane, base_fee: int) -> bool:
+    """Say whether the sender's next transaction may be in a block: those behind it wait for it."""
+    if not lane.executable:
+        return False
+    return lane.executable[0].effective_tip(base_fee) >= settings.NODE.pool_min_tip

@@ -1,0 +1,38 @@
+"""Whether there is something to make the next block of, and since when: what health asks."""
+
+from typing import NamedTuple
+
+from chaindb import sql
+from platform_app.executor.clock import next_staker_change
+from platform_app.selectors import chain
+
+_OLDEST = "SELECT received_at FROM platform_app_mempooltx ORDER BY id LIMIT 1"
+
+
+class Due(NamedTuple):
+    """A block that could be made."""
+
+    height: int
+    since: int
+    """Unix seconds by the node's clock."""
+
+
+def due(now: int) -> Due | None:
+    """Return the block that waiting transactions or the clock bring, or None where nothing does.
+
+    A transaction that waits longer than chain time is old waits since then.
+
+    Args:
+        now: Unix seconds by the node's clock.
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    tip, moments = chain.tip(), []
+    oldest = sql.row(_OLDEST)
+    if oldest is not None:
+        moments.append(max(int(oldest[0]), tip.timestamp))
+    change = next_staker_change(chain.state())
+    if change is not None and change <= now:
+        moments.append(change)
+    return Due(tip.height + 1, min(moments)) if moments else None

@@ -1,0 +1,146 @@
+"""A chain that stands still while there is something to put into a block, and a start from old rows."""
+
+from typing import Any
+
+import pytest
+
+from chaindb import clock, turns
+from chaindb.building import building
+from chaindb.chains import Chain
+from health_app import checks
+from health_app.result import Finding
+from platform_app.selectors import stakers
+from tests.builders import network_rows
+from tests.builders.transactions import signed
+from tests.integration.conftest import Chain as CChain
+from tests.integration.health_app.conftest import FOLLOWING
+from tests.integration.platform_app import made
+from tests.integration.platform_app.conftest import PChain
+
+DAY = 24 * 60 * 60
+UNHEALTHY = "consensus is not healthy reason: time for longest running block 45s > 30s"
+
+
+@pytest.fixture(autouse=True)
+def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process has looked for a while."""
+    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(120).timestamp())
+
+
+def outstanding(found: Finding) -> tuple[int, str]:
+    message: Any = found.message
+    consensus = message["consensus"]
+    return consensus["outstandingBlocks"], consensus["longestRunningBlock"]
+
+
+def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pchain.now += 60
+    pchain.issue(pchain.make())
+    pchain.now += 20
+    assert outstanding(checks.measure_p_chain()) == (1, "20s")
+    assert checks.measure_p_chain().error == ""
+    pchain.now += 25
+    assert checks.measure_p_chain().error == UNHEALTHY
+    with building(Chain.P, 1):  # that is the one
+        assert outstanding(checks.measure_p_chain())[0] == 1
+
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(turns, "_rule", lambda *_: False)
+        assert outstanding(checks.measure_p_chain()) == (0, "0s")
+    pchain.build()
+    assert outstanding(checks.measure_p_chain()) == (0, "0s")
+
+
+def test_so_is_the_change_of_a_staker_that_is_due(pchain: PChain) -> None:
+    pchain.do(made.validator(pchain, "alice", end=2 * DAY))
+    end = stakers.current_validators().by_node[made.node("alice")].end
+    pchain.now = end - 1
+    assert outstanding(checks.measure_p_chain()) == (0, "0s")
+    pchain.now = end + 45
+    assert checks.measure_p_chain().error == UNHEALTHY
+    pchain.build()
+    assert checks.measure_p_chain().error == ""
+
+
+def test_what_was_due_before_anybody_looked_is_given_time(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pchain.issue(pchain.make())
+    pchain.now += 1_000
+    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(5).timestamp())
+
+    assert checks.measure_p_chain().error == ""
+    assert outstanding(checks.measure_p_chain())[0] == 1
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_transaction_that_can_run_and_does_not(
+    chain: CChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = chain.do()[1].header.timestamp
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(signed(nonce=chain.nonce + 1))
+    now += 45
+    assert outstanding(checks.measure_c_chain()) == (0, "0s"), "it waits for another one"
+    chain.send(chain.make())
+    now += 45
+    assert outstanding(checks.measure_c_chain()) == (1, "45s")
+    assert checks.measure_c_chain().error == UNHEALTHY
+
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(turns, "_rule", lambda *_: False)
+        assert outstanding(checks.measure_c_chain()) == (0, "0s")
+    chain.now = now
+    chain.mine()
+    now += 45
+    assert outstanding(checks.measure_c_chain()) == (0, "0s")
+
+
+@pytest.mark.node_settings(mining="auto")
+def test_a_transaction_waits_since_the_last_block_that_did_without_it(
+    chain: CChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = chain.genesis.header.timestamp + 10
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(chain.make())
+    now += 60
+    with monkeypatch.context() as dear:
+        dear.setattr("cchain_app.selectors.due.base_fee_after", lambda _: 10**15)
+        assert outstanding(checks.measure_c_chain()) == (0, "0s"), "it does not pay the base fee"
+    assert outstanding(checks.measure_c_chain()) == (1, "1m0s")
+
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("cchain_app.services.chain._choose", lambda _: [])
+        chain.now = now
+        assert not chain.mine().transactions
+    assert outstanding(checks.measure_c_chain()) == (0, "0s"), "the chain moves"
+    now += 20
+    assert outstanding(checks.measure_c_chain()) == (1, "19s")
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_blocks_that_are_made_on_command_are_never_due(
+    chain: CChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = chain.do()[1].header.timestamp
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(chain.make())
+    now += 45
+
+    assert outstanding(checks.measure_c_chain()) == (0, "0s")
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING)
+@pytest.mark.usefixtures("pchain")
+def test_what_was_reported_before_this_process_began_is_not_believed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network_rows.report(heartbeat_at=network_rows.ago(4))
+    network_rows.sync("P")
+    network_rows.sync("C")
+
+    assert checks.measure_bootstrapped() == Finding([])
+    monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(2).timestamp())
+    assert checks.measure_bootstrapped().error == "subnets not bootstrapped"

@@ -1,0 +1,66 @@
+"""How long jobs wait for a thread and run: what health asks of the threads for calls."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from jsonrpc import workers
+from jsonrpc.errors import Overloaded
+from jsonrpc.workers import Workers
+
+
+class Clock:
+    """A clock that goes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(workers, "time", made)
+    return made
+
+
+async def test_a_job_that_waits_for_a_thread_grows_old_too(clock: Clock) -> None:
+    pool = Workers(threads=1, queue=1)
+    begun, end = threading.Event(), threading.Event()
+
+    def block() -> Any:
+        begun.set()
+        return end.wait(10)
+
+    first = asyncio.create_task(pool.run(None, block))
+    assert await asyncio.to_thread(begun.wait, 10)
+    clock.now = 130.0
+    second = asyncio.create_task(pool.run(None, int, "7"))
+    await asyncio.sleep(0)
+    clock.now = 160.0
+    assert (pool.pending, pool.longest_seconds()) == (2, 60.0)
+    with pytest.raises(Overloaded):
+        await pool.run(None, int)
+
+    end.set()
+    assert (await first, await second) == (True, 7)
+    assert (pool.pending, pool.longest_seconds()) == (0, 0.0)
+    pool.close()
+
+
+async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
+    pool = Workers(threads=1)
+    end = threading.Event()
+    with pytest.raises(TimeoutError):
+        await pool.run(0.01, end.wait, 10)
+    clock.now = 105.0
+    assert (pool.pending, pool.longest_seconds()) == (1, 5.0)
+
+    end.set()
+    await pool.run(None, int)
+    assert (pool.pending, pool.longest_seconds()) == (0, 0.0)
+    pool.close()
