@@ -34,6 +34,8 @@ from primitives.ids import ID, NodeID
 
 HEARTBEAT = 1.0
 """Seconds between reports of the peers."""
+LOOK = 1.0
+"""Seconds between looks at the heads: pointers may be lost."""
 DIRECTORY = 1.0
 """Seconds between looks at the validators."""
 
@@ -93,6 +95,7 @@ class RunningNetwork:
                 asyncio.create_task(self._engine.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY)),
+                asyncio.create_task(_repeat(self._look_at_heads, LOOK)),
             ]
             waiting = asyncio.create_task(stopping.wait())
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -117,6 +120,12 @@ class RunningNetwork:
                 self._engine.transactions_issued(Chain.P, _ids(message["tx_ids"]))
             case cchain_notifications.PENDING:
                 self._engine.transactions_issued(Chain.C, _ids(message["hashes"]))
+
+    async def _look_at_heads(self) -> None:
+        """Find blocks whose pointer was lost, or that another process made (time travel)."""
+        if self._network.connected():
+            for alias in Chain:
+                self._engine.blocks_accepted(alias)
 
     async def _report(self) -> None:
         connected = list(self._network.connected().values())

@@ -178,11 +178,24 @@ class Verifier:
                 proposers=self._wrapper.proposers,
                 upgrades=self._wrapper.upgrades,
             )
+            makes_blocks = not bootstrapping or self._makes_blocks(one.outer, last)
         except NotYetValid as error:
             raise NotYet(str(error)) from error
         except OuterBlockError as error:
             raise invalid(one, str(error)) from error
+        if not makes_blocks:
+            raise invalid(one, "whoever signed it makes no blocks of this network")
         return follow(last, one.outer, facts)
+
+    def _makes_blocks(self, block: OuterBlock, parent: ParentFacts) -> bool:
+        """Say whether a block of the past was signed by one of those who take turns, in whichever slot.
+
+        Unspecified: the reference believes the beacons' majority. There is no voting here, and a single
+        peer may be the one who knows more, so a signature is asked for.
+        """
+        if not isinstance(block, SignedBlock) or parent.p_chain_height is None:
+            return True
+        return block.proposer in self._wrapper.proposers(parent.p_chain_height)
 
     def _p_height(self, block: OuterBlock, last: ParentFacts) -> int:
         """Return the P-Chain's height; it is asked for only if what is remembered does not do."""

@@ -7,6 +7,7 @@ import pytest
 from chaindb import clock, turns
 from chaindb.building import building
 from chaindb.chains import Chain
+from chaindb.wakeup import Wakeup
 from health_app import checks
 from health_app.result import Finding
 from platform_app.selectors import stakers
@@ -19,6 +20,12 @@ from tests.integration.platform_app.conftest import PChain
 
 DAY = 24 * 60 * 60
 UNHEALTHY = "consensus is not healthy reason: time for longest running block 45s > 30s"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_makes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave requests for blocks unheard: a worker that another test has started would answer them."""
+    monkeypatch.setattr(Wakeup, "request", lambda _self: None)
 
 
 @pytest.fixture(autouse=True)

@@ -128,12 +128,24 @@ def test_an_outer_block_breaks_a_rule_that_holds_while_bootstrapping(
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
-@pytest.mark.parametrize("forge", [forge for forge, _ in UNLESS_BOOTSTRAPPING])
-def test_while_bootstrapping_nobody_asks_who_proposed(
+@pytest.mark.parametrize("forge", [of_a_stranger, of_nobody])
+def test_who_makes_no_blocks_made_none_in_the_past_either(
     node: Chains, past: Past, place: int, forge: Forgery
 ) -> None:
     chain, blocks = node[place], past[place]
-    other = forge(chain, blocks[1])
+    words = "whoever signed it makes no blocks of this network"
+
+    bad = forge(chain, blocks[1])
+
+    assert refused(chain, blocks[:1], bad, bootstrapping=True) == words
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
+def test_while_bootstrapping_nobody_asks_for_the_epoch(
+    node: Chains, past: Past, place: int
+) -> None:
+    chain, blocks = node[place], past[place]
+    other = without_epoch(chain, blocks[1])
 
     follow(chain, [blocks[0], other], bootstrapping=True)
 
