@@ -89,10 +89,10 @@ def test_info_is_measured(node: CheckedNode) -> None:
     assert host == "127.0.0.1"
     assert port.isdigit()
     assert call(node, "/ext/info", "info.peers")["result"] == {"numPeers": "0", "peers": []}
-    assert call(node, "/ext/info", "info.uptime")["result"] == {
-        "rewardingStakePercentage": "100.0000",
-        "weightedAveragePercentage": "100.0000",
-    }
+    uptime = call(node, "/ext/info", "info.uptime")["result"]
+    # Without peers the own stake alone speaks for this node; other tests add validators to it.
+    assert uptime["rewardingStakePercentage"] == uptime["weightedAveragePercentage"]
+    assert 90 < float(uptime["rewardingStakePercentage"]) <= 100
 
 
 @every_kind
