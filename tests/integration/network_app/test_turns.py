@@ -171,7 +171,7 @@ def several(request: pytest.FixtureRequest, world: World, configure: Configure) 
     world.make_c()
     both = (str(runtime.node_id()), str(OTHER))
     configure(bootstrap=BOOTSTRAP, producers=both if request.param == "named" else ("all",))
-    live()
+    live(silent=-600)  # it goes on reporting, however long the test takes
     return Several(world)
 
 
