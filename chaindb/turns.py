@@ -10,7 +10,7 @@ from chaindb.chains import Chain
 
 Rule = Callable[[Chain, int, int], bool]
 """Takes chain, height of the next block and the node's time in Unix seconds. It is asked for every
-block, so it costs microseconds: no database, no network."""
+block: a node alone must not pay for it, others a few statements at most."""
 
 
 def _always(chain: Chain, height: int, now: int) -> bool:
