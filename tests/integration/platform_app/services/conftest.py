@@ -1,4 +1,4 @@
-"""What tests of the P-Chain's services share: a broker that notes what it is given, and one that is away."""
+"""What tests of the P-Chain's services share: brokers that note or are away, blocks from elsewhere."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,12 @@ import pytest
 from django.core.cache import cache
 
 from chaindb import wakeup
+from platform_app.blocks.block import Block
+from platform_app.config import DAY
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import validator
+from tests.integration.platform_app.produced import Producer
 
 
 class Sent:
@@ -52,3 +56,17 @@ def every_block_holds(pchain: PChain) -> Iterator[None]:
     before = remembered()
     yield
     assert_replays(before, 0, lambda block: max(pchain.now, block.time or 0))
+
+
+@pytest.fixture
+def rewarded(pchain: PChain) -> list[Block]:
+    """A transfer, a proposal and its option, made elsewhere. The clock shows when that was."""
+    pchain.do(validator(pchain, "node", end=30 * DAY))
+    producer = Producer(pchain)
+    pchain.do(pchain.make())
+    pchain.wait(40 * DAY)
+    blocks = producer.hand_over()
+    assert [type(one).__name__ for one in blocks] == [
+        "BanffStandardBlock", "BanffProposalBlock", "BanffCommitBlock",
+    ]  # fmt: skip
+    return blocks

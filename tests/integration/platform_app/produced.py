@@ -1,0 +1,60 @@
+"""Blocks that a producer has made and the tests' node has not seen, and having it follow them."""
+
+from typing import Any
+
+import pytest
+
+from platform_app.blocks.block import Block, build_standard
+from platform_app.blocks.errors import InvalidBlock
+from platform_app.config import DAY
+from platform_app.selectors import chain as tips
+from platform_app.selectors import raw_blocks, stakers
+from platform_app.services import following
+from platform_app.services.errors import MissingOption
+from platform_app.txs.base import Tx
+from tests.builders import platform_tables
+from tests.integration.platform_app.conftest import PChain
+
+MUCH_LATER = 400 * DAY
+
+
+class Producer:
+    """The chain before and after a producer made blocks; the tests' node has not seen them."""
+
+    def __init__(self, pchain: PChain) -> None:
+        self.pchain = pchain
+        self._before = platform_tables.rows()
+        self._height = tips.tip().height
+
+    def hand_over(self) -> list[Block]:
+        """Return the blocks made since, and forget that they were accepted here."""
+        self.after = platform_tables.alike()
+        found = raw_blocks.raw_blocks(self._height + 1, tips.tip().height, 1 << 30)
+        platform_tables.put_back(self._before)
+        stakers.memory.cache_clear()
+        return [following.parse_block(one.raw) for one in found]
+
+
+def follow(pchain: PChain, *blocks: Block) -> None:
+    following.accept(blocks, now=pchain.now)
+
+
+def refusal(pchain: PChain, *blocks: Block) -> Exception:
+    """Return why blocks are refused, all of them."""
+    before = platform_tables.rows()
+    with pytest.raises((InvalidBlock, MissingOption)) as refused:
+        follow(pchain, *blocks)
+    assert platform_tables.rows() == before
+    return refused.value
+
+
+def standard(pchain: PChain, *txs: Tx, after: int = 0, **changes: Any) -> Block:
+    tip = tips.tip()
+    fields = {
+        "parent_id": tip.block_id,
+        "height": tip.height + 1,
+        "time": tip.timestamp + after,
+        "txs": txs,
+        **changes,
+    }
+    return build_standard(**fields)

@@ -1,0 +1,269 @@
+"""Blocks that others have made and that are refused, each with its own class and words."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from platform_app.blocks import block as codec
+from platform_app.blocks.block import (
+    ApricotAtomicBlock,
+    ApricotCommitBlock,
+    ApricotProposalBlock,
+    ApricotStandardBlock,
+    BanffAbortBlock,
+    BanffCommitBlock,
+    Block,
+    build_options,
+    build_proposal,
+    build_standard,
+)
+from platform_app.blocks.errors import (
+    ApricotAfterFork,
+    InvalidBlock,
+    NoProposal,
+    NoStateChanges,
+    OptionTimeDiffers,
+    RefusedTx,
+    TimeAfterStakerChange,
+    TimeBeforeChain,
+    TimeTooFarAhead,
+    UnknownParent,
+    UnreadableBlock,
+    WrongHeight,
+)
+from platform_app.config import DAY
+from platform_app.executor.errors import StakerNotDue
+from platform_app.selectors import chain as tips
+from platform_app.selectors import stakers
+from platform_app.services import following
+from platform_app.services.errors import MissingOption
+from platform_app.txs.codec import build as build_tx
+from platform_app.txs.staking import RewardValidatorTx
+from primitives.codec_errors import InputTooLarge, MissingVersion, TrailingBytes, UnknownTypeId
+from tests.builders import platform
+from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import (
+    node,
+    staker_of,
+    validator,
+)
+from tests.integration.platform_app.produced import MUCH_LATER, Producer, follow, refusal, standard
+
+
+def test_a_gap_before_the_first_block(pchain: PChain, rewarded: list[Block]) -> None:
+    transfer, proposal, option = rewarded
+
+    refused = refusal(pchain, proposal, option)
+
+    assert type(refused) is UnknownParent
+    tip = tips.tip().block_id
+    assert str(refused) == f"unexpected parent: expected {tip} but got {transfer.block_id}"
+
+
+def test_one_bad_block_refuses_those_before_it(pchain: PChain, rewarded: list[Block]) -> None:
+    transfer, *_ = rewarded
+    bad = build_standard(parent_id=transfer.block_id, height=9, time=transfer.time or 0, txs=())
+
+    refused = refusal(pchain, transfer, bad)
+
+    assert type(refused) is WrongHeight
+    assert str(refused) == "incorrect block height expected 3, but found 9"
+
+
+def test_a_block_in_which_nothing_happens(pchain: PChain) -> None:
+    refused = refusal(pchain, standard(pchain))
+
+    assert type(refused) is NoStateChanges
+    assert str(refused) == "BanffStandardBlock performs no state changes"
+
+
+def test_times_that_cannot_be(pchain: PChain) -> None:
+    tx, tip = pchain.make(), tips.tip()
+
+    early = refusal(pchain, standard(pchain, tx, after=-1))
+    late = refusal(pchain, standard(pchain, tx, time=pchain.now + 11))
+    endless = refusal(pchain, standard(pchain, tx, time=2**64 - 1))
+    pchain.now += MUCH_LATER
+    leaping = refusal(pchain, standard(pchain, tx, after=MUCH_LATER))
+
+    assert type(early) is TimeBeforeChain
+    assert early.time == tip.timestamp - 1
+    assert type(late) is type(endless) is TimeTooFarAhead
+    assert str(late) == (
+        "proposed timestamp is too far in the future relative to local time, "
+        "proposed time (2023-11-14 22:13:31 +0000 UTC), local time (2023-11-14 22:13:20 +0000 UTC)"
+    )
+    assert type(leaping) is TimeAfterStakerChange
+    pchain.now -= MUCH_LATER
+    follow(pchain, standard(pchain, tx, time=pchain.now + 10))
+
+
+def test_a_transaction_that_the_rules_refuse(pchain: PChain) -> None:
+    unfunded = platform.signed(inputs=platform.spend_all(platform.utxo()))
+
+    refused = refusal(pchain, standard(pchain, pchain.make(), unfunded))
+
+    assert type(refused) is RefusedTx
+    assert refused.tx_id == unfunded.tx_id
+    assert str(refused).startswith(f"tx {unfunded.tx_id} failed execution: ")
+
+
+def test_the_same_transaction_once_more(pchain: PChain) -> None:
+    tx = pchain.make()
+    first = standard(pchain, tx)
+    second = standard(pchain, tx, parent_id=first.block_id, height=2)
+
+    refused = refusal(pchain, first, second)
+
+    assert type(refused) is RefusedTx
+    assert refused.tx_id == tx.tx_id
+
+
+def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> None:
+    tip = tips.tip()
+    (due,) = (one for one in stakers.current_validators().validators if one.node_id == node("node"))
+    proposal = build_proposal(
+        parent_id=tip.block_id,
+        height=tip.height + 1,
+        time=tip.timestamp,
+        proposal=build_tx(RewardValidatorTx(due.tx_id), ()),
+    )
+
+    refused = refusal(pchain, proposal, build_options(proposal)[0])
+
+    assert type(refused) is RefusedTx
+    assert type(refused.reason) is StakerNotDue
+
+
+def made(cls: type[Block], **fields: Any) -> Block:
+    """Make a block of any kind."""
+    return codec._build(cls, **fields)
+
+
+def test_an_option_that_is_none_of_the_two(pchain: PChain, rewarded: list[Block]) -> None:
+    transfer, proposal, option = rewarded
+    place = {"parent_id": proposal.block_id, "height": 4, "time": option.time}
+
+    def refused(cls: type[Block] = BanffCommitBlock, **changes: Any) -> Exception:
+        return refusal(pchain, transfer, proposal, made(cls, **{**place, **changes}))
+
+    late = refused(time=proposal.time + 1)  # type: ignore[operator]
+    foreign = refused(parent_id=transfer.block_id)
+    high = refused(cls=BanffAbortBlock, height=5)
+    old = refusal(
+        pchain, transfer, proposal,
+        made(ApricotCommitBlock, parent_id=proposal.block_id, height=4),
+    )  # fmt: skip
+    decision = refused(cls=codec.BanffStandardBlock, txs=())
+
+    assert type(late) is OptionTimeDiffers
+    assert str(late).startswith("option block proposed timestamp not matching parent block one ")
+    assert type(foreign) is UnknownParent
+    assert (foreign.expected, foreign.got) == (proposal.block_id, transfer.block_id)
+    assert type(high) is WrongHeight
+    assert type(old) is ApricotAfterFork
+    assert type(decision) is NoProposal
+    assert str(decision) == "option blocks follow proposal blocks, and nothing else does"
+
+
+def test_an_option_without_its_proposal(pchain: PChain, rewarded: list[Block]) -> None:
+    transfer, proposal, option = rewarded
+    follow(pchain, transfer)
+
+    assert type(refusal(pchain, option)) is UnknownParent
+    loose = made(BanffCommitBlock, parent_id=transfer.block_id, height=3, time=transfer.time)
+    assert type(refusal(pchain, loose)) is NoProposal
+    assert type(refusal(pchain, proposal, option, option)) is UnknownParent
+
+
+@pytest.mark.parametrize(
+    ("cls", "fields"),
+    [
+        (ApricotStandardBlock, {"txs": ()}),
+        (ApricotProposalBlock, {"proposal": platform.signed(RewardValidatorTx, keys=[])}),
+    ],
+)
+def test_kinds_from_before_the_fork(pchain: PChain, cls: type[Block], fields: Any) -> None:
+    tip = tips.tip()
+    block = made(cls, parent_id=tip.block_id, height=1, **fields)
+
+    refused = refusal(pchain, following.parse_block(block.raw))
+
+    assert type(refused) is ApricotAfterFork
+    assert str(refused) == (
+        "apricot block issued after fork: timestamp = 2023-11-14 22:13:20 +0000 UTC"
+    )
+
+
+def test_an_atomic_block(pchain: PChain) -> None:
+    embedded = codec.embed(pchain.make())
+    head = made(ApricotStandardBlock, parent_id=tips.tip().block_id, height=1, txs=()).raw
+    raw = head[:2] + ApricotAtomicBlock.TYPE_ID.to_bytes(4, "big") + head[6:-4] + embedded
+
+    assert type(refusal(pchain, following.parse_block(raw))) is ApricotAfterFork
+
+
+def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> None:
+    block = made(ApricotCommitBlock, parent_id=tips.tip().block_id, height=1)
+
+    assert type(refusal(pchain, block)) is NoProposal
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda raw: b"", MissingVersion),
+        (lambda raw: raw + b"\0", TrailingBytes),
+        (lambda raw: raw[:2] + b"\0\0\0\x63" + raw[6:], UnknownTypeId),
+        (lambda raw: raw + bytes(256 * 1024), InputTooLarge),
+    ],
+)
+def test_bytes_that_are_no_block(
+    pchain: PChain, change: Callable[[bytes], bytes], reason: type[Exception]
+) -> None:
+    raw = standard(pchain, pchain.make()).raw
+
+    with pytest.raises(UnreadableBlock, match=r"^failed to parse block: ") as refused:
+        following.parse_block(change(raw))
+
+    assert type(refused.value.reason) is reason
+    assert str(refused.value) == f"failed to parse block: {refused.value.reason}"
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
+    pchain: PChain, two_blocks: tuple[bytes, bytes], data: st.DataObject
+) -> None:
+    raws = list(two_blocks)
+    which = data.draw(st.integers(0, len(raws) - 1))
+    place = data.draw(st.integers(0, len(raws[which]) - 1))
+    bit = data.draw(st.integers(0, 7))
+    changed = bytearray(raws[which])
+    changed[place] ^= 1 << bit
+    raws[which] = bytes(changed)
+
+    with pytest.raises((InvalidBlock, MissingOption)):
+        following.accept([following.parse_block(raw) for raw in raws], now=pchain.now)
+
+    assert tips.tip().height == 1
+
+
+@pytest.fixture
+def two_blocks(pchain: PChain) -> tuple[bytes, bytes]:
+    """A proposal with a transfer in it, and its option; not accepted here."""
+    tx = pchain.do(validator(pchain, "node", end=30 * DAY))
+    producer = Producer(pchain)
+    pchain.issue(pchain.make())
+    pchain.now = staker_of(tx).end_time
+    pchain.build()
+    proposal, option, *_ = producer.hand_over()
+    assert proposal.txs
+    return proposal.raw, option.raw
