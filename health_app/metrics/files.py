@@ -56,10 +56,14 @@ def enrol(place: Path, role: str) -> None:
     """Say what this process is."""
     pid = os.getpid()
     with locked(place):
-        # Left by a process that had the same number long ago.
-        for path in place.glob(f"gauge_live*_{pid}.db"):
-            path.unlink(missing_ok=True)
         (place / f"process_{pid}").write_text(f"{role} {_started(pid)}")
+
+
+def clear(place: Path) -> None:
+    """Remove what a process that had the same number long ago left; before this one writes anything."""
+    with locked(place):
+        for path in place.glob(f"gauge_live*_{os.getpid()}.db"):
+            path.unlink(missing_ok=True)
 
 
 def living(place: Path) -> list[Process]:

@@ -36,6 +36,15 @@ class _State:
         self.ledger: Final = Ledger()
         self.lock: Final = threading.Lock()
         self.thread: threading.Thread | None = None
+        self._cleared = False
+
+    def write(self, place: Path) -> None:
+        """Write the figures down; the first time, into files that nobody else has left."""
+        with self.lock:
+            if not self._cleared:
+                files.clear(place)
+                self._cleared = True
+        self.ledger.write(counted.read(SOURCES))
 
 
 _state = _State()
@@ -67,8 +76,9 @@ def start(role: str) -> None:
 
 def write() -> None:
     """Write this process's figures down now."""
-    if files.directory() is not None:
-        _state.ledger.write(counted.read(SOURCES))
+    place = files.directory()
+    if place is not None:
+        _state.write(place)
 
 
 def read(place: Path) -> list[Metric]:
