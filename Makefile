@@ -1,8 +1,12 @@
 # The node's verbs. `make` alone lists them. `make run` and `make test` install what they need.
 
 SHELL := /bin/bash
+# Some hundred processes start here: each module is compiled once, whatever the machine's habit is.
+export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
+ifneq ($(AT_ONCE),yes)
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -17,6 +21,7 @@ NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native
 WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/network_app/%,peers sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
+TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
 
 ## Run
 
@@ -37,7 +42,13 @@ native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust 
 ## Check
 
 .PHONY: test
-test: setup-test lint types test-unit test-conformance test-integration test-native e2e  ## Run all checks and tests
+test: setup-test  ## Run all checks and tests
+	$(TOGETHER) lint types
+	$(MAKE) test-unit
+	$(MAKE) test-conformance
+	$(MAKE) test-integration
+	$(MAKE) test-native
+	$(MAKE) e2e
 
 .PHONY: lint
 lint: $(STAMPS)/dev  ## Style, imports, settings, migrations
@@ -61,9 +72,16 @@ test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implemen
 	$(SCRATCH) $(PYTEST) tests/conformance -n 2
 
 .PHONY: test-integration
-test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, then on PostgreSQL and Redis
-	$(SCRATCH) $(PYTEST) tests/integration
-	$(SCRATCH) $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration $(WITHOUT_DATABASE)
+test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis
+	$(TOGETHER) test-sqlite test-postgresql
+
+.PHONY: test-sqlite
+test-sqlite: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/sqlite $(PYTEST) tests/integration
+
+.PHONY: test-postgresql
+test-postgresql: $(STAMPS)/dev native system-packages
+	$(SCRATCH)/postgresql $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration $(WITHOUT_DATABASE)
 
 .PHONY: test-native
 test-native: $(STAMPS)/runtime  ## The native engine's own tests

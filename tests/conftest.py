@@ -6,6 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A run of the tests is a look at new cases; `--hypothesis-profile=thorough` is a search.
+settings.register_profile("quick", max_examples=20)
+settings.register_profile("thorough", max_examples=1_000, deadline=None)
+settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:

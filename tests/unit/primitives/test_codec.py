@@ -137,7 +137,7 @@ def expected_bytes(annotation: Any, value: Any) -> bytes:
     return (len(value).to_bytes(4, "big") if annotation == Blob else b"") + bytes(value)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(structs_with_values())
 def test_a_value_has_the_bytes_of_the_table_and_comes_back(drawn: tuple[Any, Any]) -> None:
     cls, value = drawn
@@ -147,7 +147,7 @@ def test_a_value_has_the_bytes_of_the_table_and_comes_back(drawn: tuple[Any, Any
     assert CODEC.unmarshal(cls, data) == value
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(structs_with_values())
 def test_what_is_cut_off_anywhere_is_too_short(drawn: tuple[Any, Any]) -> None:
     cls, value = drawn
@@ -157,7 +157,7 @@ def test_what_is_cut_off_anywhere_is_too_short(drawn: tuple[Any, Any]) -> None:
             CODEC.unmarshal(cls, data[:size])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(structs_with_values(), st.binary(min_size=1, max_size=5))
 def test_what_follows_is_refused(drawn: tuple[Any, Any], more: bytes) -> None:
     cls, value = drawn
@@ -167,7 +167,7 @@ def test_what_follows_is_refused(drawn: tuple[Any, Any], more: bytes) -> None:
         CODEC.unmarshal(cls, data + more)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(structs_with_values(), st.binary(max_size=5), st.binary(max_size=5))
 def test_a_value_among_others_is_read_where_it_stands(
     drawn: tuple[Any, Any], before: bytes, after: bytes
@@ -195,7 +195,7 @@ def test_a_value_with_interfaces_that_is_cut_off_is_too_short(row: Row) -> None:
             CODEC.unmarshal(Row, data[:size])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None)
 @given(layouts, st.binary(max_size=60))
 def test_bytes_are_accepted_only_if_they_are_the_value_s_bytes(layout: Layout, data: bytes) -> None:
     annotation, _ = layout

@@ -53,7 +53,7 @@ def dispatcher(memory_chain):
 
 @given(method=st.sampled_from(NAMES), params=st.lists(values, max_size=4))
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_no_arguments_crash_a_method(dispatcher, method, params):
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -168,5 +168,5 @@ class Pool(RuleBasedStateMachine):
         self.executable_before = {entry for lane in self.lanes() for entry in lane.executable}
 
 
-Pool.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Pool.TestCase.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
 TestPool = Pool.TestCase

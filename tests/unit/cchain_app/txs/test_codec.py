@@ -330,7 +330,7 @@ def read_or_refuse(raw):
 
 
 @given(st.binary(max_size=200) | damaged())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_bytes_are_a_canonical_transaction_or_refused_by_a_class_of_this_package(raw):
     outcome = read_or_refuse(raw)
     if isinstance(outcome, Transaction):

@@ -187,5 +187,5 @@ class DiffMachine(RuleBasedStateMachine):
         assert answers(written) == answers(self.plain[-1])
 
 
-DiffMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+DiffMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 TestDiff = DiffMachine.TestCase

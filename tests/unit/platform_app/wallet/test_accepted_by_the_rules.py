@@ -150,7 +150,7 @@ def is_enough(one: Wallet, wish: Wish) -> bool:
     return unlocked >= wish.fee + max(0, wish.stake - locked)
 
 
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(coins(), keychains(), wishes())
 def test_what_is_built_is_accepted_and_burns_just_the_fee(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...], wish: Wish
@@ -171,7 +171,7 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
     assert before - into.unspent() == wish.fee - wish.stays + wish.stake
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(coins(), keychains())
 def test_what_a_subnets_owner_signs_is_accepted(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...]
@@ -210,7 +210,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
         accepted(created, into)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(coins(), coins(), keychains())
 def test_what_is_imported_is_accepted(
     held: tuple[UTXO, ...], exported: tuple[UTXO, ...], keys: tuple[bytes, ...]
