@@ -112,6 +112,7 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     )
 
 
+@time_machine.travel(NOW, tick=False)
 def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(NAME, PASSWORD)
