@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from platform_app.blocks import block as codec
@@ -233,6 +233,10 @@ def test_bytes_that_are_no_block(
     assert str(refused.value) == f"failed to parse block: {refused.value.reason}"
 
 
+OTHER_OPTION = (1, 5, 0)
+"""The bit that makes Abort of Commit, or the other way round: either is valid, votes choose."""
+
+
 @settings(
     max_examples=150,
     deadline=None,
@@ -246,6 +250,7 @@ def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
     which = data.draw(st.integers(0, len(raws) - 1))
     place = data.draw(st.integers(0, len(raws[which]) - 1))
     bit = data.draw(st.integers(0, 7))
+    assume((which, place, bit) != OTHER_OPTION)
     changed = bytearray(raws[which])
     changed[place] ^= 1 << bit
     raws[which] = bytes(changed)
