@@ -17,6 +17,7 @@ from chaindb.chains import Chain
 from health_app import metrics, rules
 from health_app.result import Finding
 from health_app.rules import Outstanding, Traffic
+from health_app.writing import WRITES
 from network_app import selectors as network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
@@ -44,13 +45,19 @@ class Check(NamedTuple):
 
 def measure_c_chain() -> Finding:
     """Look at the blocks that the C-Chain makes or accepts."""
-    return rules.c_chain(_outstanding(Chain.C))
+    return rules.c_chain(_outstanding(Chain.C), WRITES.refusal(), _conflict(Chain.C))
 
 
 def measure_p_chain() -> Finding:
     """Look at the blocks that the P-Chain makes or accepts, and at the stake that is connected."""
     stake = network.connected_stake().fraction
-    return rules.p_chain(_outstanding(Chain.P), stake, in_network=network.in_network())
+    return rules.p_chain(
+        _outstanding(Chain.P),
+        stake,
+        WRITES.refusal(),
+        _conflict(Chain.P),
+        in_network=network.in_network(),
+    )
 
 
 def measure_x_chain() -> Finding:
@@ -71,7 +78,9 @@ def measure_bootstrapped() -> Finding:
     """
     if settings.NODE.bootstrap and not _heard_since_start():
         return rules.bootstrapped({"P": False, "X": True, "C": False})
-    return rules.bootstrapped({alias: network.is_bootstrapped(alias) for alias in ("P", "X", "C")})
+    done = {alias: network.is_bootstrapped(alias) for alias in ("P", "X", "C")}
+    waiting = "" if all(done.values()) else network.waiting()
+    return rules.bootstrapped(done, waiting)
 
 
 def measure_network() -> Finding:
@@ -141,6 +150,12 @@ def _overdue(chain: Chain) -> float | None:
     if found is None or not turns.may_produce(chain, found.height, now):
         return None
     return max(0.0, min(now - found.since, time.time() - _BEGAN))
+
+
+def _conflict(chain: Chain) -> str:
+    """Return which block of those who make blocks contradicts ours, if one does."""
+    row = _reported_sync(chain)
+    return "" if row is None else row.conflict or ""
 
 
 def _heard_since_start() -> bool:

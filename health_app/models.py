@@ -1,4 +1,4 @@
-"""Rows of the health history."""
+"""Rows of the health history, and one that is there to be written."""
 
 from django.db import models
 from typing_extensions import override
@@ -26,3 +26,14 @@ class HealthChange(models.Model):
     @override
     def __str__(self) -> str:
         return f"{self.name} {'passes' if self.healthy else 'fails'}"
+
+
+class WriteProbe(models.Model):
+    """The one row that is written to see whether the database takes writes."""
+
+    id = models.SmallIntegerField(primary_key=True)
+    at = models.DateTimeField()
+
+    @override
+    def __str__(self) -> str:
+        return f"written at {self.at}"

@@ -20,9 +20,14 @@ from chaindb.connections import release
 from health_app.checks import ALL, APPLICATION, CHECKS, READINESS, Check
 from health_app.history import History
 from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
+from health_app.writing import HOLD, WRITES, reason
 
 SECONDS: Final = 5.0
 """A check that takes longer has failed."""
+
+WARM_UP: Final = 30.0
+"""Seconds after the start in which a check that has not passed yet may do so without having failed
+first: peers are being reached, and what the node's other parts report is not there yet."""
 
 SHORTEST_INTERVAL: Final = 0.1
 """Seconds, whatever the settings say: without a pause the node would do nothing but check."""
@@ -40,8 +45,12 @@ class Reporter:
         checks: the table.
         readiness: names of those that make the node ready; passed once, they stay passed.
         changed: told of changes, in the thread of the check.
+        begin: called before each run of all checks; it must return at once.
         interval: seconds between the beginnings of runs.
         seconds: how long a run may take.
+        warm_up: for how many seconds from now on a check's first failures are no change yet. They are
+            part of every answer all the same; one that lasts longer is told then. A check that could
+            not be made at all is told at once.
     """
 
     def __init__(
@@ -50,15 +59,21 @@ class Reporter:
         readiness: Collection[str] = READINESS,
         *,
         changed: Changed,
+        begin: Callable[[], object] = lambda: None,
         interval: float,
         seconds: float = SECONDS,
+        warm_up: float = 0.0,
     ) -> None:
         self._checks = tuple(checks)
         self._changed = changed
+        self._begin = begin
         self._interval = interval
         self._seconds = seconds
         self._lock = threading.Lock()
+        self._warm_at = time.monotonic() + warm_up
         self._results = {check.name: NOT_YET_RUN for check in self._checks}
+        self._told = dict(self._results)
+        """The last change of each check; not yet run: there was none."""
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -106,6 +121,7 @@ class Reporter:
             runner.start()
         while not self._stopped.is_set():
             began = time.monotonic()
+            self._begin()
             self._round(runners, began + self._seconds)
             self._stopped.wait(max(0.0, began + self._interval - time.monotonic()))
         for runner in runners:
@@ -128,19 +144,25 @@ class Reporter:
 
     def _note(self, check: Check, finding: Finding, began: int, ended: int) -> None:
         with self._lock:
-            before = self._results[check.name]
-            result = before.followed_by(finding, began, ended)
+            result = self._results[check.name].followed_by(finding, began, ended)
             self._results[check.name] = result
             ready = self._ready.get(check.name)
             if ready is not None and not ready.healthy:
                 self._ready[check.name] = ready.followed_by(finding, began, ended)
-        if before.says_the_same_as(result):
-            return
+            told = self._told[check.name]
+            if told.says_the_same_as(result) or self._may_pass_yet(told, finding):
+                return
+            self._told[check.name] = result
         if result.error:
             _log.warning("check %s fails: %s", check.name, result.error, exc_info=finding.cause)
-        elif before.ended is not None:
+        elif told.ended is not None:
             _log.warning("check %s passes again", check.name)
         self._changed(check.name, result)
+
+    def _may_pass_yet(self, told: CheckResult, finding: Finding) -> bool:
+        """Say whether a failure is one of a node that is starting, and not worth telling yet."""
+        beginning = told.ended is None and time.monotonic() < self._warm_at
+        return beginning and bool(finding.error) and finding.cause is None
 
 
 class _Runner(threading.Thread):
@@ -185,7 +207,8 @@ def examine(check: Check) -> Finding:
     try:
         return check.measure()
     except DatabaseError as error:
-        return Finding(error=f"the database does not answer: {type(error).__name__}", cause=error)
+        why = reason(error) or type(error).__name__
+        return Finding(error=f"the database does not answer: {why}", cause=error)
     except Exception as error:  # whatever it is, the other checks go on
         return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
 
@@ -195,4 +218,5 @@ def reporter() -> Reporter:
     """Return this process's reporter, which writes changes to the history."""
     history = History()
     interval = max(SHORTEST_INTERVAL, settings.NODE.health_interval)
-    return Reporter(changed=history.note, interval=interval)
+    WRITES.hold = max(HOLD, 2 * interval)
+    return Reporter(changed=history.note, begin=history.probe, interval=interval, warm_up=WARM_UP)

@@ -46,19 +46,30 @@ class Traffic(NamedTuple):
     """Since its last report, if that is too long; None: it reports, or there is to be none."""
 
 
-def c_chain(blocks: Outstanding) -> Finding:
-    """Judge the C-Chain: no block may be stuck."""
+def c_chain(blocks: Outstanding, refusal: str = "", conflict: str = "") -> Finding:
+    """Judge the C-Chain: no block may be stuck.
+
+    Unspecified: nor may the database take no writes, for the reason `refusal`; and this node may not be
+    on another chain than those who make the blocks, as `conflict` says.
+    """
     message = {"consensus": _consensus(blocks), "vm": None}
-    return Finding(message, _because("consensus is not healthy", _stuck(blocks)))
+    return Finding(message, _because("consensus is not healthy", _stuck(blocks, refusal, conflict)))
 
 
-def p_chain(blocks: Outstanding, connected_stake: float, *, in_network: bool) -> Finding:
+def p_chain(
+    blocks: Outstanding,
+    connected_stake: float,
+    refusal: str = "",
+    conflict: str = "",
+    *,
+    in_network: bool,
+) -> Finding:
     """Judge the P-Chain: no block may be stuck, and enough stake (0 to 1) must be connected.
 
     Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
-    faults = _stuck(blocks)
+    faults = _stuck(blocks, refusal, conflict)
     if in_network and connected_stake < LEAST_CONNECTED_STAKE:
         faults.append(
             f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
@@ -78,10 +89,15 @@ def x_chain(vertices: Sized, transactions: Sized) -> Finding:
     return Finding({"consensus": consensus}, _because("consensus is not healthy", faults))
 
 
-def bootstrapped(chains: Mapping[str, bool]) -> Finding:
-    """Judge the initial sync, from what is known of each chain of the Primary Network."""
-    subnets = [] if all(chains.values()) else [str(PRIMARY_NETWORK_ID)]
-    return Finding(subnets, "subnets not bootstrapped" if subnets else "")
+def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
+    """Judge the initial sync, from what is known of each chain of the Primary Network.
+
+    Unspecified: a sync that has not begun says for what it waits.
+    """
+    if all(chains.values()):
+        return Finding([], "")
+    words = "subnets not bootstrapped"
+    return Finding([str(PRIMARY_NETWORK_ID)], f"{words}: {waiting}" if waiting else words)
 
 
 def network(traffic: Traffic, *, in_network: bool) -> Finding:
@@ -124,8 +140,10 @@ def _consensus(blocks: Outstanding) -> Json:
     }
 
 
-def _stuck(blocks: Outstanding) -> list[str]:
-    faults = []
+def _stuck(blocks: Outstanding, refusal: str, conflict: str) -> list[str]:
+    faults = [f"the database takes no writes: {refusal}"] if refusal else []
+    if conflict:
+        faults.append(conflict)
     if blocks.count > MOST_BLOCKS:
         faults.append(f"number of outstanding blocks {blocks.count} > {MOST_BLOCKS}")
     if blocks.longest > LONGEST_BLOCK:

@@ -1,5 +1,7 @@
 """Writing the history of health: each change once, whichever processes have seen it."""
 
+from datetime import UTC, datetime
+
 from django.db import transaction
 
 from chaindb.locks import Lock, acquire
@@ -19,3 +21,13 @@ def record(name: str, result: CheckResult) -> bool:
         return False
     store.add(name, result, keep=MOST_CHANGES)
     return True
+
+
+@transaction.atomic(durable=True)
+def touch() -> None:
+    """Write something, to see whether the database takes it.
+
+    Raises:
+        DatabaseError: It does not.
+    """
+    store.touch(datetime.now(UTC))

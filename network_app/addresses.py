@@ -39,12 +39,13 @@ class Address(NamedTuple):
 
 
 def bootstrappers() -> list[Address]:
-    """Return the addresses that NODE_BOOTSTRAP names.
+    """Return the addresses that NODE_BOOTSTRAP names, each once.
 
     Raises:
         MalformedAddress: One of them is not IP:PORT.
     """
-    return [Address.parse("NODE_BOOTSTRAP", text) for text in settings.NODE.bootstrap]
+    named = settings.NODE.bootstrap
+    return list(dict.fromkeys(Address.parse("NODE_BOOTSTRAP", text) for text in named))
 
 
 def listening() -> Address:

@@ -135,12 +135,6 @@ def optimal_parameters(expected: int, rate: float) -> Parameters:
     return Parameters(min(max(hashes, 1), MAX_HASHES), entries)
 
 
-def false_positive_rate(parameters: Parameters, count: int) -> float:
-    """Return how often a filter with so many keys claims one that was never added, 0 to 1."""
-    unset = (1 - 1 / (parameters.entries * 8)) ** (parameters.hashes * count)
-    return float((1 - unset) ** parameters.hashes)
-
-
 def capacity(parameters: Parameters, rate: float) -> int:
     """Return the largest number of keys at which a filter's rate is not above this one."""
     most_set = rate ** (1 / parameters.hashes)

@@ -21,12 +21,16 @@ class NetworkConfig:
     """For TLS, and then for the peer's handshake."""
     dial_timeout: float = 30.0
     max_inbound: int = 256
-    """Connections that others opened; more are closed."""
+    """Connections that strangers opened: nodes that neither validate nor bootstrap this one."""
     max_half_open: int = 64
-    """Connections whose TLS is not done."""
+    """Connections whose TLS is not done; of more, one of the oldest is closed."""
+    inbound_per_prefix: int = 32
+    """Strangers of one /24 (IPv4) or /64 (IPv6), and its hosts that may come in one cooldown."""
     inbound_per_second: int = 256
     inbound_cooldown: float = 10.0
     """Seconds before the same address may connect again; loopback may always."""
+    idle_time: float = 60.0
+    """Seconds without a chain's message after which a stranger gives way when all places are taken."""
     dials_per_second: int = 50
     first_retry: float = 1.0
     longest_retry: float = 60.0
@@ -39,11 +43,17 @@ class NetworkConfig:
 
     # throttling
     peer_rate: int = 4 * MIB
-    """Bytes a second that are read from one peer. Unspecified: eight times the reference's. Who
-    bootstraps from few nodes waits for little else."""
+    """Bytes a second that are read from a validator, or from whom we dialled. Unspecified: eight
+    times the reference's. Who bootstraps from few nodes waits for little else."""
+    stranger_rate: int = 512 * 1024
+    """Bytes a second that are read from anybody else; what it was asked for comes besides."""
+    strangers_rate: int = 2 * MIB
+    """Bytes a second that are read from all of those together."""
     peer_burst: int = 2 * MIB
     peer_messages: int = 1024
     """Messages of one peer that may wait to be worked off."""
+    stranger_messages: int = 8
+    """The same for a stranger."""
     shared_pool: int = 6 * MIB
     """Bytes in work for all peers that do not validate."""
     shared_pool_of_one: int = 2 * MIB
@@ -52,6 +62,8 @@ class NetworkConfig:
     send_queue: int = 8 * MIB
     """Bytes that wait to be sent to one peer."""
     send_queue_messages: int = 4096
+    strangers_send_queue: int = 32 * MIB
+    """Bytes that wait to be sent to all strangers."""
 
     # discovery
     peer_list_interval: float = 2.0
@@ -63,10 +75,21 @@ class NetworkConfig:
     first_request_timeout: float = 5.0
     least_request_timeout: float = 2.0
     most_request_timeout: float = 10.0
-    most_open_requests: int = 1024
+    most_open_requests: int = 2048
+    """Of one chain; half of them may be blocks that were pushed."""
     bench_above: float = 0.5
     bench_below: float = 0.2
     bench_time: float = 300.0
+
+    # answers
+    answer_bytes: int = 4 * MIB
+    """Bytes a second that a stranger gets as answers: what a peer reads of one it has dialled."""
+    strangers_answer_bytes: int = 8 * MIB
+    """The same for all strangers together."""
+    answer_time: float = 0.4
+    """Seconds of threads, for each second, that a stranger's questions may cost."""
+    strangers_answer_time: float = 0.6
+    """The same for all strangers together."""
 
     # gossip
     push_interval: float = 0.02

@@ -13,13 +13,20 @@ from pathlib import Path
 from django.conf import settings
 
 from cchain_app import runtime
+from cchain_app.genesis import load_genesis
+from cchain_app.genesis_fields import GenesisFileError
 from network_app import turns
 from network_app.addresses import bootstrappers
 from network_app.config import NetworkConfig
 from network_app.peers.network import Network
 from network_app.ports import ValidatorFacts
+from network_app.sync.errors import UnusableGenesis
 from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
+from platform_app.genesis.errors import GenesisError
+from platform_app.genesis.genesis import parse_genesis
+from primitives.codec_errors import CodecError
 from primitives.ids import NodeID
+from primitives.networks import MAINNET, TESTNET
 
 PATIENCE = 60.0
 """Seconds to wait for a node that answers."""
@@ -52,6 +59,37 @@ def fetch_genesis() -> None:
     runtime.read_genesis_again()
 
 
+def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
+    """See that a node of this network could begin with what another one told.
+
+    Args:
+        answer: What it told.
+        network_id: The network.
+        chain_id: Of its C-Chain, if that is known.
+
+    Raises:
+        UnusableGenesis: It cannot be read, or is another network's.
+    """
+    try:
+        platform = parse_genesis(answer.platform)
+        cchain = load_genesis(answer.cchain)
+    except (CodecError, GenesisError, GenesisFileError) as error:
+        raise UnusableGenesis(str(error)) from error
+    if platform.network_id != network_id:
+        raise UnusableGenesis(f"it is of network {platform.network_id}, not {network_id}")
+    told = cchain.config.chain_id
+    if chain_id is not None and told != chain_id:
+        raise UnusableGenesis(f"its C-Chain has chain ID {told}, not {chain_id}")
+
+
+def _known_chain_id() -> int | None:
+    """Return the chain ID that the settings or the network give; None where it is the genesis' own."""
+    node = settings.NODE
+    if node.genesis or node.chain_id or node.network_id in {MAINNET, TESTNET}:
+        return runtime.config().chain_id
+    return None
+
+
 class _NobodyKnown:
     """The validators of a network whose genesis is not known yet."""
 
@@ -64,11 +102,12 @@ class _NobodyKnown:
 
 
 async def _ask() -> GenesisAnswer:
-    """Connect to the bootstrappers and return what the first of them says."""
-    fetcher = GenesisFetcher()
+    """Connect to the bootstrappers and return what the first of them says that can be used."""
+    network_id, chain_id = settings.NODE.network_id, _known_chain_id()
+    fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     network = Network(
         turns.identity(),
-        NetworkConfig(network_id=settings.NODE.network_id),
+        NetworkConfig(network_id=network_id),
         fetcher,
         _NobodyKnown(),
         listen=("127.0.0.1", 0),

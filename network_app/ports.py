@@ -9,7 +9,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
+from typing_extensions import override
+
 from network_app.wire.p2p_pb2 import Message
+from network_app.wire.packing import Packed
 from primitives.ids import ID, NodeID
 
 T = TypeVar("T")
@@ -39,6 +42,8 @@ class PeerInfo:
     objected_acps: tuple[int, ...] = ()
     outbound: bool = False
     """Whether we dialled."""
+    known: bool = False
+    """Whether it validates, or is one that we dial: no stranger."""
 
 
 class Totals(NamedTuple):
@@ -100,7 +105,7 @@ class PeerNetwork(Protocol):
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         """Return the peers whose handshake is finished."""
 
-    def send(self, node_id: NodeID, message: Message) -> bool:
+    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         """Queue a message; False when the peer is not there or its queue is full."""
 
     def disconnect(self, node_id: NodeID, reason: str) -> None:
@@ -138,6 +143,14 @@ class NotYet(Exception):
     """A block cannot be judged yet: its option, or the P-Chain height that it names, is missing."""
 
 
+class Unvouched(NotYet):
+    """Nobody signed a block, and none of those who make blocks has said that it is accepted."""
+
+
+class NoRoom(Exception):
+    """A transaction that is not taken in now and may be later: the pool is full, or its sender's part."""
+
+
 class BlockPlace(NamedTuple):
     """Where a block stands in its chain."""
 
@@ -156,6 +169,8 @@ class ParsedBlock(NamedTuple):
     """The outer block's bytes."""
     needs_option: bool
     """It is a proposal: it is accepted together with the option that follows it."""
+    proposer: NodeID | None = None
+    """Who is said to have signed it, which is not verified; None: nobody signs such a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +192,20 @@ class Chain(Protocol):
         """Return the last accepted block, wrapped first if it was made here."""
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        """Read a block without looking at the state.
+        """Read a block as far as its place goes, without looking at the state.
 
         Raises:
             InvalidBlock: It is none.
+        """
+
+    def producers(self) -> frozenset[NodeID]:
+        """Return who makes blocks of this network, as far as it is known here by now."""
+
+    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
+        """Return which of some nodes has signed a block, or None; what is inside is not read.
+
+        Raises:
+            InvalidBlock: It is no block, or the signature is not that of the node that it names.
         """
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
@@ -201,15 +226,31 @@ class Chain(Protocol):
     def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
         """Return accepted blocks above a height, in order: what a producer pushes."""
 
-    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+    def accept(
+        self,
+        raws: Sequence[bytes],
+        *,
+        bootstrapping: bool,
+        agreed: bool = False,
+        tellers: Sequence[Collection[NodeID]] = (),
+    ) -> Accepted:
         """Verify, execute and accept blocks in order; those that are accepted already are passed over.
 
-        All that can be are committed; proposals only with their options.
+        All that can be are committed; proposals only with their options. Blocks that nobody signs, the
+        first one and options, need somebody who vouches for them: whoever signed one behind them; who
+        makes blocks, or made the proposal, by telling of them; or those that this node trusts.
+
+        Args:
+            raws: The blocks.
+            bootstrapping: They are of the past: who was to propose them when is not asked.
+            agreed: The nodes that this one trusts have agreed on them.
+            tellers: For each block, who told over their own connections that they have accepted it.
 
         Raises:
             InvalidBlock: One is refused; those before it are accepted.
             UnknownParent: The first does not follow the last accepted block.
-            NotYet: The next one cannot be judged yet; those before it are accepted.
+            NotYet: The next one cannot be judged yet; those before it are accepted. Unvouched: since
+                nobody vouches for it.
         """
 
     # blocks fetched while bootstrapping; they survive a restart
@@ -238,7 +279,25 @@ class Chain(Protocol):
         """Return the ID by which a transaction is known."""
 
     def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
-        """Check transactions as their issue method does and take them in, or say why not."""
+        """Check transactions as their issue method does and take them in, or say why not.
+
+        What may be taken in later is a `NoRoom`.
+        """
+
+
+class Gathering(NamedTuple):
+    """Bootstrappers, as long as too few of them are connected to begin."""
+
+    connected: int
+    needed: int
+    configured: int
+
+    @override
+    def __str__(self) -> str:
+        return (
+            f"connected to {self.connected} of {self.configured} bootstrappers, "
+            f"{self.needed} needed"
+        )
 
 
 class SyncState(NamedTuple):
@@ -254,6 +313,10 @@ class SyncState(NamedTuple):
     """Blocks received and not yet decided in normal operation."""
     oldest_outstanding: float | None = None
     """Unix seconds."""
+    waiting: Gathering | None = None
+    """For whom it waits before it begins."""
+    conflict: str | None = None
+    """Which block of those who make blocks contradicts one that is accepted here."""
 
 
 class Records(Protocol):

@@ -7,8 +7,9 @@ production. What it reports is written by `services.records`.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -16,8 +17,9 @@ from cchain_app import notifications as cchain_notifications
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock, pointers
 from chaindb.chains import Chain
-from chaindb.connections import in_thread
+from chaindb.connections import in_thread, release
 from network_app import addresses, turns
+from network_app.addresses import Address
 from network_app.chains.wrapped import WrappedChain
 from network_app.config import NetworkConfig
 from network_app.directory import ValidatorDirectory
@@ -26,6 +28,7 @@ from network_app.ports import PeerInfo
 from network_app.services import records
 from network_app.services.records import DatabaseRecords
 from network_app.sync.engine import Beacons, Engine, GenesisBytes
+from network_app.sync.gate import AT_ONCE
 from network_app.wire.p2p_pb2 import Message
 from platform_app import notifications as platform_notifications
 from platform_app.selectors import chain as platform_chain
@@ -34,10 +37,14 @@ from primitives.ids import ID, NodeID
 
 HEARTBEAT = 1.0
 """Seconds between reports of the peers."""
+LONELY_HEARTBEAT = 5.0
+"""The same where there was no peer and there is none: well below what counts as silence."""
 LOOK = 1.0
 """Seconds between looks at the heads: pointers may be lost."""
 DIRECTORY = 1.0
 """Seconds between looks at the validators."""
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +77,11 @@ class RunningNetwork:
             advertised=advertised,
             tracked=self._addresses,
         )
+        self._reports = _Reports()
+        self._serving = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="serving")
+        self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
+        if len(self._addresses) < len(settings.NODE.bootstrap):
+            _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
         self._records = DatabaseRecords(str(advertised))
         self._engine = Engine(
             self._network,
@@ -79,6 +91,7 @@ class RunningNetwork:
             self._directory,
             beacons=self._beacons,
             run=in_thread,
+            serve=self._serve,
             now=time.time,
             genesis=_genesis,
         )
@@ -103,11 +116,23 @@ class RunningNetwork:
         finally:
             unbind()
             await self._network.stop()
+            self._serving.shutdown(wait=False, cancel_futures=True)
             await in_thread(records.end)
 
+    async def _serve(self, work: Callable[..., T], /, *args: object) -> T:
+        """Do what a peer asks for in a thread of its own kind: no block waits for it."""
+
+        def run() -> T:
+            try:
+                return work(*args)
+            finally:
+                release()
+
+        return await asyncio.get_running_loop().run_in_executor(self._serving, run)
+
     def _beacons(self) -> Beacons:
-        found = self._network.tracked_peers()
-        return Beacons(frozenset(found), len(self._addresses))
+        found = self._network.tracked_nodes()
+        return self._bootstrappers.beacons(found, self._network.tracked_peers())
 
     def _told(self, message: dict[str, Any]) -> None:
         """Take a pointer of this node's own chains."""
@@ -128,7 +153,9 @@ class RunningNetwork:
                 self._engine.blocks_accepted(alias)
 
     async def _report(self) -> None:
-        connected = list(self._network.connected().values())
+        connected, now = list(self._network.connected().values()), time.monotonic()
+        if not self._reports.is_due(len(connected), now):
+            return
         await in_thread(
             self._records.peers,
             connected,
@@ -136,6 +163,7 @@ class RunningNetwork:
             self._engine.benched(),
             self._network.known_addresses(),
         )
+        self._reports.done(len(connected), now)
 
     async def _read_directory(self) -> None:
         await in_thread(self._directory.read)
@@ -154,6 +182,56 @@ def _begin(reports: DatabaseRecords) -> None:
 
 def _ids(keys: Sequence[bytes]) -> list[ID]:
     return [ID(key) for key in keys]
+
+
+class _Reports:
+    """When the peers are reported: each second where there are any, seldom where nobody comes."""
+
+    def __init__(self) -> None:
+        self._connected: int | None = None
+        """At the last report; None before the first."""
+        self._at = 0.0
+
+    def is_due(self, connected: int, now: float) -> bool:
+        """Say whether to report now."""
+        # Whoever takes turns needs a report of the last seconds (`turns.SILENCE`).
+        alone = connected == 0 == self._connected and not settings.NODE.producers
+        return not alone or now - self._at >= LONELY_HEARTBEAT
+
+    def done(self, connected: int, now: float) -> None:
+        """Note a report."""
+        self._connected, self._at = connected, now
+
+
+class _Bootstrappers:
+    """The nodes behind the addresses of NODE_BOOTSTRAP. Who is behind one is known once it answers."""
+
+    def __init__(self, addresses: Sequence[Address], own: NodeID) -> None:
+        self._addresses = addresses
+        self._own = own
+        self._warned: set[Address] = set()
+
+    def beacons(
+        self, found: Mapping[tuple[str, int], NodeID], connected: Collection[NodeID]
+    ) -> Beacons:
+        """Count them, and say in the log which of the addresses do not count."""
+        first: dict[NodeID, Address] = {}
+        for address in self._addresses:
+            node_id = found.get(address)
+            if node_id is None:
+                continue
+            if node_id == self._own:
+                self._warn(address, "is this node itself: it is left out")
+            elif node_id in first:
+                self._warn(address, f"is the node at {first[node_id]}: it counts once")
+            else:
+                first[node_id] = address
+        return Beacons.of(len(self._addresses), list(found.values()), connected, self._own)
+
+    def _warn(self, address: Address, words: str) -> None:
+        if address not in self._warned:
+            self._warned.add(address)
+            _log.warning("NODE_BOOTSTRAP names %s, which %s", address, words)
 
 
 class _Later:

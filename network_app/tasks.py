@@ -33,6 +33,9 @@ def measure_bootstrap() -> dict[str, float]:
     rates: dict[str, float] = {}
     for row in progress.measure():
         rates[row.chain] = row.blocks_per_second or 0.0
+        if row.waiting is not None:
+            _log.info("%s-Chain waits, %s", row.chain, row.waiting)
+            continue
         left = "unknown" if row.seconds_left is None else f"{row.seconds_left:.0f} s"
         _log.info(
             "%s-Chain at %d of %d (%.0f %%), %.1f blocks/s, %s left",

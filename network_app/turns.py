@@ -2,6 +2,13 @@
 
 There is no voting yet, and what is accepted is final. So one node makes all blocks unless the settings
 name several; those take turns by the schedule of the proposer VM (p2p.md 11.3) over their stake.
+
+Of several a node takes its turn only while it hears more than half of their stake, itself included. So of
+a network that falls apart at most one part goes on, and the others take its blocks when they meet again.
+Two of the same stake have to hear each other: while one is away nothing is made. Of two with unlike stake
+the greater goes on alone, and the lesser waits for it. At the start of a network nothing is made until
+more than half are there. Health says it by the stake that is connected (check P). What remains without
+voting: a block that was made right before a network fell apart may not have got to the others.
 """
 
 from collections.abc import Mapping
@@ -33,6 +40,9 @@ it before making another block on the same parent."""
 SILENCE = 3.0
 """Seconds without a report of the network's process after which no turn is taken: then nobody hears
 what the others make."""
+HEARING = 6.0
+"""Seconds after which a node that says nothing is not heard any more: roll calls are at most two
+seconds apart (`sync.polling`)."""
 LOCAL_EPOCH = 30
 PUBLIC_EPOCH = 300
 """Seconds (p2p.md 11.4)."""
@@ -168,14 +178,20 @@ def _has_turn(alias: Chain, height: int, now: int) -> bool:
     if parent.p_chain_height is None:
         # Nobody owns the first block after genesis (p2p.md 11.2). Unspecified: so that not all make
         # one, one of them does.
-        return own == _first()
+        return own == _first() and _hears_most(validators_at(0))
     if max(0, now - parent.time) % SLOT >= SLOT - MARGIN:
         return False
     slot = slot_of(now, parent.time)
-    drawn = proposer_at(
-        wrapper(alias).inner.chain_id, height, slot, validators_at(parent.p_chain_height)
-    )
-    return drawn == own
+    weights = validators_at(parent.p_chain_height)
+    drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
+    return drawn == own and _hears_most(weights)
+
+
+def _hears_most(weights: Mapping[NodeID, int]) -> bool:
+    """Say whether those of whom something came lately, and this node, have more than half of the stake."""
+    here = {*selectors.heard_ids(HEARING), runtime.node_id()}
+    heard = sum(weight for node_id, weight in weights.items() if node_id in here)
+    return 2 * heard > sum(weights.values())
 
 
 def _node_id(text: str) -> NodeID:

@@ -1,15 +1,19 @@
 """A block as it came from another node: read, and nothing of it believed.
 
-Only the form is checked here; `verification` compares it with what it must be.
+Only the form is checked here; `verification` compares it with what it must be. A header can be read
+alone, and that costs the same whatever stands behind it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from cchain_app.blocks.errors import (
     BlockEncoding,
     BlockTooLarge,
+    TooManyTransactions,
     TransactionRefused,
+    TransactionTooShort,
     UnclesNotEmpty,
     WithdrawalsMissing,
     WithdrawalsNotEmpty,
@@ -23,6 +27,12 @@ from primitives.hashing import keccak256
 
 MOST_BYTES = 2 * 1024 * 1024
 """Of a block: what a message between nodes can have at most."""
+
+LEAST_TRANSACTION = 12
+"""Bytes of a signed envelope: even a legacy one whose nine fields are as short as they can be has more."""
+
+LEAST_GAS = 21_000 // 2
+"""Of a transaction: what each pays, less the half that was given back at most (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"
 """From here on a first byte is none of a typed envelope (EIP-2718)."""
@@ -44,24 +54,52 @@ class CandidateBlock:
     """The whole block as RLP."""
 
 
+@dataclass(frozen=True, slots=True)
+class CandidateHeader:
+    """The header of what may be a block; what stands behind it is not read."""
+
+    header: Header
+    hash: Hash
+
+
+def parse_header(raw: bytes) -> CandidateHeader:
+    """Read the header of a block, and nothing else.
+
+    Raises:
+        BlockTooLarge: It has more bytes than a message between nodes can have.
+        BlockEncoding: It does not begin as the canonical RLP of a block does.
+    """
+    _check_size(raw)
+    try:
+        block = _list(rlp.read_only_item(raw))
+        _, stop = rlp.read_item(block, 0, len(block))
+        encoded = bytes(block[:stop])
+        return CandidateHeader(decode_header(encoded), keccak256(encoded))
+    except rlp.RlpError as error:
+        raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
+    except MalformedHeader as error:
+        raise BlockEncoding(str(error)) from error
+
+
 def parse_block(raw: bytes) -> CandidateBlock:
     """Read a block.
 
     Raises:
         BlockTooLarge: It has more bytes than a message between nodes can have.
         BlockEncoding: It is not the canonical RLP of a block.
+        TransactionTooShort: Something among its transactions is shorter than any transaction is.
+        TooManyTransactions: It has more of them than there is gas for in a block.
         TransactionRefused: Something among its transactions has no type that there is.
         UnclesNotEmpty: It has uncles.
         WithdrawalsNotEmpty: It has withdrawals.
         WithdrawalsMissing: It has no list of withdrawals, though its header has their root.
         WithdrawalsUnexpected: It has a list of withdrawals, though its header has no root.
     """
-    if len(raw) > MOST_BYTES:
-        raise BlockTooLarge(len(raw), MOST_BYTES)
+    _check_size(raw)
     try:
         parts = _parts(raw)
         header = decode_header(parts[0])
-        transactions = tuple(_envelopes(parts[1]))
+        transactions = tuple(_envelopes(parts[1], header.gas_limit // LEAST_GAS))
     except rlp.RlpError as error:
         raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
     except MalformedHeader as error:
@@ -70,12 +108,17 @@ def parse_block(raw: bytes) -> CandidateBlock:
     return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
 
 
+def _check_size(raw: bytes) -> None:
+    if len(raw) > MOST_BYTES:
+        raise BlockTooLarge(len(raw), MOST_BYTES)
+
+
 def _parts(raw: bytes) -> list[bytes]:
     """Return the block's header as RLP, and the payloads of its lists."""
     block = _list(rlp.read_only_item(raw))
     header, stop = rlp.read_item(block, 0, len(block))
     del header
-    lists = [_list(item) for item in rlp.iterate(block[stop:])]
+    lists = [_list(item) for item in islice(rlp.iterate(block[stop:]), _WITH_WITHDRAWALS)]
     if 1 + len(lists) < _WITHOUT_WITHDRAWALS:
         raise rlp.TooFewElements
     if 1 + len(lists) > _WITH_WITHDRAWALS:
@@ -89,11 +132,15 @@ def _list(item: bytes) -> bytes:
     return item
 
 
-def _envelopes(payload: bytes) -> Iterator[bytes]:
+def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
     """Read transactions: legacy ones are lists and stand as they are, typed ones are strings."""
     index, position, end = 0, 0, len(payload)
     while position < end:
+        if index == most:
+            raise TooManyTransactions(most)
         item, stop = rlp.read_item(payload, position, end)
+        if stop - position < LEAST_TRANSACTION:
+            raise TransactionTooShort(index, stop - position)
         if type(item) is rlp.RlpList:
             yield bytes(payload[position:stop])
         elif item[:1] < _NO_TYPE:

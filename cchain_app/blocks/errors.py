@@ -4,6 +4,7 @@ InvalidBlock (`evm.engine`)
 ├── MalformedBlock                  bytes that are no block
 │   ├── BlockTooLarge
 │   ├── BlockEncoding               not the canonical RLP of a block ("rlp: …")
+│   ├── TransactionTooShort, TooManyTransactions    found before any transaction is read
 │   ├── UnclesNotEmpty, WithdrawalsNotEmpty
 │   └── WithdrawalsMissing, WithdrawalsUnexpected   body and header are of different forks
 ├── WrongPlace                      where it stands in the chain
@@ -48,6 +49,23 @@ class BlockTooLarge(MalformedBlock):
 
 class BlockEncoding(MalformedBlock):
     """Not the canonical RLP of a block; the cause says where."""
+
+
+class TransactionTooShort(MalformedBlock):
+    """Fewer bytes than any transaction has."""
+
+    def __init__(self, index: int, size: int) -> None:
+        super().__init__(f"transaction {index} has {size} bytes, which none has")
+        self.index = index
+        self.size = size
+
+
+class TooManyTransactions(MalformedBlock):
+    """More transactions than there is gas for in the block."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"more than {most} transactions, for which there is no gas in the block")
+        self.most = most
 
 
 class UnclesNotEmpty(MalformedBlock):

@@ -10,6 +10,7 @@ MalformedHeader
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
 from primitives import rlp
@@ -137,7 +138,7 @@ def _read_fields(data: bytes) -> dict[str, Any]:
     item = rlp.read_only_item(data)
     if type(item) is not rlp.RlpList:
         raise rlp.ExpectedList
-    items = list(rlp.iterate(item))
+    items = list(islice(rlp.iterate(item), len(_READERS) + 1))
     if len(items) < _FIRST_OPTIONAL:
         raise rlp.TooFewElements
     if len(items) > len(_READERS):

@@ -76,7 +76,11 @@ def by_number(number: int) -> AcceptedBlock | None:
     if number > head().number:
         return None
     remembered = memory().blocks
-    return remembered.by_number(number) or _kept(rows.load_block(number))
+    found = remembered.by_number(number)
+    if found is None:
+        return _kept(rows.load_block(number))
+    remembered.asked.hit()
+    return found
 
 
 def headers(first: int, last: int) -> list[Header]:
@@ -93,6 +97,7 @@ def by_hash(block_hash: Hash) -> AcceptedBlock | None:
             models.Block.objects.filter(hash=block_hash).values_list("number", flat=True).first()
         )
         return None if number is None else _at(number)
+    memory().blocks.asked.hit()
     return found if found.number <= head().number else None
 
 
@@ -100,8 +105,9 @@ def find_transaction(transaction_hash: Hash) -> Place | None:
     """Return the block that holds a transaction and its index there, or None."""
     place = memory().blocks.place_of(transaction_hash)
     if place is not None and place[0].number <= head().number:
+        memory().blocks.asked.hit()
         return place
-    if memory().transactions.get(transaction_hash) is not None:
+    if transaction_hash in memory().transactions:
         return None  # it waits: whoever polls for its receipt costs no question to the database
     key = (
         models.Transaction.objects.filter(hash=transaction_hash)
@@ -122,7 +128,9 @@ def _at(number: int) -> AcceptedBlock | None:
 
 
 def _kept(block: AcceptedBlock) -> AcceptedBlock:
-    memory().blocks.remember(block)
+    remembered = memory().blocks
+    remembered.asked.miss()
+    remembered.remember(block)
     return block
 
 

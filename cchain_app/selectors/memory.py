@@ -10,11 +10,12 @@ what it knows (`advance`); other processes are told by a pointer and forget what
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.txs.transaction import Transaction
+from primitives.counting import Asked
 from primitives.evm import Address, Hash, Slot, Word
 
 CODE_BYTES = 64 * 1024 * 1024
@@ -32,6 +33,13 @@ class Missing:
 MISSING = Missing()
 
 
+class Kept(NamedTuple):
+    """One kind of what is remembered, for monitoring."""
+
+    entries: int
+    asked: Asked
+
+
 class StateMemory:
     """Accounts and slots as of one height, and code."""
 
@@ -45,31 +53,44 @@ class StateMemory:
         self._code_bytes = 0
         self._most_accounts = accounts
         self._most_slots = slots
+        # Only questions about the remembered height count: others this memory does not try to answer.
+        self._asked_accounts = Asked()
+        self._asked_slots = Asked()
+        self._asked_codes = Asked()
 
     def account(self, address: Address, number: int) -> AccountState | Missing | None:
         """Return what is remembered of an account at this height."""
         if self.number != number:
             return MISSING
         found = self._accounts.get(address, MISSING)
-        return found if self.number == number else MISSING
+        if found is MISSING or self.number != number:
+            return MISSING
+        self._asked_accounts.hit()
+        return found
 
     def slot(self, address: Address, slot: Slot, number: int) -> Word | Missing:
         """Return what is remembered of a slot at this height."""
         if self.number != number:
             return MISSING
         found = self._slots.get((address, slot), MISSING)
-        return found if self.number == number else MISSING
+        if found is MISSING or self.number != number:
+            return MISSING
+        self._asked_slots.hit()
+        return found
 
     def code(self, code_hash: Hash) -> bytes | None:
         """Return code that is remembered, else None."""
-        return self._codes.get(code_hash)
+        found = self._codes.get(code_hash)
+        if found is not None:
+            self._asked_codes.hit()
+        return found
 
-    def sizes(self) -> dict[str, int]:
-        """Return how many of each kind are kept."""
+    def kept(self) -> dict[str, Kept]:
+        """Return what is kept of each kind."""
         return {
-            "accounts": len(self._accounts),
-            "slots": len(self._slots),
-            "codes": len(self._codes),
+            "accounts": Kept(len(self._accounts), self._asked_accounts),
+            "slots": Kept(len(self._slots), self._asked_slots),
+            "codes": Kept(len(self._codes), self._asked_codes),
         }
 
     def remember_accounts(
@@ -80,6 +101,7 @@ class StateMemory:
             if self.number == number:
                 for address, value in values:
                     self._accounts[address] = value
+                    self._asked_accounts.miss()
                 _shrink(self._accounts, self._most_accounts)
 
     def remember_slot(self, address: Address, slot: Slot, value: Word, number: int) -> None:
@@ -87,10 +109,15 @@ class StateMemory:
         with self._lock:
             if self.number == number:
                 self._slots[address, slot] = value
+                self._asked_slots.miss()
                 _shrink(self._slots, self._most_slots)
 
     def remember_code(self, code_hash: Hash, code: bytes) -> None:
-        """Keep code, and forget the oldest when there is too much."""
+        """Keep code that was read, and forget the oldest when there is too much."""
+        self._asked_codes.miss()
+        self._keep_code(code_hash, code)
+
+    def _keep_code(self, code_hash: Hash, code: bytes) -> None:
         with self._lock:
             if code_hash in self._codes:
                 return
@@ -114,7 +141,7 @@ class StateMemory:
             _shrink(self._slots, self._most_slots)
             self.number = number
         for code_hash, code in changes.codes.items():
-            self.remember_code(code_hash, code)
+            self._keep_code(code_hash, code)
 
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
@@ -152,6 +179,8 @@ class BlockMemory:
         self._places: dict[Hash, tuple[AcceptedBlock, int]] = {}
         self.head: AcceptedBlock | None = None
         """The head as this process sees it; None before the first question."""
+        self.asked = Asked()
+        """By `selectors.blocks`, which knows whether an answer had to be read."""
 
     def __len__(self) -> int:
         return len(self._by_number)
@@ -212,13 +241,22 @@ class TransactionMemory:
         self._lock = threading.Lock()
         self._most = transactions
         self._by_hash: dict[Hash, Transaction] = {}
+        self.asked = Asked()
 
     def __len__(self) -> int:
         return len(self._by_hash)
 
+    def __contains__(self, transaction_hash: Hash) -> bool:
+        return transaction_hash in self._by_hash
+
     def get(self, transaction_hash: Hash) -> Transaction | None:
-        """Return a remembered transaction."""
-        return self._by_hash.get(transaction_hash)
+        """Return a remembered transaction; whoever gets none decodes it."""
+        found = self._by_hash.get(transaction_hash)
+        if found is None:
+            self.asked.miss()
+        else:
+            self.asked.hit()
+        return found
 
     def remember(self, transactions: Iterable[Transaction]) -> None:
         """Keep transactions, and forget those that were kept first when there are too many."""
@@ -249,6 +287,7 @@ class PoolMemory:
         self._most = senders
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
+        self.asked = Asked()
 
     def __len__(self) -> int:
         return len(self._nonces)
@@ -264,10 +303,14 @@ class PoolMemory:
     def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
         """Return the remembered pending nonce, if nothing has changed since."""
         kept = self._nonces.get(address)
-        return kept[1] if kept is not None and kept[0] == tag else None
+        if kept is None or kept[0] != tag:
+            return None
+        self.asked.hit()
+        return kept[1]
 
     def remember_nonce(self, address: Address, nonce: int, tag: tuple[int, int | None]) -> None:
         """Keep a pending nonce that was read after the tag was taken."""
+        self.asked.miss()
         if tag[1] is None:
             return  # the head was moving
         with self._lock:
@@ -286,13 +329,13 @@ class Memory:
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
 
-    def sizes(self) -> dict[str, int]:
-        """Return how many of each kind are kept, for monitoring."""
+    def kept(self) -> dict[str, Kept]:
+        """Return what is kept of each kind, for monitoring."""
         return {
-            **self.state.sizes(),
-            "blocks": len(self.blocks),
-            "transactions": len(self.transactions),
-            "pending_nonces": len(self.pool),
+            **self.state.kept(),
+            "blocks": Kept(len(self.blocks), self.blocks.asked),
+            "transactions": Kept(len(self.transactions), self.transactions.asked),
+            "pending_nonces": Kept(len(self.pool), self.pool.asked),
         }
 
     def follow(self, block: AcceptedBlock) -> None:

@@ -61,7 +61,8 @@ def next_nonce(address: Address) -> int:
     """Return the nonce after the account's executable transactions: the pending nonce."""
     memory = blocks.memory()
     tag = memory.pool.tag(memory.state)
-    if settings.NODE.profile == "embedded":
+    remembers = settings.NODE.profile == "embedded"
+    if remembers:
         known = memory.pool.nonce(address, tag)
         if known is not None:
             return known
@@ -70,7 +71,8 @@ def next_nonce(address: Address) -> int:
     account = state_at(head.number).account(address)
     lane = _split(waiting, state_at(head.number), address)
     nonce = next_free_nonce(account.nonce if account else 0, lane.executable)
-    memory.pool.remember_nonce(address, nonce, tag)
+    if remembers:
+        memory.pool.remember_nonce(address, nonce, tag)
     return nonce
 
 

@@ -95,8 +95,8 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
         MOST_BYTES,
     )
     memory = blocks.memory().transactions
-    unknown = pool.transactions(one.hash for one in chosen if memory.get(one.hash) is None)
-    found = (memory.get(one.hash) or unknown.get(one.hash) for one in chosen)
+    unknown = pool.transactions(one.hash for one in chosen if one.hash not in memory)
+    found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
     return [one for one in found if one is not None]
 
 

@@ -8,7 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from cchain_app import runtime
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.candidate import (
+    CandidateBlock,
+    CandidateHeader,
+    parse_block,
+    parse_header,
+)
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.verification import (
     verify_body,
@@ -46,7 +51,7 @@ from chaindb.chains import Chain
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
-__all__ = ["CandidateBlock", "accept", "parse_block"]
+__all__ = ["CandidateBlock", "CandidateHeader", "accept", "parse_block", "parse_header"]
 
 
 def accept(

@@ -1,4 +1,7 @@
-"""Counts Celery's tasks by its signals: durations, how they ended, what runs now."""
+"""Counts Celery's tasks by its signals: durations, how they ended, what runs now.
+
+What they could not write is told to health: they make the blocks.
+"""
 
 import time
 from typing import Any, Final
@@ -7,6 +10,7 @@ from celery import signals
 
 from health_app.metrics import shared
 from health_app.metrics.sources import SOURCES
+from health_app.writing import WRITES
 
 SUCCESS: Final = "SUCCESS"
 
@@ -18,6 +22,7 @@ def connect() -> None:
     """Begin to count the tasks that this process runs."""
     signals.task_prerun.connect(_begin, weak=False, dispatch_uid="metrics")
     signals.task_postrun.connect(_end, weak=False, dispatch_uid="metrics")
+    signals.task_failure.connect(_fail, weak=False, dispatch_uid="metrics")
     signals.worker_ready.connect(_enrol_worker, weak=False, dispatch_uid="metrics")
 
 
@@ -37,6 +42,10 @@ def _end(task_id: str, task: Any, state: str | None = None, **_: Any) -> None:
     failed = "" if state in {SUCCESS, None} else str(state).lower()
     tasks.durations.observe(task.name, time.monotonic() - started, failed)
     tasks.last_ended[task.name] = time.time()
+
+
+def _fail(exception: BaseException, **_: Any) -> None:
+    WRITES.failed(exception)
 
 
 def _enrol_worker(**_: Any) -> None:

@@ -43,6 +43,13 @@ LONGEST_CALL: Final = Family(
     "api_longest_call_seconds",
     "For how long the oldest JSON-RPC call has been running, or waiting for a thread.",
 )
+_REQUESTS: Final = Family(
+    "http_requests",
+    "Requests over HTTP by the interface or page they were for, and the reply's status; those that "
+    "Django answers are in svc_django_http_responses_total_by_status_total.",
+    Kind.COUNTER,
+    ("api", "method", "status"),
+)
 _HTTP_CONNECTIONS: Final = Family("http_connections", "Open HTTP connections of clients.")
 _SOCKETS: Final = Family("websocket_connections", "Open WebSocket connections.")
 _SUBSCRIPTIONS: Final = Family(
@@ -135,6 +142,9 @@ def _calls(sources: Sources) -> Iterator[Figure]:
 
 
 def _doors(sources: Sources) -> Iterator[Figure]:
+    for interface, replies in sources.replies.copy().items():
+        for (method, status), number in replies.read().items():
+            yield _REQUESTS.of(number, interface, method, str(status))
     connections = sources.http_connections()
     if connections is not None:
         yield _HTTP_CONNECTIONS.of(connections)
@@ -175,9 +185,8 @@ def _caches(sources: Sources) -> Iterator[Figure]:
     states = {} if sources.caches is None else sources.caches()
     for name, state in states.items():
         yield _CACHE_ENTRIES.of(state.entries, name)
-        if state.hits is not None and state.misses is not None:
-            yield _CACHE_HITS.of(state.hits, name)
-            yield _CACHE_MISSES.of(state.misses, name)
+        yield _CACHE_HITS.of(state.hits, name)
+        yield _CACHE_MISSES.of(state.misses, name)
 
 
 def _python() -> Iterator[Figure]:

@@ -4,16 +4,33 @@ The files are those of the client library's multiprocess mode. What is written a
 a second, so that nothing that is counted waits for a file.
 """
 
+import math
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from prometheus_client import values
 
-from health_app.metrics.figures import Family, Figure, Kind
+from health_app.metrics.figures import Across, Family, Figure, Kind
 from jsonrpc.tally import Durations
 
 _Key = tuple[str, tuple[str, ...]]
+
+_NOTHING: Final[Mapping[Across, float]] = {Across.SUM: 0.0, Across.LEAST: math.inf}
+"""What a gauge that a process does not have any more adds to those of the others. The latest moment
+of something that once was stays what it is."""
+
+
+class _Gauge(NamedTuple):
+    """A number in the files that goes up and down."""
+
+    value: Any
+    across: Across
+
+    def leave(self) -> None:
+        """Say that there is no such figure in this process any more."""
+        if self.across in _NOTHING:
+            self.value.set(_NOTHING[self.across])
 
 
 class _Rising:
@@ -37,33 +54,32 @@ class Ledger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rising: dict[_Key, list[_Rising]] = {}
-        self._gauges: dict[_Key, Any] = {}
+        self._gauges: dict[_Key, _Gauge] = {}
 
     def write(self, figures: Iterable[Figure]) -> None:
-        """Bring the files up to date; gauges that are not there any more become 0."""
+        """Bring the files up to date; gauges that are not there any more say nothing."""
         with self._lock:
             gone = set(self._gauges)
             for figure in figures:
                 family, labels, value = figure
                 if family.kind is Kind.GAUGE:
                     gone.discard((family.name, labels))
-                    self._gauge(figure).set(value)
+                    self._gauge(figure).value.set(value)
                     continue
                 totals = _totals(value)
                 for rising, total in zip(self._of(figure), totals, strict=True):
                     rising.reach(total)
             for key in gone:
-                self._gauges[key].set(0.0)
+                self._gauges[key].leave()
 
-    def _gauge(self, figure: Figure) -> Any:
+    def _gauge(self, figure: Figure) -> _Gauge:
         family, labels, _ = figure
         key = (family.name, labels)
         found = self._gauges.get(key)
         if found is None:
             mode = family.across.value
-            found = self._gauges[key] = _value(
-                family, family.full_name, family.labels, labels, multiprocess_mode=mode
-            )
+            value = _value(family, family.full_name, family.labels, labels, multiprocess_mode=mode)
+            found = self._gauges[key] = _Gauge(value, family.across)
         return found
 
     def _of(self, figure: Figure) -> list[_Rising]:

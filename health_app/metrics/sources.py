@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from jsonrpc.hub import Hub
 from jsonrpc.inflight import Inflight
+from jsonrpc.replies import Replies
 from jsonrpc.tally import Tally
 from jsonrpc.workers import Workers
 
@@ -18,13 +19,16 @@ LONG_BOUNDS: Final = (
 )  # fmt: skip
 """Upper bounds, in seconds, for tasks and blocks."""
 
+OTHER: Final = "other"
+"""Of requests: those for no interface and no page of this node."""
+
 
 class CacheState(NamedTuple):
-    """How a cache is; None where it does not count."""
+    """How a cache is."""
 
     entries: int
-    hits: int | None = None
-    misses: int | None = None
+    hits: int
+    misses: int
 
 
 class CheckState(NamedTuple):
@@ -60,6 +64,8 @@ class Sources:
     def __init__(self) -> None:
         self.calls: Final[dict[str, Tally]] = {}
         """By the interface: "C", "P", "info", …"""
+        self.replies: Final[dict[str, Replies]] = {}
+        """Over HTTP, by the interface or by the page's path."""
         self.inflight: Final = Inflight(time.monotonic)
         """Calls that run in threads, of all interfaces."""
         self.statements: Final = Tally()
@@ -79,6 +85,10 @@ class Sources:
         """Return what counts the calls of an interface."""
         return self.calls.setdefault(interface, Tally())
 
+    def replies_of(self, name: str) -> Replies:
+        """Return what counts the replies of an interface, or on a page."""
+        return self.replies.setdefault(name, Replies())
+
     def router(self) -> tuple[int, float]:
         """Return how many calls this process has not answered, and for how long the oldest one.
 
@@ -94,6 +104,8 @@ class Sources:
         """Begin anew in a process that was forked: its parent shows what was counted before."""
         for tally in (*self.calls.values(), self.statements, self.connections, self.blocks):
             tally.reset()
+        for replies in self.replies.values():
+            replies.reset()
         self.tasks.reset()
 
 

@@ -42,7 +42,7 @@ class OuterBlockAdmin(NetworkAdmin):
     """What accepted blocks are wrapped in, the latest first."""
 
     list_display = (
-        "place", "of_chain", "short_id", "short_proposer", "moment", "validators_as_of", "era", "inside",
+        "place", "inside", "short_id", "short_proposer", "moment", "validators_as_of", "era",
     )  # fmt: skip
     list_defer = ("signature",)
     ordering = ("-id",)

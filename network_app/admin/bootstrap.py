@@ -23,7 +23,7 @@ class ChainSyncAdmin(NetworkAdmin):
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
     ordering = ("-chain",)
     fieldsets = (
-        (None, {"fields": ("name", "state", "way", "rate", "left")}),
+        (None, {"fields": ("name", "state", "fork", "way", "rate", "left")}),
         ("Heights", {"fields": ("start", "height_now", "target")}),
         ("Blocks", {"fields": ("waiting", "undecided")}),
         ("Times", {"fields": ("started", "finished", "reported")}),
@@ -49,6 +49,13 @@ class ChainSyncAdmin(NetworkAdmin):
     def state(self, row: Any) -> SafeString:
         """Return whether the frontier is reached."""
         return display.sync_phase(row, is_fresh=row.is_fresh)
+
+    @admin.display(description="Fork")
+    def fork(self, row: ChainSync) -> SafeString:
+        """Return which block of those who make them contradicts one that is accepted here."""
+        if row.conflict is None:
+            return display.faint("none")
+        return display.line(display.badge("forked", "bad"), row.conflict)
 
     @admin.display(description="Progress")
     def way(self, row: ChainSync) -> SafeString:

@@ -71,6 +71,8 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
     words = [f"{row.height:,} of {row.target_height:,}"]
     if row.phase == SyncPhase.BOOTSTRAPPED:
         words = [f"at height {row.height:,}"]
+    elif is_fresh and row.waiting is not None:
+        words = [str(row.waiting)]
     elif is_fresh:
         words.append(formats.format_left(row.seconds_left))
     page = links.page("chainsync", row.chain)

@@ -34,7 +34,7 @@ class PeerAdmin(NetworkAdmin):
     """Nodes that were connected once, by node ID."""
 
     list_display = (
-        "short_node", "state", "address", "release", "stake", "measured", "observed", "bench",
+        "short_node", "listed_state", "address", "release", "stake", "measured", "observed",
     )  # fmt: skip
     ordering = ("node_id",)
     search_fields = ("node_id", "ip", "public_ip")
@@ -94,6 +94,14 @@ class PeerAdmin(NetworkAdmin):
             return display.pair(display.badge("unknown", "wait"), f"seen {last}")
         began = formats.age_of(peer.connected_since, facts.now).removesuffix(" ago")
         return display.pair(display.badge("connected", "good"), f"for {began}")
+
+    @admin.display(description="State")
+    def listed_state(self, peer: Any) -> SafeString:
+        """Return the state for the list, with the chains on which it is not asked."""
+        if not peer.benched:
+            return self.state(peer)
+        benched = display.line(display.faint("benched on"), self.bench(peer))
+        return display.stack(self.state(peer), benched)
 
     @admin.display(description="Connected since")
     def connected(self, peer: Any) -> SafeString:
@@ -185,8 +193,8 @@ class PeerAdmin(NetworkAdmin):
 
     @admin.display(description="Latest upgrade")
     def upgrade(self, peer: Peer) -> SafeString:
-        """Return when the latest upgrade that it knows begins."""
-        return display.moment(peer.upgrade_time)
+        """Return when the latest upgrade that it knows begins; 0 says that it knows of none."""
+        return display.moment(peer.upgrade_time) if peer.upgrade_time else display.NOTHING
 
     @admin.display(description="Subnets that it follows")
     def subnets(self, peer: Peer) -> SafeString:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from chaindb.locks import Lock, acquire
 from network_app.chains.inner import Refused
 from network_app.chains.stored import wrapping_of
-from network_app.chains.verifying import Verified, Verifier, invalid
+from network_app.chains.verifying import Trust, Verified, Verifier, invalid
 from network_app.chains.wrapping import Wrapper
 from network_app.ports import Accepted, BlockPlace, UnknownParent
 from network_app.proposervm.verification import ParentFacts
@@ -39,11 +39,11 @@ class Acceptor:
         self._inner = wrapper.inner
         self._lock = threading.Lock()
 
-    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+    def accept(self, raws: Sequence[bytes], trust: Trust) -> Accepted:
         """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""
         with self._lock:
             last = self._wrapper.last()
-            run = self._verifier.run(raws, last, bootstrapping=bootstrapping)
+            run = self._verifier.run(raws, last, trust)
             accepted = self._commit(run.blocks, last)
             if run.stopped_by is not None:
                 raise run.stopped_by

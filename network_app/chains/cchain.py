@@ -6,13 +6,25 @@ from typing import cast
 
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.pool.errors import (
+    AccountLimitExceeded,
+    FutureReplacesPending,
+    InFlightLimitReached,
+    PoolFull,
+    Underpriced,
+)
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool, raw_blocks
 from cchain_app.services import following, scheduling, transactions
 from network_app.chains.inner import Beside, InnerBlock, InnerTip, Refused, Unreadable
+from network_app.ports import NoRoom
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.ids import ID
+
+_LACK_OF_ROOM = (
+    AccountLimitExceeded, FutureReplacesPending, InFlightLimitReached, PoolFull, Underpriced,
+)  # fmt: skip
 
 
 class CChain:
@@ -47,21 +59,23 @@ class CChain:
             for one in raw_blocks.raw_blocks(first, last, size)
         ]
 
-    def parse(self, raw: bytes) -> InnerBlock:
-        """Read a block. Raises Unreadable."""
+    def glance(self, raw: bytes) -> InnerBlock:
+        """Read a block's header. Raises Unreadable."""
         try:
-            block = following.parse_block(raw)
+            found = following.parse_header(raw)
         except InvalidBlock as error:
             raise Unreadable(str(error)) from error
-        header = block.header
+        header = found.header
         return InnerBlock(
-            header.number,
-            ID(block.hash),
-            ID(header.parent_hash),
-            header.timestamp,
-            raw,
-            parsed=block,
+            header.number, ID(found.hash), ID(header.parent_hash), header.timestamp, raw
         )
+
+    def parse(self, seen: InnerBlock) -> InnerBlock:
+        """Read the transactions behind a header. Raises Unreadable."""
+        try:
+            return seen._replace(parsed=following.parse_block(seen.raw))
+        except InvalidBlock as error:
+            raise Unreadable(str(error)) from error
 
     def accept(self, blocks: Sequence[InnerBlock], *, now: int, beside: Beside) -> int:
         """Accept blocks in one transaction and return how many transactions they have.
@@ -96,4 +110,10 @@ class CChain:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Take transactions in as eth_sendRawTransaction does, or say why not."""
         del now  # the pool asks the clock itself
-        return [one if isinstance(one, Exception) else ID(one) for one in transactions.submit(raws)]
+        return [_outcome(one) for one in transactions.submit(raws)]
+
+
+def _outcome(outcome: Hash | Exception) -> ID | Exception:
+    if isinstance(outcome, _LACK_OF_ROOM):
+        return NoRoom(str(outcome))
+    return outcome if isinstance(outcome, Exception) else ID(outcome)

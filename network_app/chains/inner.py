@@ -20,7 +20,7 @@ class InnerBlock(NamedTuple):
     options: tuple[ID, ...] = ()
     """Of a proposal that was read from bytes: commit and abort. It is accepted with one of them."""
     parsed: object = None
-    """What the chain itself reads in the bytes; None of accepted blocks."""
+    """What the chain itself reads in the bytes; None of accepted blocks, and where only the head is."""
 
 
 class InnerTip(NamedTuple):
@@ -60,8 +60,17 @@ class InnerChain(Protocol):
         They end before their bytes together pass `size`; the first is there however large.
         """
 
-    def parse(self, raw: bytes) -> InnerBlock:
-        """Read a block without looking at the state.
+    def glance(self, raw: bytes) -> InnerBlock:
+        """Read what places a block in its chain, and no more than that: the rest may be anything.
+
+        What it costs is bounded, and little beside what `parse` may cost.
+
+        Raises:
+            Unreadable: It is none.
+        """
+
+    def parse(self, seen: InnerBlock) -> InnerBlock:
+        """Read the rest of a block that was glanced at, without looking at the state.
 
         Raises:
             Unreadable: It is none.

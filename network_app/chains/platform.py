@@ -5,10 +5,12 @@ from functools import cached_property
 from typing import cast
 
 from network_app.chains.inner import Beside, InnerBlock, InnerTip, Refused, Unreadable
+from network_app.ports import NoRoom
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.selectors import chain, raw_blocks, waiting
 from platform_app.services import following, mempool, scheduling
+from platform_app.services.errors import MempoolFull
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import parse
 from platform_app.txs.errors import InvalidTx
@@ -45,8 +47,8 @@ class PlatformChain:
             for one in raw_blocks.raw_blocks(first, last, size)
         ]
 
-    def parse(self, raw: bytes) -> InnerBlock:
-        """Read a block. Raises Unreadable."""
+    def glance(self, raw: bytes) -> InnerBlock:
+        """Read a block, all of it: it has 256 KiB at most. Raises Unreadable."""
         try:
             block = following.parse_block(raw)
         except InvalidBlock as error:
@@ -60,6 +62,10 @@ class PlatformChain:
             options=_options(block),
             parsed=block,
         )
+
+    def parse(self, seen: InnerBlock) -> InnerBlock:
+        """Return what was read."""
+        return seen
 
     def accept(self, blocks: Sequence[InnerBlock], *, now: int, beside: Beside) -> int:
         """Accept blocks in one transaction and return how many transactions they have.
@@ -95,7 +101,8 @@ class PlatformChain:
         """Take transactions in as platform.issueTx does, or say why not."""
         read = [_read(raw) for raw in raws]
         outcomes = iter(mempool.issue([one for one in read if isinstance(one, Tx)], now=now))
-        return [next(outcomes) if isinstance(one, Tx) else one for one in read]
+        found = [next(outcomes) if isinstance(one, Tx) else one for one in read]
+        return [NoRoom(str(one)) if isinstance(one, MempoolFull) else one for one in found]
 
 
 def _options(block: Block) -> tuple[ID, ...]:

@@ -3,31 +3,38 @@
 What is inside is only read here; its own chain verifies it when it is accepted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaindb import clock
 from network_app.chains.inner import InnerBlock, Unreadable
 from network_app.chains.wrapping import Wrapper, inner_facts
-from network_app.ports import InvalidBlock, NotYet, UnknownParent
+from network_app.ports import InvalidBlock, NotYet, UnknownParent, Unvouched
+from network_app.proposervm import signing
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
-from network_app.proposervm.errors import NotYetValid, OuterBlockError
+from network_app.proposervm.errors import HeightNotReached, NotYetValid, OuterBlockError
 from network_app.proposervm.verification import ParentFacts, follow, verify_child
 from network_app.services import clock as network_clock
 from network_app.store import outer
 from platform_app.selectors import chain
 from primitives.hashing import sha256
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 HIGHEST = (1 << 62) - 1
 """Of heights that the rows' keys have room for."""
 
 
 class Candidate(NamedTuple):
-    """A block that was read."""
+    """A block whose place was read."""
 
     outer: OuterBlock
     inner: InnerBlock
+
+    @property
+    def proposer(self) -> NodeID | None:
+        """Who is said to have signed it; None: nobody signs such a block."""
+        return self.outer.proposer if isinstance(self.outer, SignedBlock) else None
 
 
 class Verified(NamedTuple):
@@ -42,10 +49,21 @@ class Verified(NamedTuple):
     leaps: bool
     """Whether the clock does not show that yet."""
 
-    @property
-    def is_signed(self) -> bool:
-        """Whether who has the right to make it vouches for it, and so for all before it."""
-        return isinstance(self.outer, SignedBlock) and self.outer.proposer is not None
+    vouched: bool
+    """Whether somebody vouches for it, and so for all before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What is believed of blocks besides their signatures; see `ports.Chain.accept`."""
+
+    bootstrapping: bool = False
+    agreed: bool = False
+    tellers: Sequence[Collection[NodeID]] = field(default=())
+
+    def told_by(self, place: int) -> Collection[NodeID]:
+        """Return who told of the block at a place of the run."""
+        return self.tellers[place] if place < len(self.tellers) else ()
 
 
 class Run(NamedTuple):
@@ -74,7 +92,7 @@ class Verifier:
         self._known_p_height = 0
 
     def read(self, raw: bytes) -> Candidate:
-        """Read a block.
+        """Read a block as far as its place goes; what stands behind that may be anything.
 
         Raises:
             InvalidBlock: It is none.
@@ -84,62 +102,110 @@ class Verifier:
         except OuterBlockError as error:
             raise InvalidBlock(ID(sha256(raw)), None, str(error)) from error
         try:
-            inside = self._inner.parse(outside.inner)
+            inside = self._inner.glance(outside.inner)
         except Unreadable as error:
             raise InvalidBlock(outside.outer_id, None, str(error)) from error
         if inside.height > HIGHEST:
             raise InvalidBlock(outside.outer_id, inside.height, "no chain is so high")
         return Candidate(outside, inside)
 
-    def run(self, raws: Sequence[bytes], last: ParentFacts, *, bootstrapping: bool) -> Run:
+    def producers(self) -> frozenset[NodeID]:
+        """Return who makes blocks by now, as far as it is known here: after the last one, and since."""
+        return self._producers_since(self._wrapper.last())
+
+    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
+        """Return which of some nodes has signed a block; see `ports.Chain.signer`."""
+        try:
+            block = parse(raw)
+            if not isinstance(block, SignedBlock) or block.proposer not in among:
+                return None
+            message = signing.header(self._inner.chain_id, block.parent_id, block.outer_id)
+            signing.verify_signature(block.certificate, message, block.signature)
+        except OuterBlockError as error:
+            raise InvalidBlock(ID(sha256(raw)), None, str(error)) from error
+        return block.proposer
+
+    def run(self, raws: Sequence[bytes], last: ParentFacts, trust: Trust) -> Run:
         """Return the blocks that may be accepted as far as their outer rules go.
 
-        On a local network the clock follows who has the right to make blocks. It does not follow the
-        first block, which nobody signs, unless a signed one stands on it; but while bootstrapping it
-        follows all, since those are blocks that the nodes which this one trusts have agreed on.
+        What nobody signs, the first block and options, is among them if somebody vouches for it: by a
+        signature further on, or as `trust` says. What is inside is read last, of what gets so far.
+
+        On a local network the clock follows the one who makes the blocks. Where several take turns it
+        follows none of them, since each could move everybody's, but what those agree on whom this
+        node trusts.
 
         Args:
             raws: Outer blocks, in order; those that are accepted already are left out.
             last: Of the last accepted block.
-            bootstrapping: Whether who proposes when is not asked.
+            trust: What is believed of them.
         """
-        shown = clock.now()
-        run = self._walk(raws, last, shown, bootstrapping=bootstrapping)
-        if not bootstrapping and not _is_vouched_for(run.blocks):
-            calm = self._walk(raws, last, shown, bootstrapping=bootstrapping, leaping=False)
-            found = run.stopped_by if isinstance(run.stopped_by, InvalidBlock) else calm.stopped_by
-            run = Run(calm.blocks, found)
-        if run.blocks and run.blocks[-1].facts.options:
+        run = self._walk(raws, last, trust)
+        whole = self._read_whole(_vouched(run))
+        if whole.blocks and whole.blocks[-1].facts.options:
             missing = NotYet("the option of a proposal is missing")
-            return Run(run.blocks[:-1], run.stopped_by or missing)
-        return run
+            return Run(whole.blocks[:-1], whole.stopped_by or missing)
+        return whole
 
-    def _walk(
-        self,
-        raws: Sequence[bytes],
-        last: ParentFacts,
-        shown: int,
-        *,
-        bootstrapping: bool,
-        leaping: bool = True,
-    ) -> Run:
+    def _walk(self, raws: Sequence[bytes], last: ParentFacts, trust: Trust) -> Run:
         """Verify one block after the other, up to one that stops all after it."""
-        leaping = leaping and network_clock.follows()
+        leaping = network_clock.follows() and (trust.agreed or not self._take_turns(last))
         found: list[Verified] = []
-        height, now = last.height, shown
+        height, shown = last.height, clock.now()
+        now = shown
         try:
-            for raw in raws:
+            for place, raw in enumerate(raws):
                 one = self.read(raw)
                 if one.inner.height <= height:
                     self._verify_accepted(one)
                     continue
                 if leaping and isinstance(one.outer, SignedBlock):
                     now = max(now, one.outer.time)
-                last = self._verify(one, last, now, bootstrapping=bootstrapping)
-                found.append(Verified(*one, last, now, leaps=now > shown))
+                facts = self._verify(one, last, now, bootstrapping=trust.bootstrapping)
+                vouched = trust.agreed or one.proposer is not None
+                if not vouched and (told_by := trust.told_by(place)):
+                    vouched = not self._makers(last, found).isdisjoint(told_by)
+                found.append(Verified(*one, facts, now, leaps=now > shown, vouched=vouched))
+                last = facts
         except (InvalidBlock, UnknownParent, NotYet) as reason:
             return Run(found, reason)
         return Run(found, None)
+
+    def _read_whole(self, run: Run) -> Run:
+        """Read what is inside of blocks whose outer rules hold."""
+        found: list[Verified] = []
+        for one in run.blocks:
+            try:
+                found.append(one._replace(inner=self._inner.parse(one.inner)))
+            except Unreadable as error:
+                return Run(found, invalid(one, str(error)))
+        return Run(found, run.stopped_by)
+
+    def _makers(self, parent: ParentFacts, found: Sequence[Verified]) -> frozenset[NodeID]:
+        """Return who may vouch for a child that nobody signed by telling of it.
+
+        Of an option that is who made the proposal, of the first block whoever makes blocks.
+        """
+        if parent.options and found and isinstance(found[-1].outer, SignedBlock):
+            proposer = found[-1].outer.proposer
+            if proposer is not None:
+                return frozenset({proposer})
+        return self._producers_since(parent)
+
+    def _producers_since(self, last: ParentFacts) -> frozenset[NodeID]:
+        """Return who makes blocks after a block, and who does by now."""
+        return self._producers_at(last.p_chain_height) | self._producers_at(chain.tip().height)
+
+    def _producers_at(self, p_height: int | None) -> frozenset[NodeID]:
+        """Return who makes blocks as of a height of the P-Chain; nobody, if it is not there yet."""
+        try:
+            return frozenset(self._wrapper.proposers(p_height or 0))
+        except HeightNotReached:
+            return frozenset()
+
+    def _take_turns(self, last: ParentFacts) -> bool:
+        """Say whether there are several who make blocks."""
+        return len(self._producers_at(last.p_chain_height)) != 1
 
     def _verify_accepted(self, one: Candidate) -> None:
         """See that a block that is not above the last accepted one is accepted itself.
@@ -206,6 +272,12 @@ class Verifier:
         return self._known_p_height
 
 
-def _is_vouched_for(blocks: Sequence[Verified]) -> bool:
-    """Say whether the clock, as far as it has to leap for blocks, follows somebody's signature."""
-    return not blocks or not blocks[-1].leaps or any(one.is_signed for one in blocks)
+def _vouched(run: Run) -> Run:
+    """Leave out the last blocks, if nobody vouches for them."""
+    blocks = list(run.blocks)
+    unvouched: Unvouched | None = None
+    while blocks and not blocks[-1].vouched:
+        unvouched = Unvouched(f"nobody vouches for {blocks.pop().outer.outer_id}")
+    if unvouched is None or isinstance(run.stopped_by, InvalidBlock):
+        return Run(blocks, run.stopped_by)
+    return Run(blocks, unvouched)

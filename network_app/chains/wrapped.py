@@ -1,17 +1,17 @@
 """`ports.Chain`: a chain's services behind outer blocks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db import transaction as database
 
 from chaindb import clock
 from network_app.chains.accepting import Acceptor
-from network_app.chains.verifying import HIGHEST, Verifier
+from network_app.chains.verifying import HIGHEST, Trust, Verifier
 from network_app.chains.wrapping import Wrapper
 from network_app.ports import Accepted, BlockPlace, ParsedBlock
 from network_app.store import fetched, outer
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 CHUNK = 128
 """Blocks that are read together where many are asked for."""
@@ -52,7 +52,16 @@ class WrappedChain:
             read.inner.height,
             raw,
             needs_option=bool(read.inner.options),
+            proposer=read.proposer,
         )
+
+    def producers(self) -> frozenset[NodeID]:
+        """Return who makes blocks of this network, as far as it is known here by now."""
+        return self._verifier.producers()
+
+    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
+        """Return which of some nodes has signed a block, or None. Raises InvalidBlock."""
+        return self._verifier.signer(raw, among)
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         """Return the accepted blocks at these heights."""
@@ -105,9 +114,16 @@ class WrappedChain:
             return []
         return self._wrapper.raws(height + 1, top, SINCE_BYTES)
 
-    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+    def accept(
+        self,
+        raws: Sequence[bytes],
+        *,
+        bootstrapping: bool,
+        agreed: bool = False,
+        tellers: Sequence[Collection[NodeID]] = (),
+    ) -> Accepted:
         """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""
-        return self._acceptor.accept(raws, bootstrapping=bootstrapping)
+        return self._acceptor.accept(raws, Trust(bootstrapping, agreed, tellers))
 
     def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
         """Store fetched blocks."""

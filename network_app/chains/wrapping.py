@@ -1,7 +1,8 @@
 """Outer blocks around a chain's accepted blocks: read back, and made for blocks that were made here.
 
 What was made here is wrapped when somebody asks for it, so a node without peers pays nothing for it.
-Accepted blocks above the last outer one were made here: what others made is stored with its own.
+Accepted blocks above the last outer one were made here: what others made is stored with its own. What is
+wrapped is on the disk before anybody hears of it: a loss of power takes no block back that others have.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from django.db import connection
 from django.db import transaction as database
 
 from chaindb import clock
+from chaindb.durability import on_disk
 from chaindb.locks import Lock, acquire
 from network_app.chains.inner import InnerBlock, InnerChain
 from network_app.chains.stored import facts_of, raw_of, wrapping_of
@@ -111,7 +113,7 @@ class Wrapper:
         """Wrap the next blocks and return what their last one's child needs to know."""
         top = min(height, last.height + PIECE)
         blocks = self.inner.blocks(last.height + 1, top, PIECE_BYTES)
-        with database.atomic():
+        with on_disk(), database.atomic():
             acquire(Lock.NETWORK)
             if outer.tip_id(self.inner.alias) != (last.outer_id if last.height else None):
                 return self._read_last()  # another process has wrapped meanwhile

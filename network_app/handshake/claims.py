@@ -197,16 +197,5 @@ def parse_claimed_ip_port(message: ClaimedIpPort) -> NodeClaim:
     return NodeClaim(node_id_of(certificate), certificate, claim)
 
 
-def read_claimed_ip_port(message: ClaimedIpPort, now: float) -> NodeClaim:
-    """Read and verify a claim that was passed on; `now` is Unix seconds.
-
-    Raises:
-        ClaimError: It is malformed, from the future, or not signed by its node.
-    """
-    claimed = parse_claimed_ip_port(message)
-    claimed.verify(now)
-    return claimed
-
-
 def _as_16_bytes(ip: IPAddress) -> bytes:
     return _IPV4_PREFIX + ip.packed if isinstance(ip, IPv4Address) else ip.packed

@@ -3,6 +3,9 @@
 from django.db import models
 from typing_extensions import override
 
+from network_app.ports import Gathering
+from network_app.sync.frontier import needed_of
+
 
 class SyncPhase(models.TextChoices):
     """The specification's states of a chain (section 3)."""
@@ -20,6 +23,15 @@ class ChainSync(models.Model):
     height = models.BigIntegerField()
     target_height = models.BigIntegerField(help_text="The frontier, as far as it is known")
     fetched = models.BigIntegerField(help_text="Blocks that are stored and wait to be executed")
+    beacons = models.IntegerField(
+        null=True, help_text="Bootstrappers, as long as it waits for more of them"
+    )
+    beacons_connected = models.IntegerField(null=True, help_text="Those of them that are connected")
+    # That it may be null lets SQLite add it to the table instead of copying that.
+    conflict = models.TextField(  # noqa: DJ001
+        null=True,
+        help_text="Which signed block contradicts one that is accepted here",
+    )
     outstanding = models.IntegerField(help_text="Blocks received and not decided yet")
     oldest_outstanding_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField()
@@ -37,6 +49,13 @@ class ChainSync(models.Model):
     @override
     def __str__(self) -> str:
         return f"{self.chain}-Chain: {self.phase}"
+
+    @property
+    def waiting(self) -> Gathering | None:
+        """For whom it waits before it begins."""
+        if self.beacons is None or self.beacons_connected is None:
+            return None
+        return Gathering(self.beacons_connected, needed_of(self.beacons), self.beacons)
 
     @property
     def percent(self) -> float:

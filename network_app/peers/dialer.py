@@ -5,9 +5,11 @@ dialled is its own.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -38,9 +40,14 @@ class Target:
     """An address that is dialled."""
 
     address: Address
+    """The latest that is known."""
     node_id: NodeID | None
     """Who listens there; of a tracked address this is known once TLS was up."""
     task: asyncio.Task[None] | None = None
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a new address is worth a dial at once."""
+    moved_at: float = -math.inf
+    """When that was, last."""
 
 
 class Dialer:
@@ -76,21 +83,35 @@ class Dialer:
         """Nodes that were found at the tracked addresses, the latest at each."""
         return [target.node_id for target in self._tracked if target.node_id is not None]
 
+    @property
+    def found(self) -> dict[tuple[str, int], NodeID]:
+        """The tracked addresses at which somebody was found, and the latest there."""
+        return {one.address: one.node_id for one in self._tracked if one.node_id is not None}
+
     def is_tracked(self, node_id: NodeID) -> bool:
         """Say whether a node was found at a tracked address."""
         return any(target.node_id == node_id for target in self._tracked)
 
     def want(self, addresses: Mapping[NodeID, Address]) -> None:
-        """Dial these nodes at these addresses, and no others but the tracked ones."""
+        """Dial these nodes at these addresses, and no others but the tracked ones.
+
+        A node that moved is dialled at once, but not again and again: who signs ever new addresses
+        waits between two dials like anybody else.
+        """
         for node_id in self._validators.keys() - addresses.keys():
             _end(self._validators.pop(node_id))
         for node_id, address in addresses.items():
             known = self._validators.get(node_id)
-            if known is not None and known.address == address:
-                continue
-            if known is not None:
-                _end(known)
-            self._validators[node_id] = self._begin(Target(address, node_id))
+            if known is None:
+                self._validators[node_id] = self._begin(Target(address, node_id))
+            elif known.address != address:
+                self._move(known, address, time.monotonic())
+
+    def _move(self, target: Target, address: Address, now: float) -> None:
+        target.address = address
+        if now - target.moved_at >= self._config.longest_retry:
+            target.moved_at = now
+            target.moved.set()
 
     def __len__(self) -> int:
         return len(self._tracked) + len(self._validators)
@@ -115,7 +136,7 @@ class Dialer:
         while True:
             if target.node_id is not None and await self._absent(target.node_id):
                 back_off.reset()
-                await asyncio.sleep(back_off.wait())
+                await self._pause(target, back_off.wait())
                 continue
             await self._turn()
             lived = await self._dial(target.address, partial(self._met, target))
@@ -123,7 +144,15 @@ class Dialer:
                 return
             if lived.finished:
                 back_off.reset()
-            await asyncio.sleep(back_off.wait())
+            await self._pause(target, back_off.wait())
+
+    @staticmethod
+    async def _pause(target: Target, seconds: float) -> None:
+        """Wait until the next dial is due, or the node has moved."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await target.moved.wait()
+        target.moved.clear()
 
     def _met(self, target: Target, node_id: NodeID) -> None:
         """Remember who is at a tracked address; it may be somebody else than before."""

@@ -14,18 +14,19 @@ A class stands for one reason. Others come from the rooms whose rules they are: 
     │   ├── NothingRead       nothing came for too long
     │   └── NothingTaken      the other side takes nothing of what is sent
     ├── NotWanted
-    │   ├── TooManyHalfOpen   too many connections are without TLS
-    │   ├── TooManyInbound    too many others have connected
+    │   ├── TooManyHalfOpen   too many connections are without TLS: an old one gives way
+    │   ├── TooManyInbound    too many strangers have connected
     │   ├── TooManyArrivals   too many connect in this second
-    │   ├── CameTooSoon       the same address connected a moment ago
+    │   ├── CameTooSoon       the same address, or many beside it, connected a moment ago
     │   ├── SelfConnection    it leads to this node
     │   ├── AlreadyConnected  there is one to the same node
     │   ├── DroppedBefore     the node was dropped a moment ago
-    │   ├── MadeRoom          a validator takes its place
+    │   ├── MadeRoom          somebody takes its place who may do more with it
     │   └── Stopped           this node stops
     └── RuleBroken
         ├── SecondHandshake   it had one
         ├── UptimeTooHigh     a ping with more than 100 percent
+        ├── TooManyUnreadable frames again and again that no honest peer sends
         └── Dropped           what it sent was found wrong by those above
 """
 
@@ -113,7 +114,7 @@ class TooManyArrivals(NotWanted):
 
 
 class CameTooSoon(NotWanted):
-    """A host that connected a moment ago."""
+    """A host that connected a moment ago, or one of a network of which many did."""
 
     def __init__(self, host: str, seconds: float) -> None:
         super().__init__(f"{host} connected less than {seconds:g} s ago")
@@ -141,10 +142,10 @@ class DroppedBefore(NotWanted):
 
 
 class MadeRoom(NotWanted):
-    """A validator came, and all places were taken by others."""
+    """All places are taken, and this one was of no use."""
 
     def __init__(self) -> None:
-        super().__init__("a validator takes this place")
+        super().__init__("somebody else takes this place")
 
 
 class Stopped(NotWanted):
@@ -171,6 +172,13 @@ class UptimeTooHigh(RuleBroken):
     def __init__(self, uptime: int) -> None:
         super().__init__(f"uptime of {uptime} percent is above 100")
         self.uptime = uptime
+
+
+class TooManyUnreadable(RuleBroken):
+    """Frames that nobody can read."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} unreadable frames")
 
 
 class Dropped(RuleBroken):

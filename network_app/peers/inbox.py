@@ -4,24 +4,26 @@ import asyncio
 import time
 from typing import NamedTuple
 
-from network_app.config import NetworkConfig
 from network_app.peers.counters import Counters
+from network_app.peers.errors import TooManyUnreadable
+from network_app.peers.pace import Pace
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import (
     MESSAGE_COST,
     BytePool,
     Lease,
-    TokenBucket,
     frame_cost,
     unpacking_cost,
 )
 from network_app.wire import framing
-from network_app.wire.errors import UnreadableMessage
+from network_app.wire.errors import Unreadable, UnreadableMessage
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
 
 AT_A_STRETCH = 16
 """Messages that are read before others have a turn, when all are there already."""
+MOST_UNREADABLE = 8
+"""Frames of a connection that no honest peer sends, and that are forgiven but for the last."""
 
 
 class Held(NamedTuple):
@@ -32,43 +34,43 @@ class Held(NamedTuple):
 
 
 class Inbox:
-    """Reads frames no faster than the peer's rate, and only while there is room in the pool."""
+    """Reads frames no faster than the peer's pace, and only while there is room in the pool."""
 
     def __init__(
-        self,
-        node_id: NodeID,
-        stream: Stream,
-        config: NetworkConfig,
-        pool: BytePool,
-        counters: Counters,
+        self, node_id: NodeID, stream: Stream, pace: Pace, pool: BytePool, counters: Counters
     ) -> None:
         self._node_id = node_id
         self._stream = stream
+        self._pace = pace
         self._pool = pool
         self._counters = counters
         self._loop = asyncio.get_running_loop()
-        self._rate = TokenBucket(config.peer_rate, config.peer_burst, self._loop.time())
         self._read = 0
+        self._unreadable = 0
+        self.early = True
+        """Whether the handshake is not finished: until then little is read."""
         self.waiting_since: float | None = None
         """Since when the peer lets us wait for bytes (the loop's time); None while we let it wait."""
         self.last_received = time.time()
         """Unix seconds."""
 
     async def next(self) -> Held | None:
-        """Return the next message; None for a frame that holds none.
+        """Return the next message; None for a frame of which none is read.
 
         Raises:
             FrameTooLarge: The peer announced more than a frame may have.
+            TooManyUnreadable: It sends what nobody can read, again and again.
             PeerError: The connection is over.
         """
-        size = framing.frame_size(await self._bytes(framing.PREFIX))
+        size = framing.frame_size(await self._bytes(framing.PREFIX), early=self.early)
         await self._take_turn(size)
         lease = await self._pool.take(self._node_id, size + MESSAGE_COST)
         message = None
         try:
             message = await self._message(await self._bytes(size), lease)
-        except UnreadableMessage:
+        except UnreadableMessage as error:
             self._note("unreadable", size)
+            self._hold_against(error)
             return None
         finally:
             if message is None:
@@ -77,8 +79,8 @@ class Inbox:
         return Held(message, lease)
 
     def charge(self, cost: int) -> None:
-        """Take more of the peer's rate, for work that it causes."""
-        self._rate.take(cost, self._loop.time())
+        """Take more of what the peer may send, for work that it causes."""
+        self._pace.take(cost, self._loop.time(), alone=self.early)
 
     async def _bytes(self, size: int) -> bytes:
         self.waiting_since = self._loop.time()
@@ -88,23 +90,32 @@ class Inbox:
             self.waiting_since = None
 
     async def _take_turn(self, size: int) -> None:
-        """Wait as the peer's rate wants it, and leave the loop to others now and then."""
-        seconds = self._rate.take(frame_cost(size), self._loop.time())
+        """Wait as the peer's pace wants it, and leave the loop to others now and then."""
+        seconds = self._pace.take(frame_cost(size), self._loop.time(), alone=self.early)
         self._read += 1
         if seconds or self._read % AT_A_STRETCH == 0:
             await asyncio.sleep(seconds)
 
     async def _message(self, payload: bytes, lease: Lease) -> Message:
         """Unpack a frame. What is in it takes room too, and there may be more than came."""
-        message, size = framing.receive(payload)
-        extra = size - len(payload)
+        content = framing.unpack(payload, early=self.early)
+        extra = len(content) - len(payload)
         if extra > 0:
-            self.charge(unpacking_cost(len(payload), size))
+            self.charge(unpacking_cost(len(payload), len(content)))
             if not self._pool.try_extend(lease, extra):
-                del message  # while it waits it is kept as it came
+                del content  # while it waits it is kept as it came
                 await self._pool.extend(lease, extra)
-                message, _ = framing.receive(payload)
-        return message
+                content = framing.unpack(payload, early=self.early)
+        return framing.parse(content)
+
+    def _hold_against(self, error: UnreadableMessage) -> None:
+        """Charge the dearest that a frame can be: how far it was unpacked is not known."""
+        if not isinstance(error, Unreadable):
+            return
+        self.charge(unpacking_cost(0, framing.MAX_FRAME))
+        self._unreadable += 1
+        if self._unreadable >= MOST_UNREADABLE:
+            raise TooManyUnreadable(self._unreadable) from error
 
     def _note(self, kind: str, size: int) -> None:
         self._counters.received.count(kind, size + framing.PREFIX)

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from OpenSSL import SSL
 
 from network_app.config import NetworkConfig
-from network_app.peers.arrivals import Arrivals
-from network_app.peers.errors import NotWanted
+from network_app.peers.arrivals import Arrivals, prefix_of
+from network_app.peers.errors import NotWanted, TooManyHalfOpen
 from network_app.peers.stream import Stream
 from network_app.peers.tls import accepting
 
@@ -35,7 +36,10 @@ class Listener:
         self._arrivals = Arrivals(config, time.monotonic())
         self._server: asyncio.Server | None = None
         self._inside: set[Stream] = set()
-        self._half_open: set[Stream] = set()
+        self._strangers: set[Stream] = set()
+        """Of those inside, the ones that count: all until they are known."""
+        self._half_open: dict[Stream, str] = {}
+        """Those without TLS, oldest first, by the prefix of their address."""
 
     async def bind(self, host: str, port: int) -> int:
         """Take an address; return the port, which is a free one for 0.
@@ -79,11 +83,16 @@ class Listener:
 
     def secured(self, stream: Stream) -> None:
         """Note that a connection's TLS is up."""
-        self._half_open.discard(stream)
+        self._half_open.pop(stream, None)
+
+    def known(self, stream: Stream) -> None:
+        """Note that a connection is no stranger's: it takes nobody's place."""
+        self._strangers.discard(stream)
 
     def left(self, stream: Stream) -> None:
         """Note that a connection is over."""
-        self._half_open.discard(stream)
+        self._half_open.pop(stream, None)
+        self._strangers.discard(stream)
         self._inside.discard(stream)
 
     def _stream(self) -> Stream:
@@ -91,13 +100,22 @@ class Listener:
 
     def _admit(self, stream: Stream) -> bool:
         try:
-            self._arrivals.admit(
-                stream.host, time.monotonic(), half_open=self.half_open, inbound=self.inside
-            )
+            self._arrivals.admit(stream.host, time.monotonic(), inbound=len(self._strangers))
         except NotWanted as reason:
             self._turned_away(reason)
             return False
         self._inside.add(stream)
-        self._half_open.add(stream)
+        self._strangers.add(stream)
+        self._half_open[stream] = prefix_of(stream.host)
+        if len(self._half_open) > self._config.max_half_open:
+            self._close_half_open()
         asyncio.get_running_loop().call_soon(self._arrived, stream)
         return True
+
+    def _close_half_open(self) -> None:
+        """Close the oldest of the network that has most: silent ones do not keep others out."""
+        ((crowd, _),) = Counter(self._half_open.values()).most_common(1)
+        oldest = next(one for one, prefix in self._half_open.items() if prefix == crowd)
+        del self._half_open[oldest]
+        self._strangers.discard(oldest)
+        oldest.abort(TooManyHalfOpen(self._config.max_half_open))

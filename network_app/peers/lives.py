@@ -82,6 +82,8 @@ class Lives:
             peer = Peer(stream, certificate, self._around, self._finished, outbound=outbound)
             met(peer.node_id)
             self._roster.admit(peer)
+            if not peer.is_stranger:
+                self._listener.known(stream)
             await self._talk(peer)
         except REASONS as error:
             reason = error
@@ -107,7 +109,7 @@ class Lives:
         try:
             await peer.run()
         finally:
-            peer.end_stream()
+            peer.outbox.close()
             try:
                 self._left(peer)
             finally:

@@ -25,11 +25,13 @@ from network_app.peers.listener import Listener
 from network_app.peers.lives import Lives
 from network_app.peers.peer import Surroundings
 from network_app.peers.roster import Roster
+from network_app.peers.strangers import Strangers
 from network_app.peers.stream import CHUNK, Stream
 from network_app.peers.throttle import BytePool, Shares
 from network_app.ports import Directory, MessageHandler, PeerInfo, Totals
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import Message
+from network_app.wire.packing import Packed
 from primitives.ids import NodeID
 
 _log = logging.getLogger(__name__)
@@ -79,7 +81,7 @@ class Network:
         self._tracked = [Address(*address) for address in tracked]
         self._context = tls.make_context(identity)
         self._buffer = bytearray(CHUNK)
-        self._roster = Roster(identity.node_id, config, self._is_validator)
+        self._roster = Roster(identity.node_id, config)
         self._dialer = Dialer(config, self._dial, self._roster.absent)
         self._listener = Listener(
             self._context, config, self._buffer, self._arrived, self.counters.connection_ended
@@ -137,6 +139,10 @@ class Network:
         """Return the peers whose handshake is finished, as of now."""
         return self._roster.connected()
 
+    def tracked_nodes(self) -> Mapping[tuple[str, int], NodeID]:
+        """Return who was found at the tracked addresses, this node itself included."""
+        return self._dialer.found
+
     def tracked_peers(self) -> set[NodeID]:
         """Return those that are connected of the nodes at tracked addresses."""
         return {node_id for node_id in self._dialer.tracked if self._roster.get(node_id)}
@@ -145,11 +151,12 @@ class Network:
         """Return of how many nodes an address is known."""
         return len(self._running.introductions) if self._running is not None else 0
 
-    def send(self, node_id: NodeID, message: Message) -> bool:
+    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         """Send a message, or queue it; False when the peer is not there or its queue is full."""
         peer = self._roster.get(node_id)
         if peer is None:
-            self.counters.send_failed(framing.kind(message))
+            name = framing.kind(message) if isinstance(message, Message) else message.kind
+            self.counters.send_failed(name)
             return False
         return peer.send(message)
 
@@ -167,6 +174,10 @@ class Network:
 
     def _is_validator(self, node_id: NodeID) -> bool:
         return node_id in self._directory.validators()
+
+    def _is_known(self, node_id: NodeID) -> bool:
+        """Say whether a node validates or was found at a tracked address: it is no stranger."""
+        return self._is_validator(node_id) or self._dialer.is_tracked(node_id)
 
     def _claim(self, port: int) -> NodeClaim:
         """Sign this node's address, once for this run."""
@@ -189,6 +200,8 @@ class Network:
             introductions=introductions,
             directory=self._directory,
             handler=self._handler,
+            strangers=Strangers(self._config, lambda: [peer.outbox for peer in self._roster]),
+            is_known=self._is_known,
         )
 
     def _arrived(self, stream: Stream) -> None:

@@ -5,7 +5,6 @@ worked off by the handler above.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from network_app.bloom import EMPTY
 from network_app.config import NetworkConfig
 from network_app.handshake.handshake import PeerFacts
+from network_app.peers.arrivals import prefix_of
 from network_app.peers.counters import Counters
 from network_app.peers.errors import (
     HandshakeTooSlow,
@@ -24,22 +24,23 @@ from network_app.peers.errors import (
 from network_app.peers.inbox import Held, Inbox
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat, Watch
+from network_app.peers.outbox import Outbox
+from network_app.peers.pace import Pace
+from network_app.peers.strangers import Strangers
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
 from network_app.peers.workload import Workload
 from network_app.ports import Directory, MessageHandler, PeerInfo
 from network_app.wire import framing
-from network_app.wire.errors import MessageTooLarge
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
+from network_app.wire.packing import Packed
 from primitives.identity import node_id_of
 from primitives.ids import NodeID
 
 OF_THE_CONNECTION = frozenset({"ping", "pong", "handshake", "peer_list", "get_peer_list"})
 """What is worked off here, in the order of coming. All else is the chains'."""
-ANSWER_COST = 64 * 1024
-"""Bytes that a question for addresses costs of a peer's rate: the answer is a search."""
-
-_log = logging.getLogger(__name__)
+LOOKING_COST = 64 * 1024
+"""Bytes that addresses, or a question for them, cost of a peer's rate: signatures, or a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ class Surroundings:
     introductions: Introductions
     directory: Directory
     handler: MessageHandler
+    strangers: Strangers
+    is_known: Callable[[NodeID], bool]
+    """Whether a node validates, or is dialled always."""
 
 
 class Peer:
@@ -78,14 +82,44 @@ class Peer:
         self._stream = stream
         self._around = around
         self._finished = finished
-        self._inbox = Inbox(self.node_id, stream, around.config, around.pool, around.counters)
-        self.work = Workload(self.node_id, around.handler, around.pool, around.config.peer_messages)
+        self._loop = asyncio.get_running_loop()
+        self._used = self._loop.time()
+        """When it sent a chain's message last."""
+        strangers, config = around.strangers, around.config
+        pace = Pace(config, strangers.rate, lambda: self.is_stranger, self._used)
+        self._inbox = Inbox(self.node_id, stream, pace, around.pool, around.counters)
+        self.outbox = Outbox(
+            stream,
+            around.counters,
+            pace,
+            strangers.room,
+            is_stranger=lambda: self.is_stranger,
+            end=self.close,
+        )
+        self.work = Workload(
+            self.node_id, around.handler, around.pool, config, lambda: self.is_stranger
+        )
         self._reason: Exception | None = None
         self.task: asyncio.Task[object] | None = None
         """What runs it, while it does."""
         self._observed_uptime = 0
-        self._connected_at = self._last_sent = time.time()
+        self._connected_at = time.time()
         self._key_checked: bytes | None = None
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether it neither validates nor is one that we dial."""
+        return not (self.outbound or self._around.is_known(self.node_id))
+
+    @property
+    def prefix(self) -> str:
+        """The network that it connects from, as connections are counted."""
+        return prefix_of(self._stream.host)
+
+    @property
+    def idle(self) -> float:
+        """Seconds since it sent a chain's message, or since it came."""
+        return self._loop.time() - self._used
 
     def info(self) -> PeerInfo:
         """Return what is known of it. The handshake must be finished."""
@@ -98,49 +132,27 @@ class Peer:
             version=str(facts.version),
             upgrade_time=facts.upgrade_time,
             connected_at=self._connected_at,
-            last_sent=self._last_sent,
+            last_sent=self.outbox.last_sent,
             last_received=self._inbox.last_received,
             observed_uptime=self._observed_uptime,
             tracked_subnets=facts.tracked_subnets,
             supported_acps=facts.supported_acps,
             objected_acps=facts.objected_acps,
             outbound=self.outbound,
+            known=not self.is_stranger,
         )
 
-    def send(self, message: Message) -> bool:
+    def send(self, message: Message | Packed) -> bool:
         """Send a message, or queue it; False if that cannot be done."""
-        name = framing.kind(message)
-        counters = self._around.counters
-        frame = self._frame(message)
-        if frame is None or not self._stream.write(frame):
-            counters.send_failed(name)
-            return False
-        counters.message_sent(name, len(frame))
-        self._last_sent = time.time()
-        return True
-
-    def _frame(self, message: Message) -> bytes | None:
-        """Return a message's frame; None if it need not be made or cannot be."""
-        if not self._stream.has_room():
-            return None
-        try:
-            return framing.encode(message)
-        except MessageTooLarge as error:
-            _log.error("a message of this node cannot be sent: %s", error)
-            return None
+        return self.outbox.send(message)
 
     def close(self, reason: Exception) -> None:
         """End the connection; `run` raises the reason."""
         if self._reason is None:
             self._reason = reason
-            self.end_stream()
+            self.outbox.close()
             if self.task is not None:
                 self.task.cancel()
-
-    def end_stream(self) -> None:
-        """Close the socket; what still waited is lost."""
-        if lost := self._stream.close():
-            self._around.counters.send_failed("queued", lost)
 
     async def run(self) -> None:
         """Talk until the connection ends; always raises why."""
@@ -165,18 +177,18 @@ class Peer:
     async def _converse(self) -> None:
         self.send(Message(handshake=self._around.introductions.handshake()))
         while True:
-            await self.work.room()
             # no name for it here: it would live until the next one comes
-            self._take(await self._inbox.next())
+            await self._take(await self._inbox.next())
 
-    def _take(self, held: Held | None) -> None:
+    async def _take(self, held: Held | None) -> None:
         """Work a message off, or have it worked off. The lease ends with the work."""
         if held is None:
             return
         message, lease = held
         name = framing.kind(message)
-        if name not in OF_THE_CONNECTION and self.is_finished:
-            self.work.begin(message, lease)
+        if name not in OF_THE_CONNECTION:
+            self._used = self._loop.time()
+            await self.work.begin(message, lease)
             return
         try:
             self._answer(name, message)
@@ -184,7 +196,7 @@ class Peer:
             self._around.pool.give_back(lease)
 
     def _answer(self, name: str, message: Message) -> None:
-        """Work off what belongs to the connection. A chain's message comes here when it is too early."""
+        """Work off what belongs to the connection."""
         match name:
             case "ping":
                 self._take_ping(message.ping)
@@ -209,12 +221,14 @@ class Peer:
     def _take_peer_list(self, peer_list: PeerList) -> None:
         if not self.is_finished:
             self.is_finished = True
+            self._inbox.early = False
             self._connected_at = time.time()
             self._finished(self)
+        self._inbox.charge(LOOKING_COST)
         self._around.introductions.learn(peer_list)
 
     def _take_get_peer_list(self, request: GetPeerList) -> None:
-        self._inbox.charge(ANSWER_COST)
+        self._inbox.charge(LOOKING_COST)
         answer = self._around.introductions.answer(request, self.node_id)
         if answer is not None:
             self.send(answer)
@@ -228,9 +242,9 @@ class Peer:
     # --- timers ---
 
     def _timers(self) -> list[Watch | Repeat | asyncio.TimerHandle]:
-        config, loop = self._around.config, asyncio.get_running_loop()
+        config = self._around.config
         return [
-            loop.call_later(config.handshake_timeout, self._check_finished),
+            self._loop.call_later(config.handshake_timeout, self._check_finished),
             Repeat(config.ping_interval, self._ping),
             Watch(
                 config.read_timeout,

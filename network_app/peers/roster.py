@@ -1,15 +1,16 @@
-"""Which connections there are: one to a node, and not too many that others opened (p2p.md 1).
+"""Which connections there are: one to a node, and not too many of strangers (p2p.md 1).
 
 How they come to be is in `listener` and `dialer`.
 """
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from typing_extensions import override
 
 from network_app.config import NetworkConfig
+from network_app.peers.arrivals import LOOPBACK
 from network_app.peers.errors import (
     AlreadyConnected,
     DroppedBefore,
@@ -23,6 +24,8 @@ from primitives.ids import NodeID
 
 MOST_DROPPED = 1024
 """Dropped nodes that are remembered."""
+UNFINISHED_SHARE = 10
+"""Without a finished handshake a stranger counts as idle this many times sooner."""
 
 
 class Connected(Mapping[NodeID, PeerInfo]):
@@ -51,12 +54,9 @@ class Connected(Mapping[NodeID, PeerInfo]):
 class Roster:
     """Connections whose TLS is up, by node."""
 
-    def __init__(
-        self, node_id: NodeID, config: NetworkConfig, is_validator: Callable[[NodeID], bool]
-    ) -> None:
+    def __init__(self, node_id: NodeID, config: NetworkConfig) -> None:
         self._node_id = node_id
         self._config = config
-        self._is_validator = is_validator
         self._peers: dict[NodeID, Peer] = {}
         self._finished: dict[NodeID, Peer] = {}
         self._dropped: OrderedDict[NodeID, float] = OrderedDict()
@@ -92,8 +92,8 @@ class Roster:
         earlier = self._peers.get(peer.node_id)
         if earlier is not None:
             self._choose(earlier, peer)
-        elif not peer.outbound:
-            self._find_place(peer.node_id)
+        elif peer.is_stranger:
+            self._find_place(peer)
         self._peers[peer.node_id] = peer
 
     def finished(self, peer: Peer) -> None:
@@ -148,14 +148,21 @@ class Roster:
     def _dialler(self, peer: Peer) -> NodeID:
         return self._node_id if peer.outbound else peer.node_id
 
-    def _find_place(self, node_id: NodeID) -> None:
-        """Keep the number of inbound connections. A validator finds a place among strangers."""
-        inbound = [peer for peer in self._peers.values() if not peer.outbound]
-        if len(inbound) < self._config.max_inbound:
+    def _find_place(self, newcomer: Peer) -> None:
+        """Keep the number of strangers, over all and of one network: of many, one that is idle goes."""
+        strangers = [peer for peer in self._peers.values() if peer.is_stranger]
+        beside = sum(peer.prefix == newcomer.prefix for peer in strangers)
+        if newcomer.prefix != LOOPBACK and beside >= self._config.inbound_per_prefix:
+            raise TooManyInbound(self._config.inbound_per_prefix)
+        if len(strangers) < self._config.max_inbound:
             return
-        strangers = [peer for peer in inbound if not self._is_validator(peer.node_id)]
-        if not strangers or not self._is_validator(node_id):
+        idle = max(strangers, key=self._idleness, default=None)
+        if idle is None or self._idleness(idle) < self._config.idle_time:
             raise TooManyInbound(self._config.max_inbound)
-        latest = strangers[-1]
-        latest.close(MadeRoom())
-        self.leave(latest)
+        idle.close(MadeRoom())
+        self.leave(idle)
+
+    @staticmethod
+    def _idleness(peer: Peer) -> float:
+        """Return for how many seconds a stranger was of no use, as they count."""
+        return peer.idle if peer.is_finished else peer.idle * UNFINISHED_SHARE

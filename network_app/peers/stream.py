@@ -16,8 +16,7 @@ from typing_extensions import override
 
 from network_app.config import NetworkConfig
 from network_app.peers import tls
-from network_app.peers.errors import ConnectionLost
-from network_app.wire.framing import MAX_FRAME
+from network_app.peers.errors import ConnectionLost, PeerError
 from primitives.identity import CertificateError
 
 CHUNK = 64 * 1024
@@ -27,7 +26,9 @@ RECORD = 16 * 1024
 OVERHEAD = 2048
 """More than TLS adds to a chunk."""
 HIGH_WATER = 256 * 1024
-"""Bytes that the socket's own queue may hold before frames wait here, where they are counted."""
+"""Bytes that the socket's own queue may hold before frames wait here."""
+MOST_ANSWERED = 64 * 1024
+"""Bytes that TLS may answer to a peer that takes nothing; what it makes by itself is in no queue."""
 
 
 class Stream(asyncio.BufferedProtocol):
@@ -42,7 +43,6 @@ class Stream(asyncio.BufferedProtocol):
     ) -> None:
         self._make_tls = make_tls
         self._tls: SSL.Connection
-        self._most_unsent = config.send_queue + 2 * MAX_FRAME
         self._config = config
         self._buffer = buffer
         """What the socket is read into: one for all, since its bytes are moved on at once."""
@@ -55,7 +55,11 @@ class Stream(asyncio.BufferedProtocol):
         """Whether the socket is not read now."""
         self._queue: deque[bytes] = deque()
         self._queued = 0
+        self._answered = 0
+        """Bytes that TLS made by itself since the socket took what was sent."""
         self._lost = False
+        self._reason: PeerError = ConnectionLost()
+        """Why, as the reader is told."""
         self.blocked_since: float | None = None
         """Since when the socket takes nothing (the loop's time), or None."""
         self.closed = asyncio.Event()
@@ -173,9 +177,9 @@ class Stream(asyncio.BufferedProtocol):
 
     async def _more(self) -> None:
         """Wait for bytes from the socket."""
+        self._answer()
         if self._lost or self._transport is None:
-            raise ConnectionLost
-        self._flush()
+            raise self._reason
         self._reader = self._loop.create_future()
         if self._resting and not self._transport.is_closing():
             self._resting = False
@@ -198,9 +202,10 @@ class Stream(asyncio.BufferedProtocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for the socket."""
-        waiting = self._transport.get_write_buffer_size() if self._transport else 0
-        return self._queued + waiting
+        """Bytes that wait for the socket, none once the connection is over."""
+        if self._lost or self._transport is None:
+            return 0
+        return self._queued + self._transport.get_write_buffer_size()
 
     def has_room(self, size: int = 0) -> bool:
         """Say whether a frame of so many bytes would be sent or queued."""
@@ -232,21 +237,25 @@ class Stream(asyncio.BufferedProtocol):
                 return
             self._flush()
 
-    def _flush(self) -> None:
-        """Hand what TLS has made to the socket."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        while True:
+    def _answer(self) -> None:
+        """Send what TLS itself has to say, while the peer takes it."""
+        if self.blocked_since is None:
+            self._answered = 0
+        self._answered += self._flush()
+        if self._answered > MOST_ANSWERED:
+            self.abort()  # it makes TLS answer, and reads nothing
+
+    def _flush(self) -> int:
+        """Hand what TLS has made to the socket; return how many bytes that was."""
+        total = 0
+        while self._transport is not None and not self._transport.is_closing():
             try:
                 made = self._tls.bio_read(CHUNK + OVERHEAD)
             except SSL.WantReadError:
-                return
+                break
             self._transport.write(made)
-            if self._transport.get_write_buffer_size() > self._most_unsent:
-                self._transport.abort()  # it makes TLS answer, and reads nothing
-                return
-            if len(made) < CHUNK + OVERHEAD:
-                return
+            total += len(made)
+        return total
 
     # --- the end ---
 
@@ -269,8 +278,10 @@ class Stream(asyncio.BufferedProtocol):
             self._transport.close()
         return waiting
 
-    def abort(self) -> None:
-        """End the connection without a word."""
+    def abort(self, reason: PeerError | None = None) -> None:
+        """End the connection without a word; who reads from it is told why."""
+        if reason is not None:
+            self._reason = reason
         if self._transport is not None:
             self._transport.abort()
 

@@ -14,13 +14,13 @@ from network_app.ports import Directory, ValidatorFacts
 from primitives.ids import NodeID
 
 FRAME_COST = 512
-"""Bytes that each frame costs besides its own: what small ones cost is time."""
+"""Bytes of the rate that each frame costs besides its own: what small ones cost is time."""
 UNPACKING_SHARE = 8
-"""A byte that came out of compression costs this much less than one that came over the wire."""
+"""Bytes that come out of compression for the cost of one that comes over the wire."""
 MESSAGE_COST = 1024
-"""Bytes that each message in work takes besides its own: objects and a task."""
+"""Bytes of the pool that each message in work takes besides its own: objects and a task."""
 ALLOWANCE = 64 * 1024
-"""Bytes in work that every connection has to itself: nobody can starve the others."""
+"""Bytes in work that every node has to itself: nobody can starve the others."""
 
 
 class TokenBucket:
@@ -46,6 +46,16 @@ class TokenBucket:
         self._tokens -= cost
         return True
 
+    def give(self, amount: float) -> None:
+        """Put tokens in, as far as they fit."""
+        self._tokens = min(self._burst, self._tokens + amount)
+
+    def change_rate(self, rate: float, now: float) -> None:
+        """Let tokens come back at another rate from now on."""
+        if rate != self._rate:
+            self._refill(now)
+            self._rate = rate
+
     def _refill(self, now: float) -> None:
         elapsed = max(0.0, now - self._at)
         self._tokens = min(self._burst, self._tokens + elapsed * self._rate)
@@ -58,7 +68,7 @@ def frame_cost(size: int) -> int:
 
 
 def unpacking_cost(size: int, unpacked: int) -> int:
-    """Return what a message costs besides its frame, when it is larger than that."""
+    """Return what a message costs of the rate besides its frame, when it is larger than that."""
     return max(0, unpacked - size) // UNPACKING_SHARE
 
 
@@ -122,11 +132,6 @@ class BytePool:
         self._in_shared = 0
         self._over = False
         self._waiting: deque[Waiting] = deque()
-
-    @property
-    def in_work(self) -> int:
-        """Bytes that are taken now."""
-        return self._in_shared + self._own.total()
 
     @property
     def waiting(self) -> int:

@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
 
+from network_app.config import NetworkConfig
 from network_app.peers.throttle import BytePool, Lease
 from network_app.ports import MessageHandler
 from network_app.wire.p2p_pb2 import Message
@@ -12,33 +15,38 @@ _log = logging.getLogger(__name__)
 
 
 class Workload:
-    """At most `limit` messages at a time; each keeps its lease until it is done."""
+    """So many messages at a time, of a stranger few; each keeps its lease until it is done."""
 
     def __init__(
-        self, node_id: NodeID, handler: MessageHandler, pool: BytePool, limit: int
+        self,
+        node_id: NodeID,
+        handler: MessageHandler,
+        pool: BytePool,
+        config: NetworkConfig,
+        is_stranger: Callable[[], bool],
     ) -> None:
         self._node_id = node_id
         self._handler = handler
         self._pool = pool
-        self._limit = limit
+        self._config = config
+        self._is_stranger = is_stranger
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    async def room(self) -> None:
-        """Wait until one more message may be begun."""
-        while len(self._tasks) >= self._limit:
-            self._room.clear()
-            await self._room.wait()
-
-    def begin(self, message: Message, lease: Lease) -> None:
-        """Hand a message to the rooms above."""
+    async def begin(self, message: Message, lease: Lease) -> None:
+        """Hand a message to the rooms above once there is room for its work."""
+        try:
+            await self._wait()
+        except asyncio.CancelledError:
+            self._pool.give_back(lease)
+            raise
         work = self._handler.handle(self._node_id, message)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._done(done, lease))
+        task.add_done_callback(partial(self._done, lease=lease))
 
     async def settle(self, seconds: float) -> None:
         """Let what was begun be finished; what takes longer is cancelled."""
@@ -51,7 +59,14 @@ class Workload:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    def _done(self, task: asyncio.Task[None], lease: Lease) -> None:
+    async def _wait(self) -> None:
+        config = self._config
+        limit = config.stranger_messages if self._is_stranger() else config.peer_messages
+        while len(self._tasks) >= limit:
+            self._room.clear()
+            await self._room.wait()
+
+    def _done(self, task: asyncio.Task[None], *, lease: Lease) -> None:
         self._tasks.discard(task)
         self._room.set()
         self._pool.give_back(lease)

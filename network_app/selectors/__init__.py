@@ -11,10 +11,11 @@ from network_app.selectors.peers import (
     Uptimes,
     connected_ids,
     connected_stake,
+    heard_ids,
     peers,
     uptime_of_self,
 )
-from network_app.selectors.sync import Sync, is_bootstrapped, syncs
+from network_app.selectors.sync import Sync, is_bootstrapped, syncs, waiting
 
 __all__ = [
     "HEARTBEAT_TOLERANCE",
@@ -23,6 +24,7 @@ __all__ = [
     "Uptimes",
     "connected_ids",
     "connected_stake",
+    "heard_ids",
     "in_network",
     "is_bootstrapped",
     "is_fresh",
@@ -30,4 +32,5 @@ __all__ = [
     "status",
     "syncs",
     "uptime_of_self",
+    "waiting",
 ]

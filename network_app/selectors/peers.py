@@ -1,6 +1,7 @@
 """Peers and the stake that they have."""
 
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from network_app.models import Peer
@@ -45,6 +46,13 @@ def peers(node_ids: Collection[NodeID] = ()) -> Sequence[Peer]:
 def connected_ids() -> frozenset[NodeID]:
     """Return the node IDs of connected peers."""
     return frozenset(peer.node_id for peer in peers())
+
+
+def heard_ids(seconds: float) -> frozenset[NodeID]:
+    """Return the connected peers of whom something came within so many seconds."""
+    since = datetime.now(UTC) - timedelta(seconds=seconds)
+    found = Peer.objects.filter(connected_since__isnull=False, last_received__gte=since)
+    return frozenset(peer.node_id for peer in found.only("node_id"))
 
 
 def connected_stake() -> Stake:

@@ -15,6 +15,14 @@ def syncs() -> Mapping[str, Sync]:
     return {row.chain: row for row in ChainSync.objects.all()}
 
 
+def waiting() -> str:
+    """Say for whom the chains wait before they begin; nothing when they do not, or nobody knows."""
+    reported = status()
+    if reported is None or not is_fresh(reported):
+        return ""
+    return next((str(row.waiting) for row in syncs().values() if row.waiting is not None), "")
+
+
 def is_bootstrapped(alias: str) -> bool:
     """Say whether a chain has reached the frontier since this node's start.
 

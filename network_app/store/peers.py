@@ -19,6 +19,10 @@ KEPT = timedelta(days=30)
 """For so long a node is remembered that does not come back."""
 MOST_KEPT = 10_000
 """So many nodes that are gone are remembered."""
+AT_ONCE = 256
+"""While there are fewer rows, whoever is connected gets one at once."""
+STAY = timedelta(minutes=5)
+"""For so long a stranger must be connected to get a row when there are more."""
 
 
 def write_connected(
@@ -26,13 +30,15 @@ def write_connected(
 ) -> None:
     """Store connected peers as they are now, and that others are connected no longer.
 
-    The caller holds the transaction.
+    Of strangers that were never here before, few are stored at once: anybody can come with a new
+    certificate each second. The caller holds the transaction.
     """
-    here = {peer.node_id: peer for peer in connected}
-    stored = dict(
-        Peer.objects.filter(node_id__in=list(here)).values_list("node_id", "connected_since")
-    )
-    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=list(here)).update(
+    here = [peer.node_id for peer in connected]
+    stored = dict(Peer.objects.filter(node_id__in=here).values_list("node_id", "connected_since"))
+    new = [peer for peer in connected if peer.node_id not in stored]
+    worth = {peer.node_id for peer in _worth_a_row(new, now)}
+    connected = [peer for peer in connected if peer.node_id in stored.keys() | worth]
+    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(
         connected_since=None
     )
     Peer.objects.bulk_create(
@@ -47,6 +53,21 @@ def write_connected(
         if peer.node_id in stored and stored[peer.node_id] != _moment(peer.connected_at)
     ]
     Peer.objects.filter(node_id__in=anew).update(times_connected=F("times_connected") + 1)
+
+
+def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
+    """Return who of those without a row gets one: no strangers, and strangers that stay."""
+    if not new:
+        return []
+    room = max(0, AT_ONCE - Peer.objects.count())
+    worth: list[PeerInfo] = []
+    for peer in new:
+        if peer.known or now - _moment(peer.connected_at) >= STAY:
+            worth.append(peer)
+        elif room:
+            room -= 1
+            worth.append(peer)
+    return worth
 
 
 def forget_connections() -> None:

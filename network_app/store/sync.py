@@ -11,8 +11,8 @@ WEIGHT = 0.5
 """Of the newest measurement in the running average."""
 
 _STATE = (
-    "phase", "height", "target_height", "fetched", "outstanding", "oldest_outstanding_at",
-    "updated_at",
+    "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "conflict",
+    "outstanding", "oldest_outstanding_at", "updated_at",
 )  # fmt: skip
 _END = ("finished_at", "seconds_left")
 
@@ -27,6 +27,10 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     row.phase = phase
     row.height, row.target_height = state.height, max(state.target_height, state.height)
     row.fetched, row.outstanding = state.fetched, state.outstanding
+    waiting = state.waiting
+    row.beacons = None if waiting is None else waiting.configured
+    row.beacons_connected = None if waiting is None else waiting.connected
+    row.conflict = state.conflict
     row.oldest_outstanding_at = (
         None
         if state.oldest_outstanding is None

@@ -13,7 +13,7 @@ from network_app.sync.requests import Requests
 from network_app.wire.p2p_pb2 import Chits, PushQuery
 from primitives.ids import NodeID
 
-MOST_PEERS = 64
+MOST_PEERS = 32
 """Who is pushed to: validators first, then others. Those left out ask by themselves (`polling`)."""
 WINDOW = 32
 """Pushed blocks that a peer has not answered for, above which it gets none until it answers.
@@ -59,7 +59,7 @@ class Announcer:
     def blocks_accepted(self, height: int | None) -> None:
         """Note that this node has accepted blocks, made here or not."""
         if not self._choice.connected():
-            self._head.stale = True  # whoever connects will ask
+            self._head.grow_stale()  # whoever connects will ask
             return
         if height is None or self._told_height is None:
             self._told_height = None
@@ -115,19 +115,24 @@ class Announcer:
             places = [place for place, _ in made]
             self._head.advanced(places)
             self._pushed = places[-1].height
-        self._head.stale = True
+        self._head.grow_stale()
 
     def _push(self, place: BlockPlace, raw: bytes) -> None:
         validators = self._choice.validators()
         others = [one for one in self._choice.connected() if one not in validators]
-        for node_id in [*validators, *others][:MOST_PEERS]:
-            window = self._windows.setdefault(node_id, Window())
-            if not window.is_open:
-                continue
+        windows = {
+            node_id: self._windows.setdefault(node_id, Window())
+            for node_id in [*validators, *others][:MOST_PEERS]
+        }
+        answered = {
+            node_id: partial(self._answered, window)
+            for node_id, window in windows.items()
+            if window.is_open
+        }
+        if answered:
             query = PushQuery(container=raw, requested_height=place.height + 1)
-            answered = partial(self._answered, window)
-            if self._requests.post(node_id, query, Chits, answered, counts=False):
-                window.unanswered += 1
+            for node_id in self._requests.post_to_all(answered, query, Chits):
+                windows[node_id].unanswered += 1
 
     @staticmethod
     def _answered(window: Window, answer: Answer | None) -> None:

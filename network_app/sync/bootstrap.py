@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from network_app.config import NetworkConfig
 from network_app.peers.backoff import BackOff
-from network_app.ports import BlockPlace
+from network_app.ports import Accepted, BlockPlace, Gathering
 from network_app.sync.choosing import Choice
 from network_app.sync.claims import Claims
 from network_app.sync.errors import (
@@ -56,7 +56,7 @@ class Bootstrap:
         self._config = config
         self._claims = claims
         self._progress = progress
-        self._executor = Executor(head, config)
+        self._executor = Executor(head, config, self._executed)
         # What goes on while blocks are executed is fetched in pieces of one answer's size.
         self._piece = max(1, min(config.ancestors_count, config.most_fetched // 2))
 
@@ -69,8 +69,7 @@ class Bootstrap:
         """Go on until the frontier is reached, whatever fails on the way."""
         back_off = BackOff(min(FIRST_RETRY, self._config.sync_repeat), self._config.sync_repeat)
         before = math.inf
-        while not self._frontier.beacons().enough:
-            await asyncio.sleep(LOOK)
+        await self._gather()
         while True:
             try:
                 executed, stay = await self._round(before)
@@ -87,6 +86,18 @@ class Bootstrap:
                 self._fetcher.forget_sources()
                 return
             before = executed
+
+    async def _gather(self) -> None:
+        """Wait until enough beacons are connected, and say for how many."""
+        said: Gathering | None = None
+        try:
+            while (lacking := self._frontier.beacons().lacking) is not None:
+                if lacking != said:
+                    _log.info("%s-Chain: waits, %s", self._head.chain.alias, lacking)
+                self._progress.waiting = said = lacking
+                await asyncio.sleep(LOOK)
+        finally:
+            self._progress.waiting = None
 
     async def _round(self, before: float) -> tuple[int, bool]:
         """Do steps 1 to 4 once; return how many blocks were executed, and whether to go on anyway.
@@ -126,6 +137,7 @@ class Bootstrap:
             height = await self._height_of(claim.block_id)
             if height is None:
                 await self._reach(claim)
+                await self._forget_fetched()  # what nobody has signed is left to following
             elif claim.height not in (None, height):
                 raise WrongHeight(claim.block_id, height, claim.height or 0)
         except RoundFailed as error:
@@ -139,18 +151,27 @@ class Bootstrap:
         self._claims.credit.kept(claim.supporters)
         return True
 
-    def _leave(self) -> None:
-        """Note that there is a way to go: queries are not answered until its end."""
-        if self._head.following:
+    def _executed(self, before: BlockPlace, accepted: Accepted) -> None:
+        """Note a batch. The first shows that there is a way to go: until its end no query is answered.
+
+        What anybody says shows nothing. These blocks follow ours, and are signed by their producers.
+        """
+        _log.debug(
+            "%s-Chain: %d blocks above height %d, %d transactions",
+            self._head.chain.alias,
+            len(accepted.places),
+            before.height,
+            accepted.transactions,
+        )
+        if self._head.following and self._head.place.height > before.height:
             self._head.following = False
-            self._progress.begin()
+            self._progress.start_height = before.height
 
     async def _finish_fetched(self) -> None:
         """Fetch what is missing below blocks that are stored since before, and execute those."""
         chain, run = self._head.chain, self._head.run
         await run(chain.forget_fetched, self._head.place.height)
         while (extent := await run(chain.fetched_extent)) is not None:
-            self._leave()
             lowest, parent_id = extent
             start = self._head.place
             top = BlockPlace(lowest.height - 1, parent_id)
@@ -161,10 +182,12 @@ class Bootstrap:
                     await self._forget_fetched()
                 raise
             try:
-                await self._executor.execute(NO_END)
+                await self._executor.execute(NO_END, agreed=False)
             except Stuck:
                 if self._head.place.height == start.height:
                     raise
+            if self._head.place.height == start.height:  # what is left nobody vouches for
+                await self._forget_fetched()
             await run(chain.forget_fetched, self._head.place.height)
 
     async def _reach(self, found: Agreed | Claim) -> None:
@@ -181,14 +204,14 @@ class Bootstrap:
             if ours == top.block_id:
                 return  # it was accepted meanwhile
             raise Forked(top.height, ours or EMPTY_ID, top.block_id)
-        self._leave()
-        self._progress.target_height = max(self._progress.target_height, top.height)
+        known = 0 if self._head.following else self._progress.target_height
+        self._progress.target_height = max(known, top.height)
         fetched: asyncio.Queue[int | None] = asyncio.Queue()
         place = BlockPlace(top.height, top.block_id)
         fetching = asyncio.create_task(self._fetch(place, found, fetched))
         try:
             while (height := await fetched.get()) is not None:
-                await self._executor.execute(height)
+                await self._executor.execute(height, agreed=not claimed)
                 self._fetcher.forget_sources(self._head.place.height)
             await fetching
         finally:

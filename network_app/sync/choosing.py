@@ -34,6 +34,11 @@ class Choice:
         self._distrusted: OrderedDict[NodeID, float] = OrderedDict()
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
 
+    @property
+    def own(self) -> NodeID:
+        """This node."""
+        return self._network.node_id
+
     def connected(self) -> Collection[NodeID]:
         """Return all connected peers."""
         return self._network.connected().keys()
@@ -43,6 +48,10 @@ class Choice:
         known = self._directory.validators()
         found = [node_id for node_id in self._network.connected() if node_id in known]
         return sorted(found, key=lambda node_id: (-known[node_id].weight, node_id))
+
+    def validates(self, node_id: NodeID) -> bool:
+        """Say whether a node validates."""
+        return node_id in self._directory.validators()
 
     def stake(self, nodes: Collection[NodeID]) -> int:
         """Return what those of some nodes that validate have at stake together."""

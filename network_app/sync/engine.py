@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 from typing_extensions import override
@@ -20,6 +19,9 @@ from network_app.ports import (
     Records,
     Run,
 )
+from network_app.sync import applications
+from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync.budget import Budget
 from network_app.sync.choosing import Choice
 from network_app.sync.frontier import Beacons
 from network_app.sync.gate import Gate
@@ -27,20 +29,14 @@ from network_app.sync.lasting import until_done
 from network_app.sync.line import Line, Shared
 from network_app.sync.messages import (
     ANSWERS,
-    GENESIS,
-    NOT_REGISTERED,
     TRANSACTION_GOSSIP,
-    enclose,
     split_handler,
 )
 from network_app.sync.progress import Reporter
 from network_app.sync.serving import QUESTIONS
-from network_app.wire.node_pb2 import GenesisAnswer
 from network_app.wire.p2p_pb2 import (
-    AppError,
     AppGossip,
     AppRequest,
-    AppResponse,
     Message,
     PullQuery,
     PushQuery,
@@ -49,14 +45,6 @@ from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, P_CHAIN_ID, NodeID
 
 __all__ = ["Beacons", "Engine", "GenesisBytes"]
-
-
-class GenesisBytes(NamedTuple):
-    """The network's genesis, for nodes that join it."""
-
-    platform: bytes
-    cchain: bytes
-    """A genesis file, JSON."""
 
 
 class Engine(MessageHandler):
@@ -70,6 +58,7 @@ class Engine(MessageHandler):
         directory: Who validates.
         beacons: Says which of the bootstrappers are connected.
         run: Calls something blocking in a thread.
+        serve: The same for what peers ask, in threads that nothing else waits for.
         now: Unix seconds.
         genesis: Reads the genesis for those who ask. Blocking; None: nobody is told.
     """
@@ -84,12 +73,11 @@ class Engine(MessageHandler):
         *,
         beacons: Callable[[], Beacons],
         run: Run,
+        serve: Run,
         now: Callable[[], float],
         genesis: Callable[[], GenesisBytes] | None = None,
     ) -> None:
-        self._network = network
-        self._run = run
-        self._genesis = genesis
+        self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
         self._gate = Gate()
         shared = Shared(
@@ -98,8 +86,13 @@ class Engine(MessageHandler):
             bench=self._bench,
             config=config,
             directory=directory,
-            gate=self._gate,
+            budget=Budget(
+                config,
+                self._gate,
+                lambda peer: peer in directory.validators() or peer in beacons().connected,
+            ),
             run=run,
+            serve=serve,
             beacons=beacons,
         )
         self._lines = {bytes(chain.chain_id): Line(chain, shared) for chain in chains}
@@ -174,20 +167,12 @@ class Engine(MessageHandler):
             _take_gossip(line, node_id, content)
 
     async def _answer_application(self, line: Line, node_id: NodeID, request: AppRequest) -> None:
-        handler, payload = split_handler(request.app_bytes) or (None, b"")
-        answer: AppResponse | AppError
-        async with self._gate.turn(node_id):
-            if handler == TRANSACTION_GOSSIP:
-                answer = await line.pulling.answer(node_id, payload)
-            elif handler == GENESIS and line.chain.chain_id == P_CHAIN_ID and self._genesis:
-                told = await self._run(self._genesis)
-                content = GenesisAnswer(platform=told.platform, cchain=told.cchain)
-                answer = AppResponse(app_bytes=content.SerializeToString())
-            else:
-                answer = AppError(error_code=NOT_REGISTERED, error_message="unregistered handler")
-        answer.chain_id = request.chain_id
-        answer.request_id = request.request_id
-        self._network.send(node_id, enclose(answer))
+        genesis = self._genesis if line.chain.chain_id == P_CHAIN_ID else None
+        await line.serving.answer_in_turn(
+            node_id,
+            request,
+            lambda: applications.answer(line.pulling, genesis, node_id, request.app_bytes),
+        )
 
 
 def _take_gossip(line: Line, node_id: NodeID, gossip: AppGossip) -> None:

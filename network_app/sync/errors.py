@@ -5,13 +5,14 @@ SyncError
 │   ├── UnreadableBlock    one of the containers is no block
 │   ├── WrongBlock         the first is not the one that was asked for
 │   └── BrokenAncestry     one is not the parent of the one before
+├── UnusableGenesis      another node is asked for the network's genesis
 └── RoundFailed          bootstrapping asks for the frontier again
-├── NoAgreement        the beacons have accepted nothing in common
-├── NobodyHas          no peer gave a block that beacons have accepted
-├── WrongHeight        a block's height does not fit its parent's
-├── Forked             what the beacons accepted does not follow our last block
-├── BlockRefused       a fetched block is invalid
-└── Stuck              fetched blocks cannot be judged yet
+    ├── NoAgreement        the beacons have accepted nothing in common
+    ├── NobodyHas          no peer gave a block that beacons have accepted
+    ├── WrongHeight        a block's height does not fit its parent's
+    ├── Forked             what the beacons accepted does not follow our last block
+    ├── BlockRefused       a fetched block is invalid
+    └── Stuck              fetched blocks cannot be judged yet
 """
 
 from network_app.ports import InvalidBlock
@@ -50,6 +51,10 @@ class BrokenAncestry(BadAncestors):
         super().__init__(f"sent {got} as the parent of a block whose parent is {parent_id}")
         self.parent_id = parent_id
         self.got = got
+
+
+class UnusableGenesis(SyncError):
+    """What a node told is no genesis of this network; the message says why."""
 
 
 class RoundFailed(SyncError):

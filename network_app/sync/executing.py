@@ -1,9 +1,17 @@
 """Executes fetched blocks in the order of their heights, and reads the next ones meanwhile (p2p.md 9, 4)."""
 
 import asyncio
+from collections.abc import Callable
 
 from network_app.config import NetworkConfig
-from network_app.ports import InvalidBlock, NotYet, UnknownParent
+from network_app.ports import (
+    Accepted,
+    BlockPlace,
+    InvalidBlock,
+    NotYet,
+    UnknownParent,
+    Unvouched,
+)
 from network_app.sync.errors import BlockRefused, Stuck
 from network_app.sync.head import Head
 
@@ -11,19 +19,34 @@ BATCH_BYTES = 8 * 1024 * 1024
 """Blocks of a batch are together about as large, at most."""
 FORGET_AFTER = 512
 """Executed blocks that may still be stored: to delete them costs a transaction."""
+LEAST_BATCH = 3
+"""A proposal, its option, and the block behind them that is signed again."""
 
 
 class Executor:
-    """Hands fetched blocks of one chain to `Chain.accept`, in batches that are committed together."""
+    """Hands fetched blocks of one chain to `Chain.accept`, in batches that are committed together.
 
-    def __init__(self, head: Head, config: NetworkConfig) -> None:
+    `on_accept` is called after each batch, with the place before it: on the loop, before anybody else
+    sees the new one.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        config: NetworkConfig,
+        on_accept: Callable[[BlockPlace, Accepted], None],
+    ) -> None:
         self._head = head
         self._config = config
+        self._on_accept = on_accept
         self._count = config.execute_batch
         self._forgotten = 0
 
-    async def execute(self, up_to: int) -> None:
+    async def execute(self, up_to: int, *, agreed: bool) -> None:
         """Execute all stored blocks up to a height.
+
+        Unless they are agreed on by the nodes that this one trusts, the last ones are left over if
+        nobody has signed them: until more is there, or for following.
 
         Raises:
             BlockRefused: One is invalid. Those before it are accepted.
@@ -34,7 +57,8 @@ class Executor:
         while batch:
             ahead = asyncio.ensure_future(self._read(above + len(batch), up_to))
             try:
-                await self._accept(batch)
+                if not await self._accept(batch, agreed=agreed):
+                    break
                 above += len(batch)
                 batch = await ahead
             finally:
@@ -53,19 +77,27 @@ class Executor:
         raws = await self._head.run(self._head.chain.fetched, above, count)
         if raws:
             mean = sum(map(len, raws)) // len(raws)
-            self._count = min(self._config.execute_batch, max(2, BATCH_BYTES // max(1, mean)))
+            self._count = min(
+                self._config.execute_batch, max(LEAST_BATCH, BATCH_BYTES // max(1, mean))
+            )
         return raws
 
-    async def _accept(self, batch: list[bytes]) -> None:
-        before = self._head.place.height
+    async def _accept(self, batch: list[bytes], *, agreed: bool) -> bool:
+        """Hand over blocks; return whether to go on. If not, they wait for who vouches for them."""
+        before = self._head.place
         try:
-            await self._head.accept(batch, bootstrapping=True)
+            accepted = await self._head.accept(batch, bootstrapping=True, agreed=agreed)
         except InvalidBlock as error:
             if error.height is None or error.height > self._head.place.height:
                 raise BlockRefused(error) from error
+        except Unvouched:
+            return self._head.place.height > before.height
         except (NotYet, UnknownParent) as error:
-            if self._head.place.height == before:
-                raise Stuck(before, str(error)) from error
+            if self._head.place.height == before.height:
+                raise Stuck(before.height, str(error)) from error
+        else:
+            self._on_accept(before, accepted)
+        return True
 
     async def _forget(self) -> None:
         self._forgotten = self._head.place.height

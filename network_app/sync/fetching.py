@@ -2,6 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ class Fetcher:
         self._choice = choice
         self._config = config
         self._sources: list[Source] = []
+        self._asked: Counter[NodeID] = Counter()
+        """Peers that have not answered yet."""
 
     async def block(
         self, block_id: ID, among: Collection[NodeID], *, others: bool = True
@@ -86,11 +89,14 @@ class Fetcher:
     ) -> list[ParsedBlock]:
         """Ask one peer for a block, and unless it is wanted alone for those down to a height.
 
-        Empty when it does not give it; it is dropped when what it gives is wrong.
+        Empty when it does not give it, and when it was asked for another one and is silent so far: who
+        names many blocks takes no more places than others. It is dropped when what it gives is wrong.
 
         Raises:
             WrongHeight: A block claims a height that does not fit its parent's.
         """
+        if self._asked[node_id]:
+            return []
         return await self._ask_one(node_id, block_id, floor, None, alone=alone)
 
     def source_of(self, height: int) -> NodeID | None:
@@ -127,7 +133,12 @@ class Fetcher:
     async def _ask_one(
         self, node_id: NodeID, block_id: ID, floor: int, height: int | None, *, alone: bool
     ) -> list[ParsedBlock]:
-        containers = await (self._get if alone else self._get_ancestors)(node_id, block_id)
+        self._asked[node_id] += 1
+        try:
+            containers = await (self._get if alone else self._get_ancestors)(node_id, block_id)
+        finally:
+            self._asked[node_id] -= 1
+            self._asked += Counter()  # forgets the zeros
         if not containers:
             return []
         blocks, fault = await self._head.run(
@@ -145,7 +156,9 @@ class Fetcher:
         return blocks
 
     async def _get(self, node_id: NodeID, block_id: ID) -> list[bytes]:
-        put = await self._requests.ask(node_id, Get(container_id=bytes(block_id)), Put)
+        # Silence is the right answer of who does not have it: anybody may have named what is not there.
+        request = Get(container_id=bytes(block_id))
+        put = await self._requests.ask(node_id, request, Put, counts=False)
         return [] if put is None else [put.container]
 
     async def _get_ancestors(self, node_id: NodeID, block_id: ID) -> list[bytes]:

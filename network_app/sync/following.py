@@ -1,12 +1,15 @@
 """Takes in blocks as they come, in order, and fetches those that did not come (p2p.md 10.2).
 
-There is no voting yet: a block that a peer sends as accepted is verified and accepted.
+There is no voting yet: a block that is signed by whoever may make it is verified and accepted. What
+nobody signs, the first block and a proposal's option, is accepted below a signed one, or when those who
+make blocks tell of it: they send it, or name it as their last accepted one. Who is connected to none of
+them waits for the next signed block.
 """
 
 import asyncio
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -23,17 +26,16 @@ from network_app.sync.choosing import Choice
 from network_app.sync.errors import WrongHeight
 from network_app.sync.fetching import Fetcher
 from network_app.sync.head import Head
+from network_app.sync.intake import Intake
 from network_app.sync.messages import as_id
 from network_app.wire.p2p_pb2 import Chits
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
 
-INBOX_BLOCKS = 1024
-INBOX_BYTES = 16 * 1024 * 1024
-"""What may wait to be read; more is lost, and fetched later."""
 FEW = 8
 """So many missing blocks are asked for one by one; an answer with ancestors has up to 2,000."""
 MOST_FETCHES = 4
+"""That those who make blocks or validate cause; and as many again that others cause."""
 STAGGER = 0.25
 """Seconds before a second fetch begins beside one that is not answered."""
 TRIES = 3
@@ -47,11 +49,12 @@ the signature, so whoever sends a right block with a wrong signature must not sp
 _log = logging.getLogger(__name__)
 
 
-class Arrival(NamedTuple):
-    """A block as it came."""
+class Fetch(NamedTuple):
+    """A block that is asked for."""
 
-    raw: bytes
-    sender: NodeID
+    since: float
+    is_trusted: bool
+    """Whether who named it makes blocks, or validates."""
 
 
 class Follower:
@@ -79,10 +82,9 @@ class Follower:
         """Called when something new is known to be out there."""
         self._wake = asyncio.Event()
         self._busy = False
-        self._inbox: deque[Arrival] = deque()
-        self._inbox_size = 0
+        self._intake = Intake(head, choice)
         self._refused: OrderedDict[bytes, float] = OrderedDict()
-        self._fetches: dict[ID, float] = {}
+        self._fetches: dict[ID, Fetch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._retry: asyncio.TimerHandle | None = None
 
@@ -92,20 +94,23 @@ class Follower:
 
     def offer(self, raw: bytes, sender: NodeID) -> None:
         """Take a block that a peer sent; it is read and accepted soon."""
-        if (
-            len(self._inbox) < INBOX_BLOCKS
-            and self._inbox_size + len(raw) <= INBOX_BYTES
-            and self._head.following
-        ):
+        if self._head.following and self._intake.offer(raw, sender):
             self._busy = True
-            self._inbox.append(Arrival(raw, sender))
-            self._inbox_size += len(raw)
             self._wake.set()
+
+    @property
+    def lacks_word(self) -> bool:
+        """Whether a block waits that only a word of those who make blocks can settle."""
+        return self._buffer.lacks_word(self._head.place.block_id)
 
     def heard(self, node_id: NodeID, chits: Chits) -> None:
         """Take what a peer says of its last accepted block."""
         block_id = as_id(chits.accepted_id)
-        if block_id is not None and not self._busy:  # else it may be among those that came
+        if block_id is None:
+            return
+        if node_id in self._head.producers and self._buffer.tell(block_id, node_id):
+            self._wake.set()
+        if not self._busy:  # else it may be among those that came
             self.seek(BlockPlace(chits.accepted_height, block_id), node_id)
 
     def seek(self, place: BlockPlace, node_id: NodeID) -> None:
@@ -119,13 +124,15 @@ class Follower:
         for listener in self.on_arrival:
             listener()
         now = self._clock()
+        is_trusted = node_id in self._head.producers or self._choice.validates(node_id)
+        alike = [one for one in self._fetches.values() if one.is_trusted == is_trusted]
         if (
             place.block_id in self._fetches
-            or len(self._fetches) >= MOST_FETCHES
-            or any(now - since < STAGGER for since in self._fetches.values())
+            or len(alike) >= MOST_FETCHES
+            or any(now - one.since < STAGGER for one in alike)
         ):
             return
-        self._fetches[place.block_id] = now
+        self._fetches[place.block_id] = Fetch(now, is_trusted)
         task = asyncio.create_task(self._fetch(place, node_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -140,9 +147,9 @@ class Follower:
                 self._wake.clear()
                 self._busy = True
                 if self._head.following:
-                    await self._read_inbox()
+                    await self._take_in()
                     await self._accept_all()
-                    self._look_for_missing()
+                    await self._look_for_missing()
                 else:
                     self._forget_all()
         finally:
@@ -150,37 +157,24 @@ class Follower:
                 task.cancel()
             self._again_in(None)
 
-    async def _read_inbox(self) -> None:
-        arrivals = list(self._inbox)
-        self._inbox.clear()
-        self._inbox_size = 0
-        if not arrivals:
-            return
-        read = await self._head.run(self._read, arrivals)
-        for arrival, block in zip(arrivals, read, strict=True):
-            if isinstance(block, InvalidBlock):
-                self._choice.drop(arrival.sender, f"sent bytes that are no block: {block.reason}")
-            else:
-                self._keep(block, arrival.sender)
+    async def _take_in(self) -> None:
+        """Read what came, not all at once when that is a lot."""
+        for block, sender, signer in await self._intake.take():
+            self._keep(block, sender, signed=signer is not None)
+        if len(self._intake):
+            self._wake.set()
 
-    def _read(self, arrivals: Sequence[Arrival]) -> list[ParsedBlock | InvalidBlock]:
-        """Read blocks. Blocking: for a thread."""
-        found: list[ParsedBlock | InvalidBlock] = []
-        for arrival in arrivals:
-            try:
-                found.append(self._head.chain.parse(arrival.raw))
-            except InvalidBlock as error:
-                found.append(error)
-        return found
-
-    def _keep(self, block: ParsedBlock, sender: NodeID) -> None:
+    def _keep(self, block: ParsedBlock, sender: NodeID, *, signed: bool = False) -> None:
         if block.height <= self._head.place.height:
             return
         if self._refused and self._was_refused(block.raw):
             self._choice.drop(sender, f"sent block {block.block_id} that was refused before")
-        elif self._buffer.add(block, sender, self._clock()):
+            return
+        if self._buffer.add(block, sender, self._clock(), signed=signed):
             for listener in self.on_arrival:
                 listener()
+        if sender in self._head.producers:
+            self._buffer.tell(block.block_id, sender)
 
     async def _accept_all(self) -> None:
         """Accept what follows the last accepted block, together what came meanwhile."""
@@ -188,7 +182,8 @@ class Follower:
             before = self._head.place
             raws = [held.block.raw for held in run]
             try:
-                await self._head.accept(raws, bootstrapping=False)
+                tellers = [frozenset(held.tellers) for held in run]
+                await self._head.accept(raws, bootstrapping=False, tellers=tellers)
             except InvalidBlock as error:
                 self._refuse(run, error)
             except NotYet:
@@ -200,7 +195,7 @@ class Follower:
             if self._head.place == before:
                 self._buffer.drop(run[0].block.block_id)
             self._buffer.forget_up_to(self._head.place.height)
-            await self._read_inbox()
+            await self._take_in()
 
     def _refuse(self, run: Sequence[Held], error: InvalidBlock) -> None:
         """Forget an invalid block and all that follow it, and drop who sent it."""
@@ -221,15 +216,16 @@ class Follower:
         until = self._refused.get(sha256(raw))
         return until is not None and self._clock() < until
 
-    def _look_for_missing(self) -> None:
+    async def _look_for_missing(self) -> None:
         """Fetch the parents that are not here, lowest first."""
         self._buffer.forget_since(self._clock() - LONGEST_WAIT)
         for held in self._buffer.roots():
             block = held.block
             if block.parent_id == self._head.place.block_id:
-                continue  # a proposal that waits for its option
+                continue  # a proposal that waits for its option, or what nobody vouches for
             if block.height == self._head.place.height + 1:
-                self._buffer.drop(block.block_id)  # it follows another block than ours
+                self._buffer.drop(block.block_id)
+                await self._intake.stray(block)
                 continue
             self.seek(BlockPlace(block.height - 1, block.parent_id), held.sender)
 
@@ -264,6 +260,5 @@ class Follower:
             self._retry = asyncio.get_running_loop().call_later(seconds, self._wake.set)
 
     def _forget_all(self) -> None:
-        self._inbox.clear()
-        self._inbox_size = 0
+        self._intake.clear()
         self._buffer.clear()

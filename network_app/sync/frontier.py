@@ -3,10 +3,10 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace
+from network_app.ports import BlockPlace, Gathering
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import NoAgreement
 from network_app.sync.messages import as_id
@@ -26,6 +26,11 @@ MOST_ASKED_AT_ONCE = 50
 T = TypeVar("T")
 
 
+def needed_of(configured: int) -> int:
+    """Return how many of so many bootstrappers have to be connected: three quarters."""
+    return (3 * configured + 3) // 4
+
+
 class Beacons(NamedTuple):
     """The bootstrappers, which weigh the same."""
 
@@ -33,10 +38,25 @@ class Beacons(NamedTuple):
     configured: int
     """How many there are; 0: nothing to bootstrap from."""
 
+    @classmethod
+    def of(
+        cls, addresses: int, found: Sequence[NodeID], connected: Collection[NodeID], own: NodeID
+    ) -> Self:
+        """Count the nodes behind so many addresses; at some of them it is known who was found.
+
+        Each node counts once, by however many addresses it is named, and this one not at all. An
+        address at which nobody was met yet counts for a node.
+        """
+        others = frozenset(found) - {own}
+        return cls(others.intersection(connected), addresses - len(found) + len(others))
+
     @property
-    def enough(self) -> bool:
-        """Whether so many are connected that bootstrapping may begin."""
-        return len(self.connected) >= (3 * self.configured + 3) // 4
+    def lacking(self) -> Gathering | None:
+        """What keeps bootstrapping from beginning; None when three quarters are connected."""
+        needed = needed_of(self.configured)
+        if len(self.connected) >= needed:
+            return None
+        return Gathering(len(self.connected), needed, self.configured)
 
     @property
     def majority(self) -> int:
@@ -98,7 +118,10 @@ class Frontier:
         self._beacons = beacons
 
     def beacons(self) -> Beacons:
-        """Return the bootstrappers, or when none are configured the validators that are connected."""
+        """Return the bootstrappers, or when none are configured the validators that are connected.
+
+        Validators are asked only, and not trusted: what they have accepted is a claim.
+        """
         known = self._beacons()
         if known.configured:
             return known
@@ -106,24 +129,26 @@ class Frontier:
         return Beacons(validators, len(validators))
 
     async def ask(self) -> Found:
-        """Return the blocks at the frontier that the beacons agree on, and the others.
+        """Return the blocks at the frontier that the bootstrappers agree on, and the others.
+
+        Without bootstrappers nothing is agreed on, whoever is connected just now.
 
         Raises:
-            NoAgreement: There is none.
+            NoAgreement: The bootstrappers agree on none.
         """
-        beacons = self.beacons()
+        beacons, are_trusted = self.beacons(), self._beacons().configured > 0
         sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
         tips = dict(zip(sample, await ask_each(self._frontier_of, sample), strict=True))
         union = sorted({tip for tip in tips.values() if tip is not None})
-        if not union:
+        if not union and are_trusted:
             raise NoAgreement(len(sample))
 
         async def accepted_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
             return node_id, await self._accepted_of(node_id, union)
 
         votes = dict(await ask_each(accepted_by, sorted(beacons.connected)))
-        found = agreed(votes, beacons.majority)
-        if not found:
+        found = agreed(votes, beacons.majority) if are_trusted else []
+        if not found and are_trusted:
             raise NoAgreement(len(beacons.connected))
         common = {one.block_id for one in found}
         others = [

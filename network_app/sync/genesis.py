@@ -6,42 +6,53 @@ application message of our own (node.proto); other nodes answer that they do not
 
 import asyncio
 import itertools
+import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 from google.protobuf.message import DecodeError
 from typing_extensions import override
 
 from network_app.ports import MessageHandler, PeerInfo, PeerNetwork
+from network_app.sync.errors import UnusableGenesis
 from network_app.sync.messages import GENESIS, enclose, with_handler
 from network_app.wire.node_pb2 import GenesisAnswer
 from network_app.wire.p2p_pb2 import AppRequest, Message
 from primitives.ids import P_CHAIN_ID, NodeID
 
-__all__ = ["GenesisAnswer", "GenesisFetcher", "fetch_genesis"]
+__all__ = ["GenesisAnswer", "GenesisFetcher"]
 
 PATIENCE = 10.0
 """Seconds for which a peer may answer; they are its deadline as well."""
 ASK_AGAIN = 5.0
 """Seconds before a peer that has not answered is asked again."""
 
+_log = logging.getLogger(__name__)
+
 
 class GenesisFetcher(MessageHandler):
     """What sits above the connections of a node that has no chains yet.
 
-    It asks everybody who connects, and takes the first answer: who joins by an address trusts it.
+    It asks everybody who connects, and takes the first answer that can be used: who joins by an
+    address trusts it. `check` raises `UnusableGenesis` for one that cannot be; its sender is asked no
+    more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[GenesisAnswer], None]) -> None:
+        self._check = check
+        self._useless: set[NodeID] = set()
         self._connected = asyncio.Event()
         self._numbers = itertools.count(1, 2)
         self._open: dict[tuple[NodeID, int], asyncio.Future[GenesisAnswer | None]] = {}
 
     async def fetch(self, network: PeerNetwork) -> GenesisAnswer:
-        """Wait for peers and return what the first of them answers."""
+        """Wait for peers and return the first answer that can be used."""
         while True:
             self._connected.clear()
             asking = [
-                asyncio.ensure_future(self.ask(network, node_id)) for node_id in network.connected()
+                asyncio.ensure_future(self.ask(network, node_id))
+                for node_id in network.connected()
+                if node_id not in self._useless
             ]
             try:
                 for answered in asyncio.as_completed(asking):
@@ -57,7 +68,7 @@ class GenesisFetcher(MessageHandler):
                     await self._connected.wait()
 
     async def ask(self, network: PeerNetwork, node_id: NodeID) -> GenesisAnswer | None:
-        """Ask one peer; None when it does not answer, or does not know the genesis."""
+        """Ask one peer; None when it does not answer, or nothing that can be used."""
         key = node_id, next(self._numbers)
         request = AppRequest(
             chain_id=bytes(P_CHAIN_ID),
@@ -70,11 +81,21 @@ class GenesisFetcher(MessageHandler):
             if not network.send(node_id, enclose(request)):
                 return None
             async with asyncio.timeout(PATIENCE):
-                return await self._open[key]
+                answer = await self._open[key]
         except TimeoutError:
             return None
         finally:
             del self._open[key]
+        return answer if answer is not None and self._is_usable(node_id, answer) else None
+
+    def _is_usable(self, node_id: NodeID, answer: GenesisAnswer) -> bool:
+        try:
+            self._check(answer)
+        except UnusableGenesis as error:
+            self._useless.add(node_id)
+            _log.warning("the genesis that %s told cannot be used: %s", node_id, error)
+            return False
+        return True
 
     @override
     def connected(self, peer: PeerInfo) -> None:
@@ -98,13 +119,6 @@ class GenesisFetcher(MessageHandler):
         waiting.set_result(
             _read(message.app_response.app_bytes) if kind == "app_response" else None
         )
-
-
-async def fetch_genesis(
-    fetcher: GenesisFetcher, network: PeerNetwork, node_id: NodeID
-) -> GenesisAnswer | None:
-    """Ask one peer for the network's genesis; the fetcher is the handler of that network."""
-    return await fetcher.ask(network, node_id)
 
 
 def _read(raw: bytes) -> GenesisAnswer | None:

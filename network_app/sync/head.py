@@ -1,8 +1,9 @@
 """A chain's last accepted blocks as the event loop knows them, so that queries are answered at once."""
 
 import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from network_app.ports import (
@@ -14,21 +15,25 @@ from network_app.ports import (
     Run,
     UnknownParent,
 )
-from primitives.ids import EMPTY_ID, ID
+from network_app.sync.conflicts import Conflicts
+from primitives.ids import EMPTY_ID, ID, NodeID
 
 RECENT = 1024
 """Accepted blocks whose IDs are kept in memory."""
+LOOK = 5.0
+"""Seconds after which it is asked anew who makes blocks."""
 
 
 class Head:
     """The place of the last accepted block, and the one door to `Chain.accept`."""
 
-    def __init__(self, chain: Chain, run: Run) -> None:
+    def __init__(self, chain: Chain, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
         self.chain = chain
         self.run = run
         self.place = BlockPlace(0, EMPTY_ID)
-        self.stale = True
-        """Blocks were made here that nobody has asked about yet."""
+        self.producers: frozenset[NodeID] = frozenset()
+        """Who makes blocks of this network, as far as it is known here."""
+        self.conflicts = Conflicts(chain.alias, clock)
         self.following = False
         """Whether the chain has reached the frontier and takes part in queries."""
         self.on_advance: list[Callable[[], None]] = []
@@ -36,29 +41,54 @@ class Head:
         """Held while blocks of peers are being accepted."""
         self._recent: OrderedDict[int, ID] = OrderedDict()
         self._received: OrderedDict[int, None] = OrderedDict()
+        self._clock = clock
+        self._looked: float | None = None
+        self._told = 1
+        self._seen = 0
+
+    @property
+    def stale(self) -> bool:
+        """Whether blocks may have been made here that nobody has asked about yet."""
+        return self._told != self._seen
+
+    def grow_stale(self) -> None:
+        """Note that blocks were made here; a question that is open now may not have seen them."""
+        self._told += 1
 
     async def refresh(self) -> BlockPlace:
         """Ask the chain where it stands."""
-        self.stale = False
-        self._move([await self.run(self.chain.last_accepted)])
+        told = self._told
+        place = await self.run(self.chain.last_accepted)
+        self._seen = max(self._seen, told)
+        self._move([place])
+        await self._look()
         return self.place
 
     async def fresh(self) -> BlockPlace:
         """Return the last accepted block, which is only asked for when it may have changed."""
         return await self.refresh() if self.stale else self.place
 
-    async def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
-        """Hand blocks to the chain, one call at a time; see `Chain.accept` for what is raised."""
+    async def accept(
+        self,
+        raws: Sequence[bytes],
+        *,
+        bootstrapping: bool,
+        agreed: bool = False,
+        tellers: Sequence[Collection[NodeID]] = (),
+    ) -> Accepted:
+        """Hand blocks to the chain, one call at a time; see `Chain.accept`, also for what is raised."""
+        hand_over = partial(
+            self.chain.accept, raws, bootstrapping=bootstrapping, agreed=agreed, tellers=tellers
+        )
         async with self.accepting:
             try:
-                accepted = await self.run(
-                    partial(self.chain.accept, raws, bootstrapping=bootstrapping)
-                )
+                accepted = await self.run(hand_over)
             except (InvalidBlock, NotYet, UnknownParent):
                 await self.refresh()
                 raise
             if accepted.places:
                 self._receive(accepted.places)
+                await self._look()
             else:
                 await self.refresh()
             return accepted
@@ -75,10 +105,18 @@ class Head:
         """Say whether the accepted block at a height is one of the latest that peers sent."""
         return height in self._received
 
+    async def _look(self) -> None:
+        """Ask now and then who makes blocks."""
+        now = self._clock()
+        if self._looked is None or now - self._looked >= LOOK:
+            self.producers = await self.run(self.chain.producers)
+            self._looked = now
+
     def _receive(self, places: Sequence[BlockPlace]) -> None:
         self._received.update((place.height, None) for place in places)
         while len(self._received) > RECENT:
             self._received.popitem(last=False)
+        self.conflicts.advanced()
         self._move(places)
 
     def _move(self, places: Sequence[BlockPlace]) -> None:

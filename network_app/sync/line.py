@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -11,13 +10,13 @@ from network_app.peers.bench import Bench
 from network_app.ports import BlockPlace, Chain, Directory, PeerNetwork, Run
 from network_app.sync.announcing import Announcer
 from network_app.sync.bootstrap import Bootstrap
+from network_app.sync.budget import Budget
 from network_app.sync.buffer import Buffer
 from network_app.sync.choosing import Choice
 from network_app.sync.claims import Claims
 from network_app.sync.fetching import Fetcher
 from network_app.sync.following import Follower
 from network_app.sync.frontier import Beacons, Frontier
-from network_app.sync.gate import Gate
 from network_app.sync.head import Head
 from network_app.sync.lasting import until_done
 from network_app.sync.messages import as_id
@@ -42,8 +41,9 @@ class Shared:
     bench: Bench
     config: NetworkConfig
     directory: Directory
-    gate: Gate
+    budget: Budget
     run: Run
+    serve: Run
     beacons: Callable[[], Beacons]
 
 
@@ -58,7 +58,7 @@ class Line:
         self.requests = Requests(
             network, shared.bench, config, alias=chain.alias, chain_id=chain.chain_id
         )
-        self.serving = Serving(self.head, network, config, shared.gate)
+        self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
         buffer = Buffer()
         fetcher = Fetcher(self.head, self.requests, choice, config)
         self.progress = Progress(self.head, buffer)
@@ -82,6 +82,7 @@ class Line:
             config,
             directory=shared.directory,
             own=network.node_id,
+            serve=shared.serve,
         )
         self._poller = Poller(self.head, self.follower, self.requests, choice, config)
         self.follower.on_arrival.append(self._poller.hurry)
@@ -90,7 +91,6 @@ class Line:
     def query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
         """Answer a query and take in what it tells; what is returned is to be awaited."""
         self.announcer.takes_part(node_id)
-        self._shared.bench.answered(node_id, self.chain.alias, time.monotonic())
         voting = self.serving.answer_query(node_id, query)
         if isinstance(query, PushQuery):
             self.follower.offer(query.container, node_id)

@@ -1,4 +1,7 @@
-"""Asks validators now and then what they have accepted: so lost pushes are noticed (p2p.md 10.4)."""
+"""Asks validators now and then what they have accepted: so lost pushes are noticed (p2p.md 10.4).
+
+Where several take turns in making blocks each asks all others, so that it is known who hears whom.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -17,6 +20,8 @@ MOST_OPEN = 4
 """Queries that may be unanswered."""
 FACTOR = 1.5
 """By which the interval grows while nothing new is heard of."""
+ROLL_CALL = 1.5
+"""Seconds between the questions to each of the others that take turns, at least."""
 
 
 class Interval:
@@ -54,6 +59,7 @@ class Poller:
         self._interval = Interval(config)
         self._hurry = asyncio.Event()
         self._open = 0
+        self._called: float | None = None
 
     def hurry(self) -> None:
         """Ask soon, and often for a while."""
@@ -65,6 +71,7 @@ class Poller:
         loop = asyncio.get_running_loop()
         while True:
             asked_at = loop.time()
+            self._call_roll(asked_at)
             self._query()
             self._interval.grow()
             self._hurry.clear()
@@ -75,18 +82,44 @@ class Poller:
                         await self._hurry.wait()
                 self._hurry.clear()
 
+    def _call_roll(self, now: float) -> None:
+        """Ask all others that take turns, if this node does."""
+        producers = self._head.producers
+        if len(producers) < 2 or self._choice.own not in producers:
+            return
+        if self._called is not None and now - self._called < ROLL_CALL:
+            return
+        self._called = now
+        for node_id in self._choice.connected():
+            if node_id in producers:
+                heard = partial(self._heard, node_id)
+                self._requests.post(node_id, self._question(), Chits, heard, counts=False)
+
     def _query(self) -> None:
         if not self._head.following or self._open >= MOST_OPEN:
             return
-        node_id = self._choice.someone(self._head.chain.alias)
-        if node_id is None:
-            return
+        node_id = self._whom()
+        if node_id is not None:
+            answered = partial(self._answered, node_id)
+            if self._requests.post(node_id, self._question(), Chits, answered):
+                self._open += 1
+
+    def _whom(self) -> NodeID | None:
+        """Return whom to ask: who makes blocks, where only a word of theirs helps, else a validator."""
+        if self._follower.lacks_word:
+            known = [one for one in self._choice.connected() if one in self._head.producers]
+            if known:
+                return self._choice.in_order(self._head.chain.alias, known)[0]
+        return self._choice.someone(self._head.chain.alias)
+
+    def _question(self) -> PullQuery:
         place = self._head.place
-        query = PullQuery(container_id=bytes(place.block_id), requested_height=place.height + 1)
-        if self._requests.post(node_id, query, Chits, partial(self._answered, node_id)):
-            self._open += 1
+        return PullQuery(container_id=bytes(place.block_id), requested_height=place.height + 1)
 
     def _answered(self, node_id: NodeID, answer: Answer | None) -> None:
         self._open -= 1
+        self._heard(node_id, answer)
+
+    def _heard(self, node_id: NodeID, answer: Answer | None) -> None:
         if isinstance(answer, Chits):
             self._follower.heard(node_id, answer)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from network_app.ports import Records, Run, SyncState
+from network_app.ports import Gathering, Records, Run, SyncState
 from network_app.sync.buffer import Buffer
 from network_app.sync.head import Head
 
@@ -27,6 +27,8 @@ class Progress:
     target_height: int = 0
     top_fetched: int = 0
     """Height up to which all blocks are stored or executed."""
+    waiting: Gathering | None = None
+    """For whom it waits before it begins."""
 
     def begin(self) -> None:
         """Note that a way begins here."""
@@ -36,15 +38,18 @@ class Progress:
     def state(self, since: Callable[[float], float]) -> SyncState:
         """Return how far the chain is; `since` makes Unix seconds of the clock's."""
         height, following = self.head.place.height, self.head.following
-        oldest = self.buffer.oldest()
+        undecided = self.buffer.undecided()
+        oldest = min((held.since for held in undecided), default=None)
         return SyncState(
             bootstrapped=following,
             start_height=self.start_height,
             height=height,
             target_height=height if following else max(height, self.target_height),
             fetched=0 if following else max(0, self.top_fetched - height),
-            outstanding=len(self.buffer),
+            outstanding=len(undecided),
             oldest_outstanding=None if oldest is None else since(oldest),
+            waiting=None if following else self.waiting,
+            conflict=self.head.conflicts.words,
         )
 
 
@@ -85,7 +90,7 @@ class Reporter:
         if alias not in self._written:
             return True
         before, since = self._written[alias]
-        if state.bootstrapped != before.bootstrapped:
+        if (state.bootstrapped, state.conflict) != (before.bootstrapped, before.conflict):
             return True
         if state == before:
             return False

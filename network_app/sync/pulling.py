@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from network_app.bloom import BloomError, BloomFilter
 from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
-from network_app.ports import Directory
+from network_app.ports import Directory, Run
 from network_app.sync.choosing import Choice
 from network_app.sync.head import Head
 from network_app.sync.messages import (
@@ -72,6 +72,7 @@ class Pulling:
         *,
         directory: Directory,
         own: NodeID,
+        serve: Run,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._head = head
@@ -80,6 +81,7 @@ class Pulling:
         self._choice = choice
         self._directory = directory
         self._own = own
+        self._serve = serve
         self._config = config
         self._clock = clock
         self._limit = HourlyLimit(config.pulls_per_hour)
@@ -120,7 +122,7 @@ class Pulling:
             known = BloomFilter.parse(request.filter, request.salt)
         except (DecodeError, BloomError) as error:
             return AppError(error_code=UNEXPECTED, error_message=str(error))
-        missing = await self._head.run(self._missing_from, known)
+        missing = await self._serve(self._missing_from, known)
         return AppResponse(app_bytes=PullGossipResponse(gossip=missing).SerializeToString())
 
     def _missing_from(self, known: BloomFilter) -> list[bytes]:

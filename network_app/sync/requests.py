@@ -2,17 +2,20 @@
 
 import asyncio
 import itertools
+import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.peers.averages import RunningAverage
 from network_app.peers.bench import Bench
 from network_app.ports import PeerNetwork
 from network_app.sync.messages import Answer, AnswerT, Request, enclose
+from network_app.wire.errors import MessageTooLarge
 from network_app.wire.p2p_pb2 import AppError, AppRequest
+from network_app.wire.packing import pack
 from primitives.ids import ID, NodeID
 
 HALF_LIFE = 300.0
@@ -22,6 +25,8 @@ COEFFICIENT = 2.0
 NUMBERS = 1 << 32
 """Request IDs are 32 bits."""
 NANOSECONDS = 1_000_000_000
+
+_log = logging.getLogger(__name__)
 
 
 class AdaptiveTimeout:
@@ -45,18 +50,23 @@ class AdaptiveTimeout:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A question whose answer has not come."""
+class _Question(NamedTuple):
+    """What becomes of an answer."""
 
     expected: type[Answer]
     on_answer: Callable[[Answer | None], None]
-    asked_at: float
-    timer: asyncio.TimerHandle
     counts: bool
     """Whether silence is held against the peer."""
     patient: bool
     """Whether the answer is large, so that its time says little of others'."""
+
+
+class _Open(NamedTuple):
+    """A question whose answer has not come."""
+
+    question: _Question
+    asked_at: float
+    timer: asyncio.TimerHandle
 
 
 class Requests:
@@ -130,33 +140,53 @@ class Requests:
         """
         if len(self._open) >= self._config.most_open_requests:
             return False
-        now = self._clock()
         seconds = self._config.most_request_timeout if patient else self._timeout.seconds
-        numbers = self._app_numbers if isinstance(request, AppRequest) else self._numbers
-        number = next(numbers) % NUMBERS
-        request.chain_id = self._chain_id
-        request.request_id = number
-        request.deadline = int(seconds * NANOSECONDS)
+        number = self._number(request, seconds)
         if not self._network.send(node_id, enclose(request)):
             if counts and node_id in self._network.connected():  # its queue is full
-                self._bench.failed(node_id, self._alias, now)
+                self._bench.failed(node_id, self._alias, self._clock())
             return False
-        key = node_id, number
-        timer = asyncio.get_running_loop().call_later(seconds, partial(self._timed_out, key))
-        self._open[key] = _Open(expected, on_answer, now, timer, counts, patient)
+        self._wait(node_id, number, seconds, _Question(expected, on_answer, counts, patient))
         return True
+
+    def post_to_all(
+        self,
+        on_answer: Mapping[NodeID, Callable[[Answer | None], None]],
+        request: Request,
+        expected: type[Answer],
+    ) -> list[NodeID]:
+        """Ask several peers the same with the same bytes, and go on; return who was asked.
+
+        Each has a function that is called as that of `post`. Silence is not held against anybody.
+        """
+        seconds = self._timeout.seconds
+        number = self._number(request, seconds)
+        try:
+            packed = pack(enclose(request))
+        except MessageTooLarge as error:
+            _log.error("a request of this node cannot be sent: %s", error)
+            return []
+        asked = []
+        for node_id, deliver in on_answer.items():
+            if len(self._open) >= self._config.most_open_requests:
+                break
+            if self._network.send(node_id, packed):
+                question = _Question(expected, deliver, counts=False, patient=False)
+                self._wait(node_id, number, seconds, question)
+                asked.append(node_id)
+        return asked
 
     def answered(self, node_id: NodeID, answer: Answer) -> bool:
         """Deliver an answer; False when nobody waits for it, or for another kind of answer."""
         key = node_id, answer.request_id
-        question = self._open.get(key)
-        if question is None or not isinstance(answer, (question.expected, AppError)):
+        waiting = self._open.get(key)
+        if waiting is None or not isinstance(answer, (waiting.question.expected, AppError)):
             return False
         del self._open[key]
-        question.timer.cancel()
-        now = self._clock()
+        waiting.timer.cancel()
+        question, now = waiting.question, self._clock()
         if not question.patient:
-            self._timeout.observe(now - question.asked_at, now)
+            self._timeout.observe(now - waiting.asked_at, now)
         self._bench.answered(node_id, self._alias, now)
         question.on_answer(answer)
         return True
@@ -164,15 +194,29 @@ class Requests:
     def disconnected(self, node_id: NodeID) -> None:
         """Answer all that a peer was asked with None. It is not held against it."""
         for key in [key for key in self._open if key[0] == node_id]:
-            question = self._open.pop(key)
-            question.timer.cancel()
-            question.on_answer(None)
+            waiting = self._open.pop(key)
+            waiting.timer.cancel()
+            waiting.question.on_answer(None)
+
+    def _number(self, request: Request, seconds: float) -> int:
+        """Fill in what all requests of this chain have, and return the number."""
+        numbers = self._app_numbers if isinstance(request, AppRequest) else self._numbers
+        number = next(numbers) % NUMBERS
+        request.chain_id = self._chain_id
+        request.request_id = number
+        request.deadline = int(seconds * NANOSECONDS)
+        return number
+
+    def _wait(self, node_id: NodeID, number: int, seconds: float, question: _Question) -> None:
+        key = node_id, number
+        timer = asyncio.get_running_loop().call_later(seconds, partial(self._timed_out, key))
+        self._open[key] = _Open(question, self._clock(), timer)
 
     def _timed_out(self, key: tuple[NodeID, int]) -> None:
-        question = self._open.pop(key)
-        now = self._clock()
+        waiting = self._open.pop(key)
+        question, now = waiting.question, self._clock()
         if question.counts and not question.patient:
-            self._timeout.observe(now - question.asked_at, now)
+            self._timeout.observe(now - waiting.asked_at, now)
         if question.counts:
             self._bench.failed(key[0], self._alias, now)
         question.on_answer(None)

@@ -1,24 +1,28 @@
 """Answers what peers ask about one chain (p2p.md 9 and 10.2).
 
-Queries are answered out of memory and at once, all else in a thread, a few at a time.
+Queries are answered out of memory and at once, all else in a thread, a few at a time; what that may
+cost is in `budget`.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeAlias
 
 from network_app.config import NetworkConfig
-from network_app.ports import PeerNetwork
-from network_app.sync.gate import Gate
+from network_app.ports import PeerNetwork, Run
+from network_app.sync.budget import Budget
 from network_app.sync.head import Head
 from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import NANOSECONDS
+from network_app.wire.errors import MessageTooLarge
 from network_app.wire.p2p_pb2 import (
     Accepted,
     AcceptedFrontier,
     AcceptedStateSummary,
     Ancestors,
+    AppRequest,
     Chits,
     Get,
     GetAccepted,
@@ -29,6 +33,7 @@ from network_app.wire.p2p_pb2 import (
     PushQuery,
     Put,
 )
+from network_app.wire.packing import pack
 from primitives.ids import ID, NodeID
 
 MOST_IDS = 1024
@@ -43,22 +48,36 @@ Query: TypeAlias = PushQuery | PullQuery
 
 QUESTIONS = (GetAcceptedFrontier, GetAccepted, GetAncestors, Get, GetAcceptedStateSummary)
 
+_log = logging.getLogger(__name__)
+
 
 class Serving:
-    """What this node says of one chain."""
+    """What this node says of one chain.
+
+    Args:
+        head: The chain.
+        network: The connections.
+        config: Limits of answers.
+        budget: Turns to answer.
+        serve: Calls something blocking in a thread of those that answer peers.
+        clock: Seconds.
+    """
 
     def __init__(
         self,
         head: Head,
         network: PeerNetwork,
         config: NetworkConfig,
-        gate: Gate,
+        budget: Budget,
+        serve: Run,
+        *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._head = head
         self._network = network
         self._config = config
-        self._gate = gate
+        self._budget = budget
+        self._serve = serve
         self._clock = clock
 
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
@@ -77,12 +96,30 @@ class Serving:
 
     async def answer(self, node_id: NodeID, question: Question) -> None:
         """Answer a question about accepted blocks, unless its time is over before its turn."""
+        await self.answer_in_turn(node_id, question, partial(self._answer_to, question))
+
+    async def answer_in_turn(
+        self,
+        node_id: NodeID,
+        question: Question | AppRequest,
+        make: Callable[[], Awaitable[Answer | None]],
+    ) -> None:
+        """Make an answer when it is the peer's turn, and send it; nothing when that is too late."""
         seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
         until = self._clock() + min(seconds, LONGEST_DEADLINE)
-        async with self._gate.turn(node_id):
-            answer = await self._answer_to(question) if self._clock() < until else None
-        if answer is not None:
-            self._send(node_id, question, answer)
+        async with self._budget.turn(node_id, until) as turn:
+            answer = None if turn is None else await make()
+            if turn is None or answer is None:
+                return
+            answer.chain_id = question.chain_id
+            answer.request_id = question.request_id
+            try:
+                packed = await self._serve(pack, enclose(answer))
+            except MessageTooLarge as error:
+                _log.error("an answer of this node cannot be sent: %s", error)
+                return
+            turn.size = len(packed.frame)
+        self._network.send(node_id, packed)
 
     async def _answer_to(self, question: Question) -> Answer | None:
         if isinstance(question, GetAcceptedFrontier):
@@ -99,7 +136,7 @@ class Serving:
     async def _accepted(self, question: GetAccepted) -> Accepted:
         asked = [as_id(raw) for raw in question.container_ids[:MOST_IDS]]
         block_ids = [block_id for block_id in asked if block_id is not None]
-        heights = await self._head.run(self._head.chain.height_of, block_ids)
+        heights = await self._serve(self._head.chain.height_of, block_ids)
         return Accepted(
             container_ids=[
                 bytes(block_id)
@@ -119,20 +156,22 @@ class Serving:
             size=self._config.ancestors_bytes,
             seconds=self._config.ancestors_time,
         )
-        return Ancestors(containers=await self._head.run(find))
+        return Ancestors(containers=await self._serve(find))
 
     async def _block(self, question: Get) -> Put | None:
         block_id = as_id(question.container_id)
         if block_id is None:
             return None
-        raw = await self._head.run(self._head.chain.block, block_id)
+        raw = await self._serve(self._head.chain.block, block_id)
         return None if raw is None else Put(container=raw)
 
     async def _vote_on_old(self, node_id: NodeID, query: Query) -> None:
         """Answer a query that asks for a height of long ago."""
-        async with self._gate.turn(node_id):
+        async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
+            if turn is None:
+                return
             find = self._head.chain.accepted_at
-            (at_height,) = await self._head.run(find, [query.requested_height])
+            (at_height,) = await self._serve(find, [query.requested_height])
         self._vote(node_id, query, at_height or self._head.place.block_id)
 
     def _vote(self, node_id: NodeID, query: Query, at_height: ID) -> None:
@@ -143,9 +182,6 @@ class Serving:
             preferred_id_at_height=bytes(at_height),
             accepted_height=place.height,
         )
-        self._send(node_id, query, chits)
-
-    def _send(self, node_id: NodeID, question: Question | Query, answer: Answer) -> None:
-        answer.chain_id = question.chain_id
-        answer.request_id = question.request_id
-        self._network.send(node_id, enclose(answer))
+        chits.chain_id = query.chain_id
+        chits.request_id = query.request_id
+        self._network.send(node_id, enclose(chits))

@@ -7,15 +7,15 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
-from network_app.ports import PeerNetwork
+from network_app.ports import NoRoom, PeerNetwork
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.choosing import Choice
 from network_app.sync.head import Head
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
+from network_app.sync.shares import Arrival, FairQueue
 from network_app.wire.p2p_pb2 import AppGossip
 from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, NodeID
@@ -32,18 +32,8 @@ MOST_WAITING = 8192
 """Newest waiting transactions that are looked at."""
 MOST_FOR_NEW_PEER = 512
 """Waiting transactions that a validator is told when it connects."""
-INBOX = 4096
-INBOX_BYTES = 4 * 1024 * 1024
-"""What may wait to be taken in; more is lost."""
 BATCH = 256
 REMEMBERED = 32_768
-
-
-class Arrival(NamedTuple):
-    """A transaction that came."""
-
-    raw: bytes
-    sender: NodeID
 
 
 class Gossip:
@@ -65,8 +55,7 @@ class Gossip:
         self._clock = clock
         self.known = KnownTransactions()
         self._recently = Recently(config.push_again / 2)
-        self._inbox: deque[Arrival] = deque()
-        self._inbox_size = 0
+        self._inbox = FairQueue()
         self._arrived = asyncio.Event()
         self._told = asyncio.Event()
         self._scan = True
@@ -111,12 +100,8 @@ class Gossip:
         """Take in transactions that a peer told of."""
         if not self._head.following:
             return
-        now = self._clock()
         for raw in raws:
-            room = self._inbox_size + len(raw) <= INBOX_BYTES and len(self._inbox) < INBOX
-            if room and self._recently.is_new(raw, now):
-                self._inbox.append(Arrival(raw, sender))
-                self._inbox_size += len(raw)
+            self._inbox.add(raw, sender)
         self._arrived.set()
 
     # --- taking in
@@ -127,18 +112,17 @@ class Gossip:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            while self._inbox:
-                await self._take_in([self._next() for _ in range(min(BATCH, len(self._inbox)))])
-
-    def _next(self) -> Arrival:
-        arrival = self._inbox.popleft()
-        self._inbox_size -= len(arrival.raw)
-        return arrival
+            while arrivals := self._inbox.take(BATCH):
+                now = self._clock()
+                new = [one for one in arrivals if self._recently.is_new(one.raw, now)]
+                if new:
+                    await self._take_in(new)
+                else:
+                    await asyncio.sleep(0)
 
     async def _take_in(self, arrivals: Sequence[Arrival]) -> None:
         raws = [one.raw for one in arrivals]
         tx_ids = await self._head.run(self._ids_of, raws)
-        self.known.add(tx_ids)
         # Noted before, so that the notice that they were taken in finds whose they are.
         came = {
             tx_id: one.sender
@@ -151,6 +135,12 @@ class Gossip:
             outcomes = await self._head.run(self._chain.issue, raws)
         finally:
             self._being_issued = ()
+        # What found no room may be taken in when it is pulled later.
+        self.known.add(
+            tx_id
+            for tx_id, outcome in zip(tx_ids, outcomes, strict=True)
+            if not isinstance(outcome, NoRoom)
+        )
         at = self._clock() + SLOWEST_PUSH * self._config.push_interval
         for tx_id, outcome in zip(tx_ids, outcomes, strict=True):
             if tx_id not in came:

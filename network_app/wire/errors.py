@@ -5,12 +5,16 @@ A class stands for one reason; its place says what becomes of the connection:
     WireError
     ├── FrameTooLarge            a frame's length is above the limit: the connection is closed
     ├── MessageTooLarge          a message of our own that no peer would take
-    └── UnreadableMessage        a frame that holds no message: it is skipped, the connection stays
-        ├── MalformedMessage     no protobuf
-        ├── NoKind               none of the messages that are known here
-        ├── MalformedCompression no zstd, or zstd that wants too much memory
-        ├── DecompressedTooLarge more than the limit comes out of it
-        └── CompressedTwice      what comes out of it is compressed
+    └── UnreadableMessage        a frame that is skipped; the connection stays
+        ├── Unread               no fault of the peer's
+        │   ├── NoKind           none of the messages that are known here: of a later protocol
+        │   └── TooEarly         a chain's message before the handshake is finished
+        └── Unreadable           nobody sends it; a few of these are the connection's end
+            ├── MalformedMessage     no protobuf
+            ├── TooLargeForKind      more bytes than a message of its kind has
+            ├── TooManyFields        more elements than a message of its kind has
+            ├── MalformedCompression no zstd, or zstd that wants too much memory
+            └── CompressedTwice      what comes out of it is compressed
 """
 
 
@@ -36,40 +40,63 @@ class MessageTooLarge(WireError):
 
 
 class UnreadableMessage(WireError):
-    """A frame that holds no message."""
+    """A frame of which no message is read."""
 
 
-class MalformedMessage(UnreadableMessage):
+class Unread(UnreadableMessage):
+    """A frame that honest peers may send, too."""
+
+
+class Unreadable(UnreadableMessage):
+    """A frame that no honest peer sends."""
+
+
+class MalformedMessage(Unreadable):
     """Bytes that are no protobuf of the expected shape."""
 
     def __init__(self) -> None:
         super().__init__("malformed message")
 
 
-class NoKind(UnreadableMessage):
+class NoKind(Unread):
     """A message that is none of those known here."""
 
     def __init__(self) -> None:
         super().__init__("message of no known kind")
 
 
-class MalformedCompression(UnreadableMessage):
+class MalformedCompression(Unreadable):
     """Bytes that cannot be decompressed."""
 
     def __init__(self) -> None:
         super().__init__("malformed zstd")
 
 
-class DecompressedTooLarge(UnreadableMessage):
-    """A compressed message with too much in it."""
+class TooEarly(Unread):
+    """A message that is read only after the handshake."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"decompressed message exceeds the limit of {limit} bytes")
-        self.limit = limit
-        """What it cost to find out."""
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"{kind} before the handshake is finished")
+        self.kind = kind
 
 
-class CompressedTwice(UnreadableMessage):
+class TooLargeForKind(Unreadable):
+    """A message with more bytes than those of its kind have."""
+
+    def __init__(self, kind: str, limit: int) -> None:
+        super().__init__(f"{kind} exceeds the limit of {limit} bytes")
+        self.kind = kind
+
+
+class TooManyFields(Unreadable):
+    """A message with more elements than those of its kind have."""
+
+    def __init__(self, kind: str, limit: int) -> None:
+        super().__init__(f"{kind} has more than {limit} fields")
+        self.kind = kind
+
+
+class CompressedTwice(Unreadable):
     """A compressed message in a compressed message."""
 
     def __init__(self) -> None:

@@ -3,25 +3,30 @@
 Sockets, and what becomes of a connection after an error, are in `network_app.peers`.
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
 
+from network_app.wire import fields
 from network_app.wire.errors import (
     CompressedTwice,
-    DecompressedTooLarge,
     FrameTooLarge,
     MalformedCompression,
     MalformedMessage,
     MessageTooLarge,
     NoKind,
+    TooEarly,
+    TooLargeForKind,
+    TooManyFields,
 )
+from network_app.wire.limits import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
 from network_app.wire.p2p_pb2 import Message
 
 PREFIX = 4
 """Bytes of a frame's length, which is big-endian."""
-MAX_FRAME = 2_097_152
+MAX_FRAME = LARGEST
 """Bytes of a frame without its length, and of a message before it is compressed."""
 LEVEL = 3
 """How hard zstd tries."""
@@ -39,12 +44,19 @@ COMPRESSED_KINDS = frozenset({
 """What is sent compressed. Every kind is read in either form."""
 
 
-class Received(NamedTuple):
-    """A message that came, and what it was to read."""
+KINDS = {field.number: field.name for field in Message.DESCRIPTOR.fields}
+MOST_PARTS = 8
+"""Fields of `Message` itself: one, and room for what later protocols may add beside it."""
+HEAD = 16
+"""Bytes at the beginning of a decompressed message, which tell its kind."""
 
-    message: Message
-    size: int
-    """Bytes of it, decompressed. 200 bytes of a frame can hold 2 MiB of work: count these."""
+
+class Part(NamedTuple):
+    """A field of `Message` that is known here, and where its content is."""
+
+    kind: str
+    start: int
+    end: int
 
 
 def encode(message: Message) -> bytes:
@@ -65,15 +77,16 @@ def encode(message: Message) -> bytes:
     return len(payload).to_bytes(PREFIX, "big") + payload
 
 
-def frame_size(prefix: bytes) -> int:
+def frame_size(prefix: bytes, *, early: bool = False) -> int:
     """Return how many bytes follow a frame's first four.
 
     Raises:
-        FrameTooLarge: More than are read.
+        FrameTooLarge: More than are read; `early`: before the handshake is finished.
     """
     size = int.from_bytes(prefix, "big")
-    if size > MAX_FRAME:
-        raise FrameTooLarge(size, MAX_FRAME)
+    limit = EARLY_SIZE if early else MAX_FRAME
+    if size > limit:
+        raise FrameTooLarge(size, limit)
     return size
 
 
@@ -83,23 +96,37 @@ def decode(payload: bytes) -> Message:
     Raises:
         UnreadableMessage: It holds none.
     """
-    return receive(payload).message
+    return parse(unpack(payload))
 
 
-def receive(payload: bytes) -> Received:
-    """Read the message of a frame as `decode` does, and say how large it was.
+def unpack(payload: bytes, *, early: bool = False) -> bytes:
+    """Return the bytes of a frame's message: decompressed, and within the limits of its kind.
+
+    It costs little whatever is in it; `parse` then makes no more objects than the limits say.
 
     Raises:
-        UnreadableMessage: It holds none.
+        UnreadableMessage: It holds no message, or none that is read; `early`: that is read before
+            the handshake is finished.
     """
-    message = _parse(payload)
-    if kind(message) != COMPRESSED:
-        return Received(message, len(payload))
-    content = _decompress(message.compressed_zstd)
-    unpacked = _parse(content)
-    if kind(unpacked) == COMPRESSED:
-        raise CompressedTwice
-    return Received(unpacked, len(content))
+    parts = _parts(payload)
+    if parts[-1].kind != COMPRESSED:
+        _check(payload, parts, early=early)
+        return payload
+    content = _decompress(payload[parts[-1].start : parts[-1].end], early=early)
+    _check(content, _parts(content), early=early)
+    return content
+
+
+def parse(content: bytes) -> Message:
+    """Make the message of what `unpack` returned.
+
+    Raises:
+        MalformedMessage: It is no protobuf.
+    """
+    try:
+        return Message.FromString(content)
+    except DecodeError:
+        raise MalformedMessage from None
 
 
 def kind(message: Message) -> str:
@@ -119,24 +146,71 @@ def _check_size(name: str, payload: bytes) -> None:
         raise MessageTooLarge(name, len(payload), MAX_FRAME)
 
 
-def _parse(payload: bytes) -> Message:
-    try:
-        return Message.FromString(payload)
-    except DecodeError:
-        raise MalformedMessage from None
+def _parts(raw: bytes) -> list[Part]:
+    """Return the known fields of a message's bytes; of several, the last one is the message."""
+    found = list(islice(fields.walk(raw), MOST_PARTS + 1))
+    if len(found) > MOST_PARTS:
+        raise TooManyFields("message", MOST_PARTS)
+    parts = [
+        Part(KINDS[field.number], field.start, field.end)
+        for field in found
+        if field.number in KINDS and field.form == fields.DELIMITED
+    ]
+    if not parts:
+        raise NoKind
+    return parts
 
 
-def _decompress(packed: bytes) -> bytes:
-    """Return what is in a zstd frame, whose header is not believed."""
+def _check(content: bytes, parts: list[Part], *, early: bool) -> None:
+    """Hold a message, with all that it overwrites, against the limits."""
+    for part in parts:
+        if part.kind == COMPRESSED:
+            raise CompressedTwice
+        limit = _most_bytes(part.kind, early=early)
+        if len(content) > limit:
+            raise TooLargeForKind(part.kind, limit)
+        most = LIMITS[part.kind].fields
+        inside = fields.walk(content, part.start, part.end)
+        if sum(1 for _ in islice(inside, most + 1)) > most:
+            raise TooManyFields(part.kind, most)
+
+
+def _most_bytes(name: str, *, early: bool = False) -> int:
+    """Return how large a message of a kind may be, decompressed.
+
+    Raises:
+        TooEarly: It is not read before the handshake is finished.
+    """
+    if early and name not in EARLY_KINDS:
+        raise TooEarly(name)
+    size = LIMITS[name].size
+    return min(size, EARLY_SIZE) if early else size
+
+
+def _decompress(packed: bytes, *, early: bool) -> bytes:
+    """Return what is in a zstd frame, whose header is not believed: as much as its kind may have."""
     # A stream gives no more than it is asked for. One that is cut off ends early and quietly, and
     # then so does the message in it.
     stream = ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(
         packed, read_across_frames=True
     )
     try:
-        unpacked = stream.read(MAX_FRAME + 1)
+        head = stream.read(HEAD)
+        name = _first_kind(head)
+        most = _most_bytes(name, early=early)
+        content = head + stream.read(most + 1 - len(head))
     except ZstdError:
         raise MalformedCompression from None
-    if len(unpacked) > MAX_FRAME:
-        raise DecompressedTooLarge(MAX_FRAME)
-    return unpacked
+    if len(content) > most:
+        raise TooLargeForKind(name, most)
+    return content
+
+
+def _first_kind(head: bytes) -> str:
+    """Return the kind of a message that begins like this. Nothing stands before it, or it is unknown."""
+    number = fields.number_at(head)
+    if number not in KINDS:
+        raise NoKind
+    if KINDS[number] == COMPRESSED:
+        raise CompressedTwice
+    return KINDS[number]

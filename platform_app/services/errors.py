@@ -11,6 +11,7 @@ GenesisMismatch             what is there is another network than the settings n
 └── FileOfOtherNetwork      in the genesis file
 NotLocal                    something that only a local network does
 MadeElsewhere               something that only the node does that makes the blocks
+MadeInTurns                 something that one node cannot do where several make the blocks
 """
 
 from primitives.ids import ID
@@ -107,4 +108,14 @@ class MadeElsewhere(Exception):
     def __init__(self) -> None:
         super().__init__(
             "another node makes this network's blocks: move the clock of that one, and this one's follows"
+        )
+
+
+class MadeInTurns(Exception):
+    """Several nodes of the network make the blocks, and none follows another one's clock."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "several nodes make this network's blocks (NODE_PRODUCERS), and none of them follows the "
+            "clock of another: the clock is moved where one makes them all"
         )

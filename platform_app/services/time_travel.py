@@ -15,7 +15,7 @@ from chaindb.locks import Lock, acquire
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.executor.clock import next_staker_change
 from platform_app.services import chain
-from platform_app.services.errors import MadeElsewhere, NotLocal
+from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
@@ -39,12 +39,15 @@ def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
 
     Raises:
         NotLocal: The network is one of the public ones.
+        MadeInTurns: Several nodes make the blocks, whose clocks have to agree.
         MadeElsewhere: It is not this node's turn to make blocks: others', or it bootstraps.
         ClockMovesForward: `seconds` is negative.
     """
-    network_id = settings.NODE.network_id
-    if network_id in {MAINNET, TESTNET}:
-        raise NotLocal(network_id)
+    node = settings.NODE
+    if node.network_id in {MAINNET, TESTNET}:
+        raise NotLocal(node.network_id)
+    if node.producers == ("all",) or len(node.producers) > 1:
+        raise MadeInTurns
     if not turns.may_produce(Chain.P, DatabaseState().tip.height + 1, clock.now()):
         raise MadeElsewhere
     with database.atomic(durable=True):

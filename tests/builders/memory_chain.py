@@ -1,12 +1,13 @@
 """A chain of simple blocks in memory, with real hashes, for tests of what the network does with chains.
 
 A block is its parent's ID, its height, its kind and transactions; behind it stands a seal, which its ID
-does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD.
+does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD. Blocks
+are signed, by always the same, but options and those that are made so.
 """
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from network_app.ports import (
     Accepted,
@@ -15,13 +16,16 @@ from network_app.ports import (
     NotYet,
     ParsedBlock,
     UnknownParent,
+    Unvouched,
 )
 from primitives.hashing import sha256
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 HEADER = 32 + 8 + 1
 SEAL = 4
-NORMAL, PROPOSAL, OPTION = 0, 1, 2
+NORMAL, PROPOSAL, OPTION, UNSIGNED = range(4)
+SIGNER = NodeID(sha256(b"producer")[:20])
+"""The node that tests name so."""
 BAD = b"BAD"
 
 
@@ -61,6 +65,8 @@ class MemoryChain:
         self.alias = alias
         self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
         self.execution = execution
+        self.makers: Collection[NodeID] = ()
+        """Who makes blocks besides the one who signs them."""
         self.raws = [GENESIS]
         self.heights = {id_of(GENESIS): 0}
         self.stored: dict[int, ParsedBlock] = {}
@@ -123,12 +129,22 @@ class MemoryChain:
             return BlockPlace(self.height, id_of(self.raws[-1]))
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        if len(raw) < HEADER + SEAL or raw[HEADER - 1] > OPTION:
+        if len(raw) < HEADER + SEAL or raw[HEADER - 1] > UNSIGNED:
             raise InvalidBlock(ID(sha256(raw)), None, "no block")
         height = int.from_bytes(raw[32:40], "big")
-        return ParsedBlock(
-            id_of(raw), ID(raw[:32]), height, raw, needs_option=raw[HEADER - 1] == PROPOSAL
-        )
+        kind = raw[HEADER - 1]
+        proposer = None if kind in {OPTION, UNSIGNED} else SIGNER
+        return ParsedBlock(id_of(raw), ID(raw[:32]), height, raw, kind == PROPOSAL, proposer)
+
+    def producers(self) -> frozenset[NodeID]:
+        return frozenset({SIGNER, *self.makers})
+
+    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
+        block = self.parse(raw)
+        if block.proposer is None or block.proposer not in among:
+            return None
+        self._check_seal(block)
+        return block.proposer
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         with self._lock:
@@ -162,13 +178,30 @@ class MemoryChain:
             raws = self.raws[height + 1 : height + 1 + count]
             return [(BlockPlace(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
 
-    def accept(self, raws: Sequence[bytes], *, bootstrapping: bool) -> Accepted:
+    def accept(
+        self,
+        raws: Sequence[bytes],
+        *,
+        bootstrapping: bool,
+        agreed: bool = False,
+        tellers: Sequence[Collection[NodeID]] = (),
+    ) -> Accepted:
         del bootstrapping
         self.executing.set()
         assert self.may_execute.wait(30)
+        vouched = len(raws)
+        while vouched and not agreed:
+            told_by = tellers[vouched - 1] if tellers else ()
+            if self.parse(raws[vouched - 1]).proposer or not self.producers().isdisjoint(told_by):
+                break
+            vouched -= 1
+        if 0 < vouched < len(raws) and self.parse(raws[vouched - 1]).needs_option:
+            vouched -= 1
         with self._accepting:
-            done = self._accept(raws)
+            done = self._accept(raws[:vouched])
         self.accepted_in.append(len(done))
+        if vouched < len(raws):
+            raise Unvouched(str(id_of(raws[vouched])))
         return Accepted(tuple(done))
 
     def _accept(self, raws: Sequence[bytes]) -> list[BlockPlace]:
@@ -193,12 +226,15 @@ class MemoryChain:
             raise UnknownParent(str(block.parent_id))
         if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
             raise InvalidBlock(block.block_id, block.height, "it follows another block")
-        if block.raw[-SEAL:] != seal(block.raw[:-SEAL]):
-            self.refused.add(block.raw)
-            raise InvalidBlock(block.block_id, block.height, "wrong seal")
+        self._check_seal(block)
         if BAD in payload_of(block.raw):
             self.refused.add(block.raw)
             raise InvalidBlock(block.block_id, block.height, "bad transaction")
+
+    def _check_seal(self, block: ParsedBlock) -> None:
+        if block.raw[-SEAL:] != seal(block.raw[:-SEAL]):
+            self.refused.add(block.raw)
+            raise InvalidBlock(block.block_id, block.height, "wrong seal")
 
     def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
         with self._lock:

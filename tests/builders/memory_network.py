@@ -11,11 +11,12 @@ from types import MappingProxyType
 from network_app.config import NetworkConfig
 from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
 from network_app.sync.engine import Beacons, Engine
-from network_app.wire.framing import kind
+from network_app.wire.framing import PREFIX, decode, kind
 from network_app.wire.p2p_pb2 import Message
+from network_app.wire.packing import Packed
 from primitives.hashing import sha256
 from primitives.ids import NodeID
-from tests.builders.memory_chain import MemoryChain
+from tests.builders.memory_chain import NORMAL, MemoryChain
 
 Tamper = Callable[[Message, NodeID], Message | None]
 """Takes what a node sends, and to whom; returns what is sent instead, or None."""
@@ -24,6 +25,13 @@ Tamper = Callable[[Message, NodeID], Message | None]
 def node_id(name: str) -> NodeID:
     """Return the ID of a node that has a name."""
     return NodeID(sha256(name.encode())[:20])
+
+
+def unpacked(message: Message | Packed) -> Message:
+    """Return what is in a message that was made ready for the wire, or the message."""
+    if isinstance(message, Message):
+        return message
+    return decode(message.frame[PREFIX:])
 
 
 def quick_config(**fields: float) -> NetworkConfig:
@@ -84,6 +92,7 @@ class Node:
             self.world,
             beacons=lambda: Beacons(self._beacons & self.connected().keys(), len(self._beacons)),
             run=asyncio.to_thread,
+            serve=asyncio.to_thread,
             now=time.time,
         )
         self._running: asyncio.Task[None] | None = None
@@ -109,9 +118,9 @@ class Node:
             await asyncio.gather(self._running, return_exceptions=True)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def make_block(self, payload: bytes = b"", alias: str = "P") -> None:
+    def make_block(self, payload: bytes = b"", alias: str = "P", kind: int = NORMAL) -> None:
         """Make a block and tell the engine, as the chain's notice does."""
-        self.chains[alias].make(payload)
+        self.chains[alias].make(payload, kind)
         self.engine.blocks_accepted(alias)
 
     # --- ports.PeerNetwork
@@ -119,9 +128,10 @@ class Node:
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         return MappingProxyType(self.world.peers_of(self.node_id))
 
-    def send(self, node_id: NodeID, message: Message) -> bool:
+    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         if node_id not in self.connected():
             return False
+        message = unpacked(message)
         told = self.tamper(message, node_id) if self.tamper is not None else message
         if told is not None:
             self.sent[kind(told)] += 1
@@ -170,6 +180,8 @@ class World:
     ) -> Node:
         """Add a node, which is not started; with a weight it validates."""
         made = chains or (MemoryChain("P"),)
+        for chain in made:
+            chain.makers = self.stakes.keys()
         node = Node(self, name, made, beacons, config or quick_config())
         self.nodes[node.node_id] = node
         if weight:

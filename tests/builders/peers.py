@@ -21,6 +21,7 @@ from network_app.config import NetworkConfig
 from network_app.handshake.handshake import make
 from network_app.peers.dialer import Address
 from network_app.peers.network import Network
+from network_app.peers.throttle import BytePool
 from network_app.ports import PeerInfo, ValidatorFacts
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import GetAcceptedFrontier, Handshake, Message, PeerList
@@ -122,6 +123,17 @@ class Running:
     def ended(self) -> Counter[str]:
         """Why connections ended, by class."""
         return self.network.counters.ended
+
+    @property
+    def pool(self) -> BytePool:
+        """Where the bytes in work are counted."""
+        assert self.network._running is not None
+        return self.network._running.lives._around.pool
+
+    @property
+    def in_work(self) -> int:
+        """Bytes of messages in work."""
+        return self.pool._in_shared + self.pool._own.total()
 
     def knows(self, *others: "Running") -> bool:
         return {other.node_id for other in others} <= set(self.network.connected())

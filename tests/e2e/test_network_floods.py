@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from primitives.identity import make_certificate
+from tests.builders.wire import compress
 from tests.servers.node import RunningNode
 from tests.servers.process import resident_bytes
 
 MIB = 1024 * 1024
 MOST_GROWTH = 96 * MIB
 """All that a node may keep because of strangers; its pools of unprocessed bytes are far smaller."""
+BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
+"""A list of a million empty addresses in some 200 bytes."""
 PATIENCE = 5.0
 """Seconds in which RPC must answer meanwhile; how fast it is otherwise is measured in benchmarks."""
 
@@ -73,6 +76,42 @@ def test_connections_that_say_nothing(flooded: RunningNode, peer_port: int) -> N
         for _ in range(600):
             with contextlib.suppress(OSError):
                 opened.enter_context(connect(peer_port))
+        assert answers(flooded)
+
+
+def greeted(port: int, identity: ssl.SSLContext) -> bool:
+    """Say whether the node talks to somebody who connects now: its handshake comes first."""
+    try:
+        with identity.wrap_socket(connect(port)) as newcomer:
+            return len(newcomer.recv(4)) > 0
+    except OSError:
+        return False
+
+
+@pytest.mark.usefixtures("bounded")
+def test_connections_that_say_nothing_do_not_keep_others_out(
+    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+) -> None:
+    with ExitStack() as opened:
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                opened.enter_context(connect(peer_port))
+        end = time.monotonic() + PATIENCE  # the silent ones stay for longer than that
+        while not greeted(peer_port, identity):
+            assert time.monotonic() < end
+        assert answers(flooded)
+
+
+@pytest.mark.usefixtures("bounded")
+def test_messages_that_are_small_on_the_wire_and_large_in_memory(
+    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+) -> None:
+    frame = len(BOMB).to_bytes(4, "big") + BOMB
+    with ExitStack() as opened:
+        for _ in range(40):
+            with contextlib.suppress(OSError):
+                stranger = opened.enter_context(identity.wrap_socket(connect(peer_port)))
+                stranger.sendall(frame * 100)
         assert answers(flooded)
 
 

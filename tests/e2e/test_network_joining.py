@@ -60,7 +60,7 @@ def test_a_node_that_joins_fetches_everything_and_follows(network: LocalNetwork)
     status, check = bootstrapped(joiner)
     assert status == 503
     assert check["message"] == [str(PRIMARY_NETWORK_ID)]
-    assert check["error"] == "subnets not bootstrapped"
+    assert check["error"].startswith("subnets not bootstrapped")
     assert joiner.ask("info.isBootstrapped", chain="C") == {"isBootstrapped": False}
     wait_for(lambda: syncing(joiner), "eth_syncing says how far it is")
     wait_for(lambda: height(joiner) > BLOCKS // 10, "it is on its way", 120)

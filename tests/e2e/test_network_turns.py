@@ -59,3 +59,30 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
             "SELECT COUNT(DISTINCT proposer_id) FROM network_app_outerblock WHERE chain = 'C'"
         )
     assert proposers[0][0] >= 3
+
+
+def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNetwork) -> None:
+    *others, alone = network.nodes
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    network.cut(alone)
+    wait_for(
+        lambda: alone.checks()["P"]["message"]["vm"]["percentConnected"] < 0.5, "it is alone", 90
+    )
+    height = alone.rpc("eth_blockNumber")
+    keys = list(DEV_KEYS.values())
+    left_out, heard = (Sender(Account.from_key(keys[place]), 43112) for place in (5, 6))
+    with alone.client() as client:
+        waiting = client.call("eth_sendRawTransaction", left_out.transfer(left_out.address))
+    with others[0].client() as client:
+        for _ in range(4):  # some of the slots of these blocks are its own
+            sent = client.call("eth_sendRawTransaction", heard.transfer(heard.address))
+            wait_for_receipts(client, [sent], 90)
+    assert alone.rpc("eth_blockNumber") == height
+    assert "connected to 20.00% of the stake" in alone.checks()["P"]["error"]
+
+    network.mend(alone)
+    for node in network.nodes:
+        with node.client() as client:
+            wait_for_receipts(client, [waiting, sent], 90)
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    wait_for(lambda: alone.get("/ext/health")[0] == 200, "it is healthy")

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError, connection
 from typing_extensions import override
 
 from network_app.addresses import MalformedAddress
@@ -37,6 +37,11 @@ class Command(BaseCommand):
 
 def _network() -> RunningNetwork:
     """Put the network together, or say what keeps it from being so."""
+    try:
+        connection.ensure_connection()
+    except OperationalError as error:
+        words = " ".join(str(error).split())
+        raise CommandError(f"The database cannot be reached: {words}") from None
     try:
         return RunningNetwork()
     except (MalformedAddress, MalformedProducer) as error:

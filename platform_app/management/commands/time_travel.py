@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from chaindb import clock
 from platform_app.selectors import chain
-from platform_app.services.errors import MadeElsewhere, NotLocal
+from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -57,7 +57,7 @@ class Command(BaseCommand):
                 began = before.timestamp
                 task = bar.add_task("Travelling", total=clock.now() + seconds - began)
                 time_travel(seconds, lambda at: bar.update(task, completed=at - began))
-        except (NotLocal, MadeElsewhere) as error:
+        except (NotLocal, MadeElsewhere, MadeInTurns) as error:
             raise CommandError(str(error)) from error
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started

@@ -57,8 +57,9 @@ def test_the_bls_signature_is_made_and_believed(case: dict[str, Any]) -> None:
 def test_the_tls_signature_is_believed(case: dict[str, Any]) -> None:
     certificate, claim = CERTIFICATES[case["nodeID"]], claim_of(case)
     passed_on = claims.claimed_ip_port(certificate, claim)
-    read = claims.read_claimed_ip_port(passed_on, case["timestamp"])
+    read = claims.parse_claimed_ip_port(passed_on)
 
+    read.verify(case["timestamp"])
     claims.verify_tls(claim, certificate)
     assert str(read.node_id) == case["nodeID"]
     assert read.claim == replace(claim, bls_signature=None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from network_app.management.commands import bootstrap_progress, runnetwork
 from network_app.models import SyncPhase
@@ -98,6 +99,22 @@ def test_without_a_chain_it_says_how_to_begin(
 ) -> None:
     settings.NODE = replace(settings.NODE, profile="production", data_dir=str(tmp_path))
     with pytest.raises(CommandError, match=r"^This node has no chain yet: `init_node` makes it\.$"):
+        call_command("runnetwork")
+
+
+@pytest.mark.django_db
+def test_a_database_that_is_away_is_named(
+    node_settings: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OperationalError("connection refused\n\tIs the server running?\n")
+
+    settings.NODE = replace(settings.NODE, profile="production")
+    monkeypatch.setattr(runnetwork.connection, "ensure_connection", refuse)
+    with pytest.raises(
+        CommandError,
+        match=r"^The database cannot be reached: connection refused Is the server running\?$",
+    ):
         call_command("runnetwork")
 
 

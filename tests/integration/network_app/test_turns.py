@@ -15,7 +15,7 @@ from chaindb import turns as asked
 from chaindb.chains import Chain
 from network_app import turns
 from network_app.chains.wrapped import WrappedChain
-from network_app.models import NetworkStatus, SyncPhase
+from network_app.models import NetworkStatus, Peer, SyncPhase
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
@@ -54,8 +54,12 @@ def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
     return OTHER
 
 
-def live(*, silent: float = 0.0, phase: str = SyncPhase.BOOTSTRAPPED) -> None:
-    """Write that the network's process lives and that both chains are there."""
+def live(*, silent: float = 0.0, phase: str = SyncPhase.BOOTSTRAPPED, heard: float = -600) -> None:
+    """Write that the network's process lives, hears another node, and that both chains are there.
+
+    Negative seconds ago are in the future: then it goes on, however long the test takes.
+    """
+    network_rows.peer(OTHER, last_received=network_rows.ago(heard))
     network_rows.report(heartbeat_at=network_rows.ago(silent))
     for alias in Chain:
         network_rows.sync(alias, phase=phase)
@@ -171,7 +175,7 @@ def several(request: pytest.FixtureRequest, world: World, configure: Configure) 
     world.make_c()
     both = (str(runtime.node_id()), str(OTHER))
     configure(bootstrap=BOOTSTRAP, producers=both if request.param == "named" else ("all",))
-    live(silent=-600)  # it goes on reporting, however long the test takes
+    live(silent=-600)
     return Several(world)
 
 
@@ -235,7 +239,7 @@ def test_a_follower_takes_what_was_made_by_turns(several: Several) -> None:
     world.begin_anew()
     node = world.node(FOLLOWER, turns.validators_at)
 
-    follow(node.p, p_blocks)
+    follow(node.p, p_blocks, bootstrapping=True, agreed=True)
     follow(node.c, blocks)
 
     assert node.c.last_accepted().block_id == parse(blocks[-1]).outer_id
@@ -248,6 +252,42 @@ def test_who_hears_nobody_takes_no_turn(several: Several) -> None:
     assert not may(height=2, now=now)
     live(phase=SyncPhase.BOOTSTRAPPING)
     assert not may(height=2, now=now)
+
+
+def test_who_hears_no_more_than_half_of_the_stake_takes_no_turn(several: Several) -> None:
+    now = several.times(runtime.node_id(), rest=0)[0]
+    weights = several.weights
+    assert may(height=2, now=now)
+
+    live(silent=-600, heard=turns.HEARING + 1)  # still connected, but nothing comes
+    assert may(height=2, now=now) == (2 * weights[runtime.node_id()] > sum(weights.values()))
+    Peer.objects.all().delete()
+    assert may(height=2, now=now) == (2 * weights[runtime.node_id()] > sum(weights.values()))
+
+
+def test_of_two_alike_neither_goes_on_alone(
+    several: Several, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = runtime.node_id()
+    monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5, OTHER: 5})
+    now = several.times(own, rest=0)[0]
+    drawn = [at for at in range(now, now + 600) if may(height=2, now=at)]
+    assert drawn
+
+    live(silent=-600, heard=turns.HEARING + 1)
+    assert not any(may(height=2, now=at) for at in drawn)
+
+
+def test_of_two_unlike_the_greater_goes_on_alone_and_the_lesser_does_not(
+    several: Several, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = runtime.node_id()
+    live(silent=-600, heard=turns.HEARING + 1)
+    for ours, theirs, goes_on in ((51, 50, True), (50, 50, False), (50, 51, False)):
+        weights = {own: ours, OTHER: theirs}
+        monkeypatch.setattr(turns, "validators_at", lambda _height, weights=weights: weights)
+        found = {may(height=2, now=several.began + seconds) for seconds in range(120)}
+        assert found == ({True, False} if goes_on else {False})
 
 
 def test_without_a_report_nobody_is_heard(several: Several) -> None:

@@ -148,10 +148,16 @@ def raws(chain: WrappedChain) -> list[bytes]:
 
 
 def follow(
-    chain: WrappedChain, blocks: Sequence[bytes], *, bootstrapping: bool = False
+    chain: WrappedChain,
+    blocks: Sequence[bytes],
+    *,
+    bootstrapping: bool = False,
+    agreed: bool = False,
+    by: NodeIdentity = MAKER,
 ) -> Accepted:
-    """Accept blocks in one call."""
-    return chain.accept(blocks, bootstrapping=bootstrapping)
+    """Accept blocks in one call, as somebody has sent them, or as they are agreed on."""
+    tellers = [{by.node_id}] * len(blocks)
+    return chain.accept(blocks, bootstrapping=bootstrapping, agreed=agreed, tellers=tellers)
 
 
 def forged(

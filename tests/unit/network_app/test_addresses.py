@@ -44,6 +44,13 @@ def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
         addresses.bootstrappers()
 
 
+def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
+    node(bootstrap=("10.0.0.1:1", "[2001:db8::7]:2", "10.0.0.1:1", "[2001:DB8:0::7]:2"))
+
+    found = [str(address) for address in addresses.bootstrappers()]
+    assert found == ["10.0.0.1:1", "[2001:db8::7]:2"]
+
+
 @pytest.mark.parametrize(
     ("public", "host", "told"),
     [

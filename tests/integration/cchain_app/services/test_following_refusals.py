@@ -158,12 +158,10 @@ LATE = signed(nonce=2).raw
 @pytest.mark.parametrize(
     ("envelope", "cause", "words"),
     [
-        (b"\x02", tx_errors.TypedTransactionTooShort, "typed transaction too short"),
-        (b"", tx_errors.TypedTransactionTooShort, "typed transaction too short"),
-        (b"\x05\x80", tx_errors.TransactionTypeNotSupported, "transaction type not supported"),
+        (b"\x05\x80" + bytes(10), tx_errors.TransactionTypeNotSupported, "transaction type not supported"),
         (BLOB, tx_errors.BlobTransactionRefused,
          "transaction type not supported: tx type 3 not supported by this pool"),
-        (b"\x02\xc0", tx_errors.MalformedTransaction,
+        (b"\x02\xcb\x8a" + bytes([1]) * 10, tx_errors.MalformedTransaction,
          "rlp: too few elements for types.DynamicFeeTx"),
         (resign(signed(nonce=1), _11=b"\xff" * 32), tx_errors.InvalidSignatureValues,
          "invalid sender: invalid transaction v, r, s values"),

@@ -8,10 +8,12 @@ import pytest
 from cchain_app.blocks.candidate import parse_block
 from chaindb import clock
 from network_app.chains.wrapped import WrappedChain
-from network_app.ports import InvalidBlock, NotYet
+from network_app.ports import InvalidBlock, NotYet, Unvouched
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.verification import MOST_AHEAD
+from network_app.proposervm.windower import proposer_at, slot_of
 from platform_app.config import DAY
+from primitives.ids import NodeID
 from tests.integration.cchain_app import followed
 from tests.integration.network_app.world import (
     FOLLOWER,
@@ -160,8 +162,8 @@ def test_a_first_block_of_the_future_waits_until_it_is_vouched_for(
 ) -> None:
     chain, (first, second) = first_blocks
 
-    assert str(refusal(NotYet, chain, first)).startswith(LATER)
-    why = refusal(InvalidBlock, chain, first, forged(chain, second, by=STRANGER))
+    refusal(Unvouched, chain, first, by=STRANGER)
+    why = refusal(InvalidBlock, chain, first, forged(chain, second, by=STRANGER), by=STRANGER)
     assert why.height == 2
     assert (chain.last_accepted().height, clock.offset()) == (0, 0)
 
@@ -174,17 +176,44 @@ def test_what_those_agreed_on_whom_this_node_trusts_needs_nobody_to_vouch(
 ) -> None:
     chain, (first, _) = first_blocks
 
-    follow(chain, [first], bootstrapping=True)
+    refusal(Unvouched, chain, first, bootstrapping=True, by=STRANGER)
+    follow(chain, [first], bootstrapping=True, agreed=True, by=STRANGER)
 
     assert clock.now() == time_of(first)
 
 
-def test_a_first_block_may_be_ahead_a_little_and_the_clock_stands(
-    world: World, first_blocks: tuple[WrappedChain, list[bytes]]
+def test_a_first_block_that_who_makes_blocks_told_of_moves_the_clock(
+    first_blocks: tuple[WrappedChain, list[bytes]],
 ) -> None:
     chain, (first, _) = first_blocks
-    world.wall.seconds = time_of(first) - MOST_AHEAD
 
     follow(chain, [first])
 
+    assert (chain.last_accepted().height, clock.now()) == (1, time_of(first))
+
+
+@pytest.mark.parametrize("alias", ["p", "c"])
+def test_where_several_take_turns_none_of_them_moves_the_clock(
+    world: World, journey: Past, alias: str
+) -> None:
+    both = {MAKER.node_id: 1_000_000, STRANGER.node_id: 1}
+    node = world.node(FOLLOWER, lambda _height: both)
+    for one in node:
+        follow(one, blocks_of(journey, one)[:1])
+    chain: WrappedChain = getattr(node, alias)
+    second = owned(chain, blocks_of(journey, chain)[1], both)
+
+    assert str(refusal(NotYet, chain, second)).startswith(LATER)
     assert (chain.last_accepted().height, clock.offset()) == (1, 0)
+
+    world.wall.seconds = time_of(second) - MOST_AHEAD
+    follow(chain, [second])
+    assert (chain.last_accepted().height, clock.offset()) == (2, 0)
+
+
+def owned(chain: WrappedChain, raw: bytes, weights: dict[NodeID, int]) -> bytes:
+    """Return a second block signed by whoever has the slot of its time."""
+    parent = chain._wrapper.last()
+    slot = slot_of(time_of(raw), parent.time)
+    owner = proposer_at(chain.chain_id, 2, slot, weights)
+    return forged(chain, raw, by=MAKER if owner == MAKER.node_id else STRANGER)

@@ -156,7 +156,8 @@ def test_the_slot_of_a_stranger_is_not_the_makers(world: World, past: Past) -> N
     chain = world.node(FOLLOWER, lambda _height: {STRANGER.node_id: 1}).c
     words = f"unexpected proposer for current window: slot 0 expects {STRANGER.node_id}"
 
-    assert refused(chain, past.c[:1], past.c[1]) == words
+    why = refusal(InvalidBlock, chain, *past.c[:2], by=STRANGER)
+    assert why.reason == words
 
 
 @pytest.mark.parametrize("raw", [b"", b"no block", b"\0\0\0\0\0\3" + bytes(99)], ids=repr)

@@ -352,7 +352,7 @@ async def test_answers_nobody_asked_for_are_nothing() -> None:
 async def test_a_stopped_node_leaves_no_task_and_no_socket() -> None:
     before = asyncio.all_tasks()
     async with (
-        running(node(0)) as one,
+        running(node(0), stranger_messages=5) as one,
         running(node(1), tracked=(one.address, (LOOPBACK, 1))) as two,
         stranger(one.address) as talking,
         stranger(one.address, node(98)) as silent,

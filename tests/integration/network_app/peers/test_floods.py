@@ -66,15 +66,16 @@ async def test_connections_without_tls_are_few_and_short() -> None:
             )
         listener = one.network._listener
         assert listener.half_open <= 16
+        await eventually(lambda: one.ended["TooManyHalfOpen"] >= 484 - one.ended["TlsTooSlow"])
         assert listener.inside <= 16
 
-        await eventually(lambda: one.ended.total() == 500 and listener.inside == 0)
-        assert set(one.ended) == {"TooManyHalfOpen", "TlsTooSlow"}
+        await assert_serves(one)  # they do not keep others out
+
+        await eventually(lambda: one.ended.total() >= 500 and listener.half_open == 0)
+        assert set(one.ended) <= {"TooManyHalfOpen", "TlsTooSlow", "ConnectionLost"}
         assert one.ended["TlsTooSlow"] < 250  # some come after others are gone
-        assert listener.half_open == 0
         for _, writer in opened:
             writer.transport.abort()
-        await assert_serves(one)
 
 
 async def test_so_many_connections_a_second_and_no_more() -> None:
@@ -131,51 +132,22 @@ async def _try_to_connect(kept: AsyncExitStack, one: Running, who: Node) -> None
     kept.push_async_exit(attempt)
 
 
-async def test_a_validator_finds_a_place_among_strangers() -> None:
-    validators = Validators.of(node(1), node(2))
-    async with (
-        running(node(0), validators, max_inbound=2) as one,
-        stranger(one.address, node(97)) as first,
-        stranger(one.address, node(98)) as second,
-    ):
-        await first.finish_handshake()
-        await second.finish_handshake()
-        await eventually(lambda: len(one.network.connected()) == 2)
-
-        async with stranger(one.address, node(96)) as third:
-            assert await third.ended()
-        assert one.ended["TooManyInbound"] == 1
-
-        async with stranger(one.address, node(1)) as validator:
-            await validator.finish_handshake()
-            assert await second.ended()
-            assert one.ended["MadeRoom"] == 1
-            await eventually(
-                lambda: set(one.network.connected()) == {first.node_id, validator.node_id}
-            )
-            async with stranger(one.address, node(2)) as other:
-                await other.finish_handshake()
-                assert await first.ended()
-                async with stranger(one.address, node(97)) as again:
-                    assert await again.ended()
-                await eventually(lambda: one.ended["TooManyInbound"] == 2)
-
-
 async def test_ten_thousand_addresses_are_not_kept(traced: None) -> None:
     """Only those of validators are, and of a list only as many as an answer has."""
     validators = Validators.of(*[node(number) for number in range(10, 30)])
-    async with running(node(0), validators, peer_burst=1 << 30) as one:
+    unhurried = {"peer_burst": 1 << 30, "strangers_rate": 1 << 30}
+    async with running(node(0), validators, **unhurried) as one:
         async with stranger(one.address) as peer:
             await peer.finish_handshake()
             certificate = node(40).identity.certificate_der
             template = claimed_ip_port(certificate, node(40).claim())
-            for batch in range(20):
+            for batch in range(200):
                 claims = []
-                for number in range(500):
+                for number in range(50):
                     claim = ClaimedIpPort()
                     claim.CopyFrom(template)
                     claim.ip_port = number + 1
-                    claim.timestamp += batch * 500 + number
+                    claim.timestamp += batch * 50 + number
                     claims.append(claim)
                 peer.send(Message(peer_list=PeerList(claimed_ip_ports=claims)))
             peer.send(Message(ping=Ping()))
@@ -210,7 +182,7 @@ async def test_addresses_of_validators_are_kept_as_many_as_fit() -> None:
 
 async def test_messages_in_work_are_so_many_and_no_more(traced: None) -> None:
     async with (
-        running(node(0), peer_messages=50, peer_burst=1 << 30) as one,
+        running(node(0), stranger_messages=50) as one,
         stranger(one.address) as peer,
     ):
         await peer.finish_handshake()
@@ -239,14 +211,17 @@ async def test_large_messages_of_many_wait_for_the_pool(traced: None) -> None:
     payload = large.SerializeToString()
     frame = len(payload).to_bytes(4, "big") + payload
     async with running(
-        node(0), shared_pool=3 * MIB, shared_pool_of_one=2 * MIB, peer_burst=1 << 30
+        node(0),
+        shared_pool=3 * MIB,
+        shared_pool_of_one=2 * MIB,
+        peer_burst=1 << 30,
+        strangers_rate=1 << 30,
     ) as one:
         one.recorder.release.clear()
         connections = [stranger(one.address, node(90 + number)) for number in range(6)]
         peers = [await connection.__aenter__() for connection in connections]
         for peer in peers:
             await peer.finish_handshake()
-        pool = one.network._running.lives._around.pool  # type: ignore[union-attr]
         before = one.recorder.began
 
         async def pour(writer: asyncio.StreamWriter) -> None:
@@ -255,15 +230,15 @@ async def test_large_messages_of_many_wait_for_the_pool(traced: None) -> None:
                 await writer.drain()
 
         pouring = [asyncio.create_task(pour(peer.writer)) for peer in peers]
-        await eventually(lambda: pool.waiting == 6)
+        await eventually(lambda: one.pool.waiting == 6)
         assert one.recorder.began - before <= 4
-        assert pool.in_work <= 4 * MIB + 6 * 65536
+        assert one.in_work <= 4 * MIB + 6 * 65536
 
         one.recorder.release.set()
 
         await eventually(lambda: one.recorder.began - before == 60)
         await asyncio.gather(*pouring)
-        assert pool.in_work == 0
+        await eventually(lambda: one.in_work == 0)
         for connection in connections:
             await connection.__aexit__(None, None, None)
 
@@ -288,7 +263,7 @@ async def test_small_messages_get_through_while_others_fill_the_pool() -> None:
 async def test_the_rate_of_a_peer_is_kept_and_others_do_not_feel_it() -> None:
     """Questions for addresses are dear: a thousand of them are answered late, one by one."""
     async with (
-        running(node(0), Validators.of(node(50)), peer_rate=MIB, peer_burst=MIB) as one,
+        running(node(0), Validators.of(node(50)), stranger_rate=MIB, peer_burst=MIB) as one,
         stranger(one.address) as greedy,
     ):
         await greedy.finish_handshake()

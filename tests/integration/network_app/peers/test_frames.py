@@ -89,7 +89,7 @@ async def test_what_is_small_on_the_wire_and_large_in_work_waits_for_room() -> N
     assert len(bomb) < 1000
     assert len(zeros) < 100
     async with (
-        running(node(0), shared_pool=3 << 20, peer_burst=1 << 30) as one,
+        running(node(0), shared_pool=3 << 20, peer_burst=1 << 30, strangers_rate=1 << 30) as one,
         stranger(one.address) as peer,
         stranger(one.address, node(98)) as second,
         stranger(one.address, node(97)) as third,
@@ -100,12 +100,11 @@ async def test_what_is_small_on_the_wire_and_large_in_work_waits_for_room() -> N
             await other.finish_handshake()
             for _ in range(20):
                 other.writer.write(bomb)
-        pool = one.network._running.lives._around.pool  # type: ignore[union-attr]
-        await eventually(lambda: pool.waiting == 3)
-        assert pool.in_work < 8 << 20
+        await eventually(lambda: one.pool.waiting == 3)
+        assert one.in_work < 8 << 20
         assert one.recorder.began <= 4
 
         one.recorder.release.set()
 
         await eventually(lambda: len(one.recorder.messages) == 60)
-        assert pool.in_work == pool.waiting == 0
+        await eventually(lambda: one.in_work == one.pool.waiting == 0)

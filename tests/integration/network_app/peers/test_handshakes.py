@@ -154,7 +154,7 @@ async def test_what_a_handshake_says_is_shown() -> None:
 
 
 async def test_a_large_filter_in_a_handshake_is_not_kept() -> None:
-    large = BloomFilter(filter=b"\x01" + bytes(8) + bytes(1 << 20))
+    large = BloomFilter(filter=b"\x01" + bytes(8) + bytes(60_000))
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake(known_peers=large)
         await eventually(one.network.connected)

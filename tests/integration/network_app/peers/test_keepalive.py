@@ -75,15 +75,15 @@ async def test_a_peer_that_falls_silent_is_not_kept(begun: bytes) -> None:
 
 async def test_while_this_node_lets_a_peer_wait_it_is_not_silent() -> None:
     async with (
-        running(node(0), read_timeout=0.4, peer_messages=1) as one,
+        running(node(0), read_timeout=0.4, stranger_messages=1) as one,
         stranger(one.address) as peer,
     ):
         await peer.finish_handshake()
         one.recorder.release.clear()
         peer.send(frontier_request(1), frontier_request(2))
         await eventually(lambda: one.recorder.began == 1)
-        # the second is not read before the first is done: here longer than the limit
-        await eventually(lambda: one.network.counters.received.messages.total() == 3)
+        # nothing is read behind the second before the first is done: here longer than the limit
+        await eventually(lambda: one.network.counters.received.messages.total() == 4)
         async with running(node(2), tracked=(one.address,), ping_interval=0.1) as two:
             await eventually(lambda: two.network.counters.received.messages["pong"] >= 8)
         assert one.ended["NothingRead"] == 0
@@ -98,7 +98,7 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
         ancestors=Ancestors(chain_id=bytes(32), request_id=1, containers=[_noise(300_000)])
     )
     async with (
-        running(node(0), read_timeout=1.0, send_queue=2 << 20) as one,
+        running(node(0), Validators.of(node(99)), read_timeout=1.0, send_queue=2 << 20) as one,
         stranger(one.address) as peer,
     ):
         await peer.finish_handshake()
@@ -120,7 +120,8 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
 
 
 async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
-    async with running(node(0)) as one, stranger(one.address) as peer:
+    validators = Validators.of(node(99))
+    async with running(node(0), validators) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
         await eventually(one.network.connected)
         peer.stop_reading()
@@ -142,7 +143,10 @@ async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
 
 
 async def test_only_so_many_messages_wait_for_a_peer() -> None:
-    async with running(node(0), send_queue_messages=7) as one, stranger(one.address) as peer:
+    async with (
+        running(node(0), Validators.of(node(99)), send_queue_messages=7) as one,
+        stranger(one.address) as peer,
+    ):
         await peer.finish_handshake()
         await eventually(one.network.connected)
         peer.stop_reading()

@@ -108,6 +108,25 @@ def test_each_connection_is_counted() -> None:
     assert (row(A).connected_since, row(A).first_seen) == (at(3), at(0))
 
 
+def test_strangers_that_come_and_go_leave_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can come with a new certificate each second."""
+    monkeypatch.setattr(peers, "AT_ONCE", 3)
+    for second in range(10):
+        write(*[info(NodeID(bytes([second, n]) * 10), second) for n in range(2)], after=second)
+    assert Peer.objects.count() == 3
+
+    write(info(A, 20), info(B, 20, known=True), after=21)
+    assert connected() == {B}  # it validates, or is dialled
+
+    write(info(A, 20), info(B, 20, known=True), after=319)
+    assert connected() == {B}
+    write(info(A, 20), info(B, 20, known=True), after=320)
+    assert connected() == {A, B}
+    assert (row(A).first_seen, row(A).times_connected) == (at(20), 1)
+    write(info(A, 400), after=400)  # who was here before is shown at once
+    assert (connected(), row(A).times_connected) == ({A}, 2)
+
+
 def test_at_the_start_nobody_is_connected() -> None:
     write(info(A), info(B))
     peers.forget_connections()

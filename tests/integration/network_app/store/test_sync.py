@@ -160,3 +160,12 @@ def test_no_way_is_done_only_when_it_is_said() -> None:
     assert row().percent == 0.0
     sync.write("P", state(bootstrapped=True, start_height=9, height=9, target_height=9), at(1))
     assert row().percent == 100.0
+
+
+def test_a_conflict_is_written_and_forgotten() -> None:
+    words = "the P-Chain's block 7 here is another one than the producer's"
+    following = state(bootstrapped=True, height=7)
+    sync.write("P", following._replace(conflict=words), at(1))
+    assert row().conflict == words
+    sync.write("P", following, at(2))
+    assert row().conflict is None

@@ -1,9 +1,10 @@
 """Blocks that are pushed, lost, late, in the wrong order, or wrong."""
 
 import asyncio
+from typing import Any
 
 from network_app.ports import NotYet, ParsedBlock
-from network_app.sync import announcing, following
+from network_app.sync import announcing, following, inbox
 from network_app.wire.p2p_pb2 import Chits, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import (
@@ -34,7 +35,7 @@ def query(node: Node, raw: bytes) -> Message:
 
 
 async def test_a_pushed_block_is_accepted_without_being_asked_for() -> None:
-    _, producer, follower = pair()
+    _, producer, follower = pair(poll_interval=60.0, slowest_poll=60.0)
     async with running(producer, follower):
         await until(follower.follows)
         for at in range(20):
@@ -331,7 +332,7 @@ async def test_floods_of_blocks_are_kept_within_bounds() -> None:
             await follower.engine.handle(producer.node_id, query(follower, raw))
             if at % 50 == 0:
                 await asyncio.sleep(0.002)
-            assert len(line.follower._inbox) <= following.INBOX_BLOCKS
+            assert len(line.follower._intake) <= inbox.MOST_BLOCKS
             assert len(line.progress.buffer) <= 1024
             assert line.progress.buffer.size <= 16 * 1024 * 1024
             assert len(line.follower._fetches) <= following.MOST_FETCHES
@@ -361,10 +362,10 @@ async def test_a_second_chain_waits_for_what_it_needs_of_the_first() -> None:
     follower = world.add("follower", MemoryChain("P"), waiting, beacons=["producer"])
     accept = waiting.accept
 
-    def needs_the_first(raws: list[bytes], *, bootstrapping: bool) -> object:
+    def needs_the_first(raws: list[bytes], **given: Any) -> object:
         if follower.chain.height < 1:
             raise NotYet("a height of the P-Chain is not there")
-        return accept(raws, bootstrapping=bootstrapping)
+        return accept(raws, **given)
 
     waiting.accept = needs_the_first  # type: ignore[method-assign, assignment]
     world.link_all()

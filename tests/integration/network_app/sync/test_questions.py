@@ -9,9 +9,10 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo
-from network_app.sync.engine import Beacons, Engine, GenesisBytes
+from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync.engine import Beacons, Engine
 from network_app.sync.gate import Gate
-from network_app.sync.genesis import GenesisFetcher, fetch_genesis
+from network_app.sync.genesis import GenesisFetcher
 from network_app.sync.messages import Answer, enclose
 from network_app.sync.requests import Requests
 from network_app.wire.p2p_pb2 import (
@@ -29,6 +30,7 @@ from network_app.wire.p2p_pb2 import (
     PullQuery,
     Put,
 )
+from network_app.wire.packing import Packed
 from primitives.ids import P_CHAIN_ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import (
@@ -38,6 +40,7 @@ from tests.builders.memory_network import (
     node_id,
     quick_config,
     running,
+    unpacked,
     until,
 )
 
@@ -56,10 +59,10 @@ class Wires:
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         return dict.fromkeys(self.peers)  # type: ignore[arg-type]
 
-    def send(self, node_id: NodeID, message: Message) -> bool:
+    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         if node_id not in self.peers or self.full:
             return False
-        self.sent.append((node_id, message))
+        self.sent.append((node_id, unpacked(message)))
         return True
 
 
@@ -268,20 +271,26 @@ async def test_who_joins_is_told_the_genesis() -> None:
     world = World()
     node = world.add("first", MemoryChain("P"), MemoryChain("C"))
     told = GenesisBytes(b"platform genesis", b'{"config": {}}')
-    node.engine._genesis = lambda: told
+    read: list[GenesisBytes] = []
+
+    def read_it() -> GenesisBytes:
+        read.append(told)
+        return told
+
+    node.engine._genesis = GenesisTeller(read_it, asyncio.to_thread)
 
     class Joining:
         """A node that has nothing but a handler."""
 
-        engine = GenesisFetcher()
+        engine = GenesisFetcher(lambda _answer: None)
         node_id = node_id("joining")
         deliveries: set[asyncio.Task[None]] = set()
 
         def connected(self) -> Mapping[NodeID, PeerInfo]:
             return world.peers_of(self.node_id)
 
-        def send(self, node_id: NodeID, message: Message) -> bool:
-            world.carry(self.node_id, node_id, message)
+        def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+            world.carry(self.node_id, node_id, unpacked(message))
             return True
 
         def deliver(self, sender: NodeID, payload: bytes) -> None:
@@ -296,11 +305,12 @@ async def test_who_joins_is_told_the_genesis() -> None:
     answer = await asyncio.wait_for(fetching, 5)
     assert (answer.platform, answer.cchain) == told
 
-    again = await fetch_genesis(joining.engine, joining, node.node_id)  # type: ignore[arg-type]
+    again = await joining.engine.ask(joining, node.node_id)  # type: ignore[arg-type]
     assert again is not None
     assert again.cchain == told.cchain
+    assert read == [told]
     node.engine._genesis = None
-    assert await fetch_genesis(joining.engine, joining, node.node_id) is None  # type: ignore[arg-type]
+    assert await joining.engine.ask(joining, node.node_id) is None  # type: ignore[arg-type]
 
 
 async def test_a_database_that_is_away_for_a_moment_ends_nothing(
@@ -352,7 +362,7 @@ async def test_benched_peers_are_told_by_chain() -> None:
 def test_beacons_count_by_three_quarters_and_by_more_than_half() -> None:
     ids = [node_id(str(at)) for at in range(5)]
     table = [
-        (connected, Beacons(frozenset(ids[:connected]), configured).enough)
+        (connected, Beacons(frozenset(ids[:connected]), configured).lacking is None)
         for configured, connected in (
             (0, 0),
             (1, 0),
@@ -389,6 +399,7 @@ def test_an_engine_needs_no_event_loop_to_be_made() -> None:
         World(),
         beacons=lambda: Beacons(frozenset(), 0),
         run=asyncio.to_thread,
+        serve=asyncio.to_thread,
         now=time.time,
     )
     assert engine.benched() == {}

@@ -21,7 +21,7 @@ from platform_app.models import Outcome, Phase
 from platform_app.selectors import chain as tips
 from platform_app.selectors import stakers
 from platform_app.services import chain
-from platform_app.services.errors import MadeElsewhere, NotLocal
+from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx
 from platform_app.txs.status import TxStatus
@@ -320,5 +320,20 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
 
     with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
         time_travel(60)
+
+    assert clock.offset() == before
+
+
+@pytest.mark.parametrize("producers", [("all",), ("NodeID-a", "NodeID-b")])
+def test_where_several_make_blocks_no_clock_is_moved(
+    pchain: PChain, settings: Any, producers: tuple[str, ...]
+) -> None:
+    settings.NODE = replace(settings.NODE, producers=producers)
+    before = clock.offset()
+
+    with pytest.raises(MadeInTurns, match=r"^several nodes make this network's blocks"):
+        time_travel(60)
+    with pytest.raises(CommandError, match=r"^several nodes make this network's blocks"):
+        call_command("time_travel", "60s")
 
     assert clock.offset() == before

@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 
 from cchain_app.blocks import errors
 from cchain_app.blocks.block import encode_block
-from cchain_app.blocks.candidate import MOST_BYTES, CandidateBlock, parse_block
+from cchain_app.blocks.candidate import (
+    LEAST_GAS,
+    LEAST_TRANSACTION,
+    MOST_BYTES,
+    CandidateBlock,
+    CandidateHeader,
+    parse_block,
+    parse_header,
+)
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.evm.engine import InvalidBlock
 from cchain_app.txs.errors import TransactionTypeNotSupported
 from cchain_app.txs.transaction import Transaction
+from primitives import rlp
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
 from tests.builders.accepted import header
@@ -96,6 +105,74 @@ def test_bytes_that_are_no_block_are_refused(
     with pytest.raises(refusal) as caught:
         parse_block(raw)
     assert str(caught.value) == words
+
+
+@pytest.fixture
+def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading more items than a small block has fails: nothing may walk through a large one."""
+    read, items = rlp.read_item, iter(range(100))
+
+    def counted(*given: Any) -> Any:
+        assert next(items, None) is not None
+        return read(*given)
+
+    monkeypatch.setattr(rlp, "read_item", counted)
+
+
+@pytest.mark.parametrize(
+    ("parts", "refusal"),
+    [
+        ([fields(), [b"\x01"] * 10_000, [], []], errors.TransactionTooShort),
+        ([fields(replace(HEADER, gas_limit=3 * LEAST_GAS)), [b"\x02" * 50] * 10_000, [], []],
+         errors.TooManyTransactions),
+        ([[b"\x01"] * 10_000, [], [], []], errors.BlockEncoding),
+        ([fields(), *[[]] * 10_000], errors.BlockEncoding),
+    ],
+    ids=["short transactions", "many transactions", "long header", "many lists"],
+)  # fmt: skip
+def test_a_bomb_is_refused_at_its_first_items(
+    few_items: None, parts: list[Any], refusal: type[InvalidBlock]
+) -> None:
+    with pytest.raises(refusal):
+        parse_block(body(*parts))
+
+
+def test_what_no_transaction_is_says_so() -> None:
+    with pytest.raises(errors.TransactionTooShort) as short:
+        parse_block(body(fields(), [signed().raw, b"\x01"], [], []))
+    assert str(short.value) == "transaction 1 has 1 bytes, which none has"
+    assert (short.value.index, short.value.size) == (1, 1)
+    one = replace(HEADER, gas_limit=LEAST_GAS)
+    assert len(parse_block(encode_block(one, [signed().raw])).transactions) == 1
+    with pytest.raises(errors.TooManyTransactions) as many:
+        parse_block(encode_block(one, [signed().raw] * 2))
+    assert str(many.value) == "more than 1 transactions, for which there is no gas in the block"
+    assert many.value.most == 1
+
+
+def test_the_shortest_transaction_is_long_enough() -> None:
+    shortest = bytes(library.encode([b"", b"", (21_000).to_bytes(2, "big"), *[b""] * 6]))
+    assert len(shortest) == LEAST_TRANSACTION
+    assert parse_block(encode_block(HEADER, [shortest])).transactions == (shortest,)
+
+
+def test_a_header_is_read_alone(few_items: None) -> None:
+    raw = body(fields(), [b"\x01"] * 10_000, [], [])
+    assert parse_header(raw) == CandidateHeader(HEADER, HEADER.hash)
+
+
+@pytest.mark.parametrize(
+    ("raw", "refusal"),
+    [
+        (bytes(MOST_BYTES + 1), errors.BlockTooLarge),
+        (body(), errors.BlockEncoding),
+        (body(b"header"), errors.BlockEncoding),
+        (body(fields()) + b"\x00", errors.BlockEncoding),
+    ],
+)
+def test_bytes_that_begin_no_block_have_no_header(raw: bytes, refusal: type[InvalidBlock]) -> None:
+    with pytest.raises(refusal):
+        parse_header(raw)
 
 
 def test_a_legacy_transaction_in_a_string_is_another_block_with_the_same_hash() -> None:

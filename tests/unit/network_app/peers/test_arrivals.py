@@ -8,12 +8,13 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.peers import errors
-from network_app.peers.arrivals import Arrivals, is_loopback
+from network_app.peers.arrivals import LOOPBACK, Arrivals, prefix_of
 
 CONFIG = NetworkConfig(
     network_id=1,
     max_half_open=3,
     max_inbound=10,
+    inbound_per_prefix=4,
     inbound_per_second=5,
     inbound_cooldown=10.0,
 )
@@ -29,38 +30,33 @@ def refused(error: type[errors.NotWanted], words: str) -> Any:
 
 
 def test_the_first_may_come() -> None:
-    arrivals().admit(HOST, 0.0, half_open=2, inbound=12)
-
-
-def test_so_many_without_tls() -> None:
-    with refused(errors.TooManyHalfOpen, "more than 3 connections without TLS"):
-        arrivals().admit(HOST, 0.0, half_open=3, inbound=0)
+    arrivals().admit(HOST, 0.0, inbound=12)
 
 
 def test_so_many_from_others_and_some_more_that_may_be_validators() -> None:
     with refused(errors.TooManyInbound, "more than 10 inbound connections"):
-        arrivals().admit(HOST, 0.0, half_open=0, inbound=13)
+        arrivals().admit(HOST, 0.0, inbound=13)
 
 
 def test_one_host_comes_once_in_a_while() -> None:
     door = arrivals()
-    door.admit(HOST, 0.0, half_open=0, inbound=0)
+    door.admit(HOST, 0.0, inbound=0)
 
     with refused(errors.CameTooSoon, f"{HOST} connected less than 10 s ago"):
-        door.admit(HOST, 9.9, half_open=0, inbound=0)
-    door.admit("192.0.2.2", 9.9, half_open=0, inbound=0)
-    door.admit(HOST, 10.0, half_open=0, inbound=0)
+        door.admit(HOST, 9.9, inbound=0)
+    door.admit("192.0.2.2", 9.9, inbound=0)
+    door.admit(HOST, 10.0, inbound=0)
 
 
 def test_a_host_that_is_refused_does_not_wait_longer_for_it() -> None:
     door = arrivals()
-    door.admit(HOST, 0.0, half_open=0, inbound=0)
+    door.admit(HOST, 0.0, inbound=0)
     for _ in range(100):
         with pytest.raises(errors.CameTooSoon):
-            door.admit(HOST, 9.0, half_open=0, inbound=0)
+            door.admit(HOST, 9.0, inbound=0)
 
-    door.admit(HOST, 10.0, half_open=0, inbound=0)
-    door.admit("192.0.2.2", 10.0, half_open=0, inbound=0)  # nor do others, for its attempts
+    door.admit(HOST, 10.0, inbound=0)
+    door.admit("192.0.2.2", 10.0, inbound=0)  # nor do others, for its attempts
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])
@@ -68,32 +64,56 @@ def test_loopback_may_always_come(host: str) -> None:
     door = arrivals()
 
     for _ in range(5):
-        door.admit(host, 0.0, half_open=0, inbound=0)
+        door.admit(host, 0.0, inbound=0)
     assert len(door) == 0
 
 
-def test_so_many_in_a_second() -> None:
+@pytest.mark.parametrize("network", ["192.0.2.{}", "2001:db8:0:1::{}"])
+def test_so_many_hosts_of_one_network_come_in_a_while(network: str) -> None:
     door = arrivals()
+    for number in range(1, 5):
+        door.admit(network.format(number), float(number), inbound=0)
+
+    with refused(
+        errors.CameTooSoon, f"{prefix_of(network.format(9))} connected less than 10 s ago"
+    ):
+        door.admit(network.format(9), 10.9, inbound=0)
+    door.admit("198.51.100.1", 10.9, inbound=0)
+    door.admit("2001:db8:0:2::1", 10.9, inbound=0)
+    door.admit(network.format(9), 11.0, inbound=0)
+
+
+def test_so_many_in_a_second() -> None:
+    door = arrivals(inbound_per_prefix=10)
     for number in range(5):
-        door.admit(f"198.51.100.{number}", 0.0, half_open=0, inbound=0)
+        door.admit(f"198.51.100.{number}", 0.0, inbound=0)
 
     with refused(errors.TooManyArrivals, "more than 5 inbound connections a second"):
-        door.admit(HOST, 0.0, half_open=0, inbound=0)
-    door.admit(HOST, 0.2, half_open=0, inbound=0)
+        door.admit(HOST, 0.0, inbound=0)
+    door.admit(HOST, 0.2, inbound=0)
 
 
 def test_hosts_are_forgotten_after_their_time() -> None:
     door = arrivals(inbound_per_second=1000)
     for number in range(250):
-        door.admit(f"192.0.2.{number}", number / 8, half_open=0, inbound=0)
+        door.admit(f"192.0.{number}.1", number / 8, inbound=0)
 
-    assert len(door) == 80
-
-
-@pytest.mark.parametrize("host", ["192.0.2.1", "fe80::1%eth0", "2001:db8::1", "", "name"])
-def test_other_hosts_are_not_loopback(host: str) -> None:
-    assert not is_loopback(host)
+    assert len(door) == len(door._of_prefix) == 80
 
 
-def test_loopback_may_have_a_scope() -> None:
-    assert is_loopback("::1%lo")
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("192.0.2.1", "192.0.2.0/24"),
+        ("::ffff:192.0.2.9", "192.0.2.0/24"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("2001:db8::1:0:0:1", "2001:db8::/64"),
+        ("127.3.2.1", LOOPBACK),
+        ("::1%lo", LOOPBACK),
+        ("::ffff:127.0.0.1", LOOPBACK),
+        ("", ""),
+        ("name", "name"),
+    ],
+)
+def test_hosts_are_counted_by_network(host: str, network: str) -> None:
+    assert prefix_of(host) == network

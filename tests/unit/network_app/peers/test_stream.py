@@ -2,9 +2,10 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from OpenSSL import SSL
 
 from network_app.config import NetworkConfig
 from network_app.peers import tls
@@ -221,13 +222,40 @@ async def test_a_connection_that_tls_gave_up_takes_no_frame() -> None:
     assert ends.there.ended == "aborted"
 
 
-async def test_answers_of_tls_itself_are_not_kept_without_end() -> None:
+class Answering:
+    """TLS that says something by itself whenever it hears something, like an exchange of keys."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def bio_write(self, heard: bytes) -> None:
+        self.said = False
+
+    def bio_read(self, size: int) -> bytes:
+        if self.said:
+            raise SSL.WantReadError
+        self.said = True
+        return bytes(1000)
+
+    def recv(self, size: int) -> bytes:
+        raise SSL.WantReadError
+
+
+@pytest.mark.parametrize(("takes", "ended"), [(True, ""), (False, "aborted")])
+async def test_answers_of_tls_itself_are_not_kept_without_end(takes: bool, ended: str) -> None:  # noqa: FBT001
     ends = await Ends().secured()
-    ends.one._most_unsent = 10
+    ends.there.high = 1 << 30 if takes else 0
+    if not takes:
+        ends.one.write(b"nobody takes it")
+    ends.one._tls = cast(SSL.Connection, Answering())
+    reading = asyncio.create_task(ends.one.read(1))
 
-    ends.one.write(b"more than ten bytes")
+    for _ in range(100):
+        await asyncio.sleep(0)
+        ends.one.buffer_updated(1)
 
-    assert ends.there.ended == "aborted"
+    assert ends.there.ended == ended
+    reading.cancel()
 
 
 async def test_before_there_is_a_socket_nothing_can_be_done() -> None:

@@ -8,14 +8,15 @@ from network_app.sync.buffer import Buffer
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
 
-ALICE, BOB = NodeID(b"a" * 20), NodeID(b"b" * 20)
+ALICE, BOB, PROPOSER = (NodeID(letter * 20) for letter in (b"a", b"b", b"p"))
 ROOT = ID(bytes(32))
 
 
 def block(
     name: str, parent_id: ID, height: int, *, size: int = 10, needs_option: bool = False
 ) -> ParsedBlock:
-    return ParsedBlock(ID(sha256(name.encode())), parent_id, height, bytes(size), needs_option)
+    block_id = ID(sha256(name.encode()))
+    return ParsedBlock(block_id, parent_id, height, bytes(size), needs_option, PROPOSER)
 
 
 def line(count: int, **fields: bool) -> list[ParsedBlock]:
@@ -41,7 +42,7 @@ def test_a_block_is_kept_once() -> None:
     (one,), buffer = line(1), Buffer()
     assert buffer.add(one, ALICE, 0.0)
     assert not buffer.add(one, BOB, 1.0)
-    assert buffer.oldest() == 0.0
+    assert [held.since for held in buffer.roots()] == [0.0]
     assert len(buffer) == 1
 
 
@@ -93,10 +94,10 @@ def test_what_is_accepted_or_too_old_is_forgotten() -> None:
     buffer.forget_up_to(2)
     assert [held.block.height for held in buffer.roots()] == [3]
     buffer.forget_since(4.0)
-    assert buffer.oldest() == 4.0
+    assert [held.since for held in buffer.roots()] == [4.0]
     assert len(buffer) == 2
     buffer.clear()
-    assert (len(buffer), buffer.size, buffer.oldest(), buffer.roots()) == (0, 0, None, [])
+    assert (len(buffer), buffer.size, buffer.roots()) == (0, 0, [])
 
 
 def test_a_full_buffer_takes_from_whoever_filled_it() -> None:
@@ -120,3 +121,53 @@ def test_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int, bool]]) ->
         assert len(buffer) <= 20
         assert buffer.size <= 1000
         assert buffer.size == sum(len(held.block.raw) for held in buffer.roots())
+
+
+def unsigned(name: str, parent_id: ID, height: int) -> ParsedBlock:
+    return block(name, parent_id, height)._replace(proposer=None)
+
+
+def test_what_nobody_signed_waits_for_a_word_or_a_signed_child() -> None:
+    first = unsigned("first", ROOT, 1)
+    for vouch in ("word", "child"):
+        buffer = Buffer()
+        buffer.add(first, ALICE, 0.0)
+        assert buffer.run_after(ROOT, 9) == []
+        assert buffer.lacks_word(ROOT)
+        if vouch == "word":
+            assert buffer.tell(first.block_id, BOB)
+            assert not buffer.tell(first.block_id, BOB)
+        else:
+            buffer.add(block("second", first.block_id, 2), ALICE, 0.0)
+        assert buffer.run_after(ROOT, 9)[0].block == first
+        assert not buffer.lacks_word(ROOT)
+    assert not buffer.tell(ROOT, BOB)
+
+
+def test_of_two_unsigned_children_the_one_that_somebody_vouches_for_counts() -> None:
+    one, other, buffer = unsigned("one", ROOT, 1), unsigned("other", ROOT, 1), Buffer()
+    buffer.add(one, ALICE, 0.0)
+    buffer.add(other, ALICE, 0.0)
+    buffer.tell(other.block_id, BOB)
+    assert [held.block for held in buffer.run_after(ROOT, 9)] == [other]
+    assert buffer.lacks_word(ROOT)
+
+
+def test_an_option_takes_the_word_of_who_made_the_proposal() -> None:
+    proposal = block("proposal", ROOT, 1, needs_option=True)
+    option, buffer = unsigned("option", proposal.block_id, 2), Buffer()
+    for one in (proposal, option):
+        buffer.add(one, ALICE, 0.0)
+    buffer.tell(option.block_id, BOB)
+    assert buffer.run_after(ROOT, 9) == []
+    assert buffer.lacks_word(ROOT)
+    buffer.tell(option.block_id, PROPOSER)
+    assert [held.block for held in buffer.run_after(ROOT, 9)] == [proposal, option]
+    assert not buffer.lacks_word(ROOT)
+
+
+def test_only_what_is_known_to_be_signed_is_undecided() -> None:
+    blocks, buffer = line(2), Buffer()
+    buffer.add(blocks[0], ALICE, 0.0)
+    buffer.add(blocks[1], ALICE, 1.0, signed=True)
+    assert [held.block for held in buffer.undecided()] == [blocks[1]]

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_app.wire.errors import FrameTooLarge, UnreadableMessage
-from network_app.wire.framing import MAX_FRAME, PREFIX, decode, encode, frame_size, kind, receive
+from network_app.wire.framing import (
+    MAX_FRAME,
+    PREFIX,
+    decode,
+    encode,
+    frame_size,
+    kind,
+    parse,
+    unpack,
+)
+from network_app.wire.limits import LIMITS
 from network_app.wire.p2p_pb2 import Message
 from tests.builders.wire import KINDS, ZSTD_MAGIC, any_message, compress, wrap
 
@@ -28,9 +38,10 @@ def test_a_length_is_accepted_or_too_large(prefix: bytes) -> None:
 def read(payload: bytes) -> None:
     """Read what may be no message."""
     with suppress(UnreadableMessage):
-        received = receive(payload)
-        assert kind(received.message) in KINDS
-        assert received.size <= MAX_FRAME
+        content = unpack(payload)
+        message = parse(content)
+        assert kind(message) in KINDS
+        assert len(content) <= LIMITS[kind(message)].size
 
 
 @given(st.binary(max_size=300))

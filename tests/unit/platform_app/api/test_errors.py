@@ -17,6 +17,7 @@ from platform_app.selectors.chain import NoFirstValidator
 from platform_app.services.errors import (
     GenesisMismatch,
     MadeElsewhere,
+    MadeInTurns,
     MissingOption,
     NotLocal,
 )
@@ -33,7 +34,7 @@ NEVER_AT_A_DOOR = (
     InvalidBlock, MissingOption,  # blocks come from the builder, and from other nodes
     NoFirstValidator,  # of who looks for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
-    MadeElsewhere,  # likewise
+    MadeElsewhere, MadeInTurns,  # likewise
     NotLocal,  # of a management command
     CertificateError, DerError,  # of peers
     SignatureError, BlsError, Overflow,  # become reasons of the rules

@@ -1,0 +1,124 @@
+"""What it may cost to answer peers: time of threads, and bytes. Validators and bootstrappers come first.
+
+Everybody else is a stranger, who may be one of many certificates of one machine. So each of them has a
+little, and all together have not much more. How often anybody may ask is in `gate`.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from network_app.config import NetworkConfig
+from network_app.peers.throttle import TokenBucket
+from network_app.sync.gate import AT_ONCE, Gate
+from primitives.ids import NodeID
+
+STRANGERS_AT_ONCE = AT_ONCE // 2
+"""Threads that answer strangers; the others are free for those that are known."""
+MOST_STRANGERS = 1024
+"""Strangers whose costs are remembered."""
+BURST = 1.0
+"""Seconds whose bytes and time may be used at once."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """An answer that is being made. How long that takes is measured."""
+
+    size: int = 0
+    """Bytes that are sent."""
+
+
+class Purse:
+    """Bytes and seconds of threads that come back at a rate. A debt is paid by waiting. Pure."""
+
+    def __init__(self, size: float, seconds: float, now: float) -> None:
+        self._bytes = TokenBucket(size, BURST * size, now)
+        self._seconds = TokenBucket(seconds, BURST * seconds, now)
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until nothing is owed."""
+        return max(self._bytes.take(0, now), self._seconds.take(0, now))
+
+    def pay(self, size: int, seconds: float, now: float) -> None:
+        """Take what an answer has cost."""
+        self._bytes.take(size, now)
+        self._seconds.take(seconds, now)
+
+
+class Budget:
+    """Turns to answer peers.
+
+    Args:
+        config: The rates.
+        gate: How many answers are made at once.
+        is_known: Whether a peer validates, or is one that this node bootstraps from.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        config: NetworkConfig,
+        gate: Gate,
+        is_known: Callable[[NodeID], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config = config
+        self._gate = gate
+        self._is_known = is_known
+        self._clock = clock
+        self._at_once = asyncio.Semaphore(STRANGERS_AT_ONCE)
+        self._all = Purse(config.strangers_answer_bytes, config.strangers_answer_time, clock())
+        self._each: OrderedDict[NodeID, Purse] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    @asynccontextmanager
+    async def turn(self, node_id: NodeID, until: float) -> AsyncIterator[Turn | None]:
+        """Have a turn to answer a peer; None when there is none before `until`."""
+        if self._is_known(node_id):
+            async with self._gate.turn(node_id):
+                yield Turn() if self._clock() < until else None
+            return
+        own = self._purse(node_id)
+        async with self._at_once_for_strangers(own, until) as in_time, self._gate.turn(node_id):
+            began = self._clock()
+            turn = Turn() if in_time and began < until else None
+            try:
+                yield turn
+            finally:
+                if turn is not None:
+                    now = self._clock()
+                    for purse in (own, self._all):
+                        purse.pay(turn.size, now - began, now)
+
+    @asynccontextmanager
+    async def _at_once_for_strangers(self, own: Purse, until: float) -> AsyncIterator[bool]:
+        """Wait until a stranger owes nothing, then until one may be answered and all owe nothing."""
+        if not await self._pay_off(own, until):
+            yield False
+            return
+        async with self._at_once:
+            yield await self._pay_off(own, until) and await self._pay_off(self._all, until)
+
+    async def _pay_off(self, purse: Purse, until: float) -> bool:
+        """Wait until nothing is owed; False at once when that will be too late."""
+        while (seconds := purse.wait(now := self._clock())) > 0:
+            if now + seconds >= until:
+                return False
+            await asyncio.sleep(seconds)
+        return True
+
+    def _purse(self, node_id: NodeID) -> Purse:
+        purse = self._each.get(node_id)
+        if purse is None:
+            purse = Purse(self._config.answer_bytes, self._config.answer_time, self._clock())
+            self._each[node_id] = purse
+        self._each.move_to_end(node_id)
+        if len(self._each) > MOST_STRANGERS:
+            self._each.popitem(last=False)
+        return purse

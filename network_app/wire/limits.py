@@ -1,0 +1,59 @@
+"""How much of each kind of message is read: its bytes, and the fields in it (p2p.md 2 to 5, 9). Pure.
+
+Unspecified: the reference reads 2 MiB of whatever kind. A limit here is several times what its
+messages need: 20 IDs of a frontier, 15 addresses of 2.6 KiB, a filter for tens of thousands of keys.
+"""
+
+from typing import NamedTuple
+
+KIB = 1024
+LARGEST = 2048 * KIB
+"""Bytes of any message."""
+EARLY_SIZE = 64 * KIB
+"""Bytes of a message, and of a frame, before the handshake is finished."""
+EARLY_KINDS = frozenset({"ping", "pong", "handshake", "get_peer_list", "peer_list"})
+"""What is read before that."""
+
+
+class Limit(NamedTuple):
+    """What a message of one kind may have."""
+
+    size: int
+    """Bytes of it, decompressed."""
+    fields: int
+    """Fields in it, each element of a repeated one; those that nobody knows count too."""
+
+
+_FEW = 16
+_SMALL = Limit(KIB, _FEW)
+_MEDIUM = Limit(64 * KIB, _FEW)
+_LARGE = Limit(LARGEST, _FEW)
+_IDS = Limit(64 * KIB, 1024 + _FEW)
+
+LIMITS = {
+    "ping": _SMALL,
+    "pong": _SMALL,
+    "handshake": Limit(64 * KIB, 128),
+    "get_peer_list": _MEDIUM,
+    "peer_list": Limit(64 * KIB, 64),
+    "get_state_summary_frontier": _SMALL,
+    "state_summary_frontier": _MEDIUM,
+    "get_accepted_state_summary": _IDS,
+    "accepted_state_summary": _IDS,
+    "get_accepted_frontier": _SMALL,
+    "accepted_frontier": _SMALL,
+    "get_accepted": _IDS,
+    "accepted": _IDS,
+    "get_ancestors": _SMALL,
+    "ancestors": Limit(LARGEST, 2000 + _FEW),
+    "get": _SMALL,
+    "put": _LARGE,
+    "push_query": _LARGE,
+    "pull_query": _SMALL,
+    "chits": _SMALL,
+    "app_request": Limit(512 * KIB, _FEW),
+    "app_response": _LARGE,
+    "app_gossip": _LARGE,
+    "app_error": _MEDIUM,
+    "simplex": _LARGE,
+}

@@ -1,0 +1,88 @@
+"""What monitoring is told of the C-Chain's memory: a question is a hit or a miss, once."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cchain_app.selectors import blocks, pool
+from cchain_app.selectors.state import prefetch_accounts, state_at
+from primitives.evm import Address, Hash, Slot
+from tests.integration.conftest import Chain
+
+Counts = Callable[[str], tuple[int, int]]
+"""Returns hits and misses of a part of the memory since the last time."""
+
+STRANGER = Address(b"\x77" * 20)
+
+
+@pytest.fixture
+def counts(chain: Chain) -> Counts:
+    """A chain of two blocks whose counts begin now, at a memory that knows nothing."""
+    chain.do()
+    remembered = blocks.memory()
+    remembered.begin_at(blocks.head())
+    seen = dict.fromkeys(remembered.kept(), (0, 0))
+
+    def since(name: str) -> tuple[int, int]:
+        asked = remembered.kept()[name].asked
+        now, before = (asked.hits.read(), asked.misses.read()), seen[name]
+        seen[name] = now
+        return now[0] - before[0], now[1] - before[1]
+
+    for name in seen:
+        since(name)
+    return since
+
+
+def test_accounts_are_read_once(counts: Counts) -> None:
+    state = state_at(blocks.head().number)
+    assert [state.account(STRANGER) for _ in range(3)] == [None] * 3
+    assert counts("accounts") == (2, 1)
+
+    prefetch_accounts([STRANGER, Address(b"\x78" * 20)], blocks.head().number)
+    assert counts("accounts") == (1, 1)
+
+
+def test_slots_are_read_once(counts: Counts) -> None:
+    state = state_at(blocks.head().number)
+    for _ in range(3):
+        state.storage(STRANGER, Slot(bytes(32)))
+    assert counts("slots") == (2, 1)
+
+
+def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
+    state = state_at(0)
+    for _ in range(3):
+        state.account(STRANGER)
+    assert counts("accounts") == (0, 0)
+
+
+def test_blocks_are_read_once(counts: Counts) -> None:
+    for _ in range(3):
+        assert blocks.by_number(0) is not None
+    assert counts("blocks") == (2, 1)
+    genesis = blocks.by_number(0)
+    assert genesis is not None
+    assert blocks.by_hash(genesis.hash) == genesis
+    assert counts("blocks") == (2, 0)
+    assert blocks.by_hash(Hash(b"\x77" * 32)) is None
+    assert counts("blocks") == (0, 0)
+
+
+def test_waiting_transactions_are_decoded_once(counts: Counts, chain: Chain) -> None:
+    waiting = chain.make()
+    chain.send(waiting)
+    assert counts("transactions") == (0, 0)
+    assert pool.find(waiting.hash) is not None
+    assert counts("transactions") == (1, 0)
+
+    blocks.memory().transactions.reset()
+    assert pool.find(waiting.hash) is not None
+    assert counts("transactions") == (0, 1)
+
+
+@pytest.mark.node_settings(profile="embedded")
+def test_pending_nonces_are_worked_out_once(counts: Counts) -> None:
+    for _ in range(3):
+        assert pool.next_nonce(STRANGER) == 0
+    assert counts("pending_nonces") == (2, 1)

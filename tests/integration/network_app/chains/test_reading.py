@@ -1,0 +1,82 @@
+"""How much of a block is read, and when: what is inside only once all that is cheap to see is right."""
+
+from typing import Any
+
+import pytest
+import rlp as library
+
+from network_app.chains.wrapped import WrappedChain
+from network_app.ports import InvalidBlock, UnknownParent, Unvouched
+from network_app.proposervm.block import parse
+from tests.integration.network_app.world import (
+    FOLLOWER,
+    STRANGER,
+    Past,
+    World,
+    follow,
+    forged,
+    refusal,
+)
+
+
+def bomb(raw: bytes) -> bytes:
+    """Return what is inside of a block, with transactions that are none."""
+    header, _, *rest = library.decode(parse(raw).inner)
+    return bytes(library.encode([header, [b"\x01"] * 1_000, *rest]))
+
+
+@pytest.fixture
+def begun(world: World, past: Past) -> WrappedChain:
+    """A follower's C-Chain with its first block; its P-Chain is whole."""
+    node = world.node(FOLLOWER)
+    follow(node.p, past.p)
+    follow(node.c, past.c[:1])
+    return node.c
+
+
+@pytest.fixture
+def unread(begun: WrappedChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be read but headers."""
+
+    def read(*_given: Any) -> Any:
+        raise AssertionError("it is read")
+
+    monkeypatch.setattr(begun._inner, "parse", read)
+
+
+def test_what_is_not_the_producers_is_not_read(
+    begun: WrappedChain, past: Past, unread: None
+) -> None:
+    second = past.c[1]
+    refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=STRANGER))
+    refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=None))
+    refusal(UnknownParent, begun, past.c[2])
+
+
+def test_nor_is_a_first_block_for_which_nobody_vouches(
+    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = world.node(FOLLOWER).c
+    first = forged(chain, past.c[0], inner=bomb(past.c[0]), by=None)
+    monkeypatch.setattr(chain._inner, "parse", None)
+    refusal(Unvouched, chain, first, by=STRANGER)
+
+
+def test_to_know_a_blocks_place_its_header_will_do(
+    begun: WrappedChain, past: Past, unread: None
+) -> None:
+    raw = forged(begun, past.c[1], inner=bomb(past.c[1]))
+    known = begun.parse(raw)
+    assert (known.height, known.parent_id) == (2, parse(past.c[0]).outer_id)
+    assert known.proposer == parse(raw).proposer  # type: ignore[attr-defined]
+    assert begun.parse(past.c[0]).proposer is None
+
+
+def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(
+    begun: WrappedChain, past: Past
+) -> None:
+    bad = forged(begun, past.c[2], inner=bomb(past.c[2]))
+    why = refusal(InvalidBlock, begun, past.c[1], bad)
+    assert (why.block_id, why.height) == (parse(bad).outer_id, 3)
+    assert why.reason == "transaction 0 has 1 bytes, which none has"
+    assert begun.last_accepted().height == 2

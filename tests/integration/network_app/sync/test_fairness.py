@@ -1,0 +1,155 @@
+"""Places and bytes that peers share: fetches, pushes, the bench, and transactions that came."""
+
+import asyncio
+import random
+import time
+
+import pytest
+
+from network_app.ports import NoRoom
+from network_app.sync import announcing
+from network_app.sync.messages import enclose, with_handler
+from network_app.sync.shares import Arrival
+from network_app.wire.framing import MAX_FRAME
+from network_app.wire.p2p_pb2 import AppGossip, Chits, GetAncestors, Message, PullQuery, PushQuery
+from network_app.wire.packing import Packed
+from network_app.wire.sdk_pb2 import PushGossip
+from primitives.ids import ID
+from tests.builders.memory_chain import id_of
+from tests.builders.memory_network import Node, World, quick_config, running, until
+
+TRANSACTION = b"a transaction"
+
+
+def gossip(*raws: bytes) -> Message:
+    payload = PushGossip(gossip=raws).SerializeToString()
+    return enclose(AppGossip(chain_id=bytes(32), app_bytes=with_handler(0, payload)))
+
+
+def muted_pair() -> tuple[Node, Node]:
+    world = World()
+    node, peer = world.add("node"), world.add("peer")
+    world.link_all(muted=1)
+    return node, peer
+
+
+async def test_a_peer_is_asked_for_one_block_at_a_time() -> None:
+    node, peer = muted_pair()
+    fetcher = node.engine._by_alias["P"].follower._fetcher
+    wanted = [ID(bytes([at]) * 32) for at in range(3)]
+    asking = [
+        asyncio.create_task(fetcher.try_one(peer.node_id, one, 0, alone=True)) for one in wanted
+    ]
+    assert await asyncio.gather(*asking) == [[], [], []]
+    assert node.sent["get"] == 1
+    assert await fetcher.try_one(peer.node_id, wanted[1], 0, alone=True) == []
+    assert node.sent["get"] == 2
+    # It has no answer to give, and nobody said that it had: that is not held against it.
+    assert node.engine.benched() == {}
+    assert not fetcher._asked
+
+
+async def test_who_is_benched_is_so_whatever_it_asks() -> None:
+    node, peer = muted_pair()
+    bench, now = node.engine._bench, time.monotonic()
+    for _ in range(5):
+        bench.failed(peer.node_id, "P", now)
+    query = PullQuery(chain_id=bytes(32), container_id=bytes(32), requested_height=1)
+    for _ in range(100):
+        await node.engine.handle(peer.node_id, Message(pull_query=query))
+    assert node.engine.benched() == {peer.node_id: ["P"]}
+
+
+async def test_a_block_is_made_ready_once_for_all_peers() -> None:
+    world = World()
+    node = world.add("node", weight=1)
+    peers = [world.add(f"peer {at}") for at in range(5)]
+    for peer in peers:
+        world.link(node, peer)
+    requests = node.engine._by_alias["P"].requests
+    sent: list[Message | Packed] = []
+    node.send = lambda _peer, message: not sent.append(message)  # type: ignore[method-assign, func-returns-value]
+    answers: list[object] = []
+    asked = requests.post_to_all(
+        {peer.node_id: answers.append for peer in peers}, PushQuery(container=b"block"), Chits
+    )
+    assert asked == [peer.node_id for peer in peers]
+    assert len(sent) == 5
+    assert all(one is sent[0] for one in sent)
+    for peer in peers:
+        requests.disconnected(peer.node_id)
+    assert answers == [None] * 5
+
+
+async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
+    node, peer = muted_pair()
+    requests = node.engine._by_alias["P"].requests
+    huge = PushQuery(container=bytes(MAX_FRAME))
+    assert requests.post_to_all({peer.node_id: lambda _: None}, huge, Chits) == []
+    assert len(requests) == 0
+
+
+def test_pushes_leave_half_of_the_open_questions_to_others() -> None:
+    most = quick_config().most_open_requests
+    assert most // 2 >= announcing.MOST_PEERS * announcing.WINDOW
+
+
+async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None:
+    world = World()
+    node = world.add("node", weight=1)
+    flooder, honest = world.add("flooder"), world.add("honest")
+    world.link(node, flooder)
+    world.link(node, honest)
+    async with running(node):
+        await until(node.follows)
+        for at in range(60):
+            flood = gossip(*(b"BAD %d %0200d" % (at, number) for number in range(100)))
+            await node.engine.handle(flooder.node_id, flood)
+        await node.engine.handle(honest.node_id, gossip(TRANSACTION))
+        await until(lambda: bool(node.chain.issued))
+        # The honest one is in the first batch, and not behind the flood.
+        assert TRANSACTION in node.chain.issued[: 2 * 256]
+
+
+async def test_what_could_not_be_issued_is_pulled_again() -> None:
+    world = World()
+    node, peer = world.add("node", weight=1), world.add("peer", weight=1)
+    world.link_all()
+    known = node.engine._by_alias["P"].gossip.known
+    issue = node.chain.issue
+    arrivals = [Arrival(TRANSACTION, peer.node_id)]
+    tx_id = node.chain.transaction_id(TRANSACTION)
+    gossiping = node.engine._by_alias["P"].gossip
+
+    def is_away(_raws: object) -> list[ID | Exception]:
+        raise OSError("the database is away")
+
+    node.chain.issue = is_away  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="the database is away"):
+        await gossiping._take_in(arrivals)
+    assert tx_id not in known
+    node.chain.issue = lambda _raws: [NoRoom("the pool is full")]  # type: ignore[method-assign]
+    await gossiping._take_in(arrivals)
+    assert tx_id not in known
+    node.chain.issue = issue  # type: ignore[method-assign]
+    await gossiping._take_in(arrivals)
+    assert tx_id in known
+
+
+async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_not() -> None:
+    world = World()
+    config = quick_config(answer_bytes=10_000, strangers_answer_bytes=20_000)
+    node = world.add("node", config=config)
+    node.chain.make_many(40, 1000)
+    # Zeros take little room on the wire: this does not.
+    node.chain.make(random.Random(7).randbytes(60_000))
+    stranger, validator = world.add("stranger"), world.add("validator", weight=1)
+    world.link_all()
+    top = bytes(id_of(node.chain.raws[-1]))
+    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=100_000_000))
+    for _ in range(4):
+        await node.engine.handle(stranger.node_id, request)
+    assert node.sent["ancestors"] == 1
+    for _ in range(4):
+        await node.engine.handle(validator.node_id, request)
+    assert node.sent["ancestors"] == 5

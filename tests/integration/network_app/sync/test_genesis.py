@@ -1,0 +1,82 @@
+"""A node without a genesis asks those who connect, and takes the first that can be used."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from network_app.ports import PeerInfo
+from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync.errors import UnusableGenesis
+from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
+from network_app.sync.messages import GENESIS, enclose, with_handler
+from network_app.wire.p2p_pb2 import AppRequest, AppResponse, Message
+from primitives.ids import NodeID
+from tests.builders.memory_network import World, node_id, until
+
+LIAR, HONEST = node_id("liar"), node_id("honest")
+GOOD = GenesisAnswer(platform=b"platform", cchain=b"{}")
+
+
+def usable(answer: GenesisAnswer) -> None:
+    if answer != GOOD:
+        raise UnusableGenesis("it is garbage")
+
+
+class Wires:
+    """A liar answers at once, an honest node when it is let."""
+
+    def __init__(self) -> None:
+        self.fetcher = GenesisFetcher(usable)
+        self.asked: list[NodeID] = []
+        self.peers = {LIAR: b"garbage"}
+
+    def connected(self) -> Mapping[NodeID, PeerInfo]:
+        return dict.fromkeys(self.peers)  # type: ignore[arg-type]
+
+    def send(self, node_id: NodeID, message: Message) -> bool:
+        self.asked.append(node_id)
+        content = GenesisAnswer(platform=self.peers[node_id], cchain=b"{}")
+        answer = AppResponse(
+            request_id=message.app_request.request_id, app_bytes=content.SerializeToString()
+        )
+        asyncio.get_running_loop().create_task(self.fetcher.handle(node_id, enclose(answer)))
+        return True
+
+
+async def test_garbage_is_passed_over_and_its_sender_asked_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wires = Wires()
+    fetching = asyncio.create_task(wires.fetcher.fetch(wires))  # type: ignore[arg-type]
+    await until(lambda: bool(caplog.records))
+    wires.peers[HONEST] = GOOD.platform
+    wires.fetcher.connected(None)  # type: ignore[arg-type]
+    assert await asyncio.wait_for(fetching, 5) == GOOD
+    assert wires.asked == [LIAR, HONEST]
+    assert caplog.messages == [f"the genesis that {LIAR} told cannot be used: it is garbage"]
+
+
+async def test_a_question_whose_deadline_has_passed_is_not_answered() -> None:
+    world = World()
+    node, peer = world.add("node"), world.add("peer")
+    world.link_all()
+    read: list[int] = []
+
+    def genesis() -> GenesisBytes:
+        read.append(1)
+        return GenesisBytes(b"platform", b"{}")
+
+    node.engine._genesis = GenesisTeller(genesis, asyncio.to_thread)
+    asked = enclose(
+        AppRequest(chain_id=bytes(32), deadline=20_000_000, app_bytes=with_handler(GENESIS, b""))
+    )
+    gate = node.engine._gate
+    async with gate.turn(peer.node_id), gate.turn(peer.node_id):
+        late = asyncio.create_task(node.engine.handle(peer.node_id, asked))
+        await asyncio.sleep(0.04)
+    await late
+    assert (node.sent["app_response"], read) == (0, [])
+    for _ in range(3):
+        await node.engine.handle(peer.node_id, asked)
+    assert (node.sent["app_response"], read) == (3, [1])

@@ -1,0 +1,63 @@
+"""When the dialer dials: at once where a node has moved, and not again and again."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from network_app.config import NetworkConfig
+from network_app.peers.dialer import Address, Dialer, Lived
+from network_app.peers.errors import NotReached
+from primitives.ids import NodeID
+
+NODE = NodeID(bytes(20))
+CONFIG = NetworkConfig(network_id=1, first_retry=1000.0, longest_retry=1000.0)
+
+
+@dataclass
+class Nobody:
+    """Addresses where nobody answers."""
+
+    dialled: list[int] = field(default_factory=list)
+
+    async def dial(self, address: Address, _met: object) -> Lived:
+        self.dialled.append(address.port)
+        return Lived(NotReached("nobody"))
+
+    async def absent(self, _node_id: NodeID) -> bool:
+        return False
+
+
+async def settled() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
+    nobody = Nobody()
+    dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
+    dialer.want({NODE: Address("192.0.2.1", 1)})
+    await settled()
+    assert nobody.dialled == [1]
+
+    for port in range(2, 100):
+        dialer.want({NODE: Address("192.0.2.1", port)})
+        await settled()
+
+    assert nobody.dialled == [1, 2]
+    assert dialer._validators[NODE].address.port == 99  # which the next dial goes to
+    await dialer.stop()
+
+
+async def test_who_moves_again_later_is_dialled_at_once_again() -> None:
+    nobody = Nobody()
+    dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
+    dialer.want({NODE: Address("192.0.2.1", 1)})
+    await settled()
+    dialer.want({NODE: Address("192.0.2.1", 2)})
+    await settled()
+    dialer._validators[NODE].moved_at -= CONFIG.longest_retry
+
+    dialer.want({NODE: Address("192.0.2.1", 3)})
+    await settled()
+
+    assert nobody.dialled == [1, 2, 3]
+    await dialer.stop()

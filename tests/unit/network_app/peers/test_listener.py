@@ -1,0 +1,78 @@
+"""Who gives way when too many connections have no TLS."""
+
+import asyncio
+from typing import Any, cast
+
+from OpenSSL import SSL
+
+from network_app.config import NetworkConfig
+from network_app.peers.errors import NotWanted, PeerError
+from network_app.peers.listener import Listener
+from network_app.peers.stream import Stream
+
+
+class Half:
+    """A connection from a host that says nothing."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.ended: PeerError | None = None
+
+    def abort(self, reason: PeerError) -> None:
+        self.ended = reason
+
+
+class Door:
+    """A listener, and what it let in."""
+
+    def __init__(self, **config: Any) -> None:
+        self.arrived: list[Stream] = []
+        self.refused: list[NotWanted] = []
+        self.listener = Listener(
+            cast(SSL.Context, None),
+            NetworkConfig(network_id=1, **config),
+            bytearray(),
+            self.arrived.append,
+            self.refused.append,
+        )
+
+    def comes(self, *hosts: str) -> list[Half]:
+        came = [Half(host) for host in hosts]
+        for one in came:
+            self.listener._admit(cast(Stream, one))
+        return came
+
+
+async def test_the_oldest_of_the_network_that_has_most_gives_way() -> None:
+    door = Door(max_half_open=4)
+    alone, first, second, third = door.comes("198.51.100.1", *(f"192.0.2.{n}" for n in (1, 2, 3)))
+
+    (newcomer,) = door.comes("203.0.113.1")
+
+    assert str(first.ended) == "more than 4 connections without TLS"
+    assert not any(one.ended for one in (alone, second, third, newcomer))
+    assert door.listener.half_open == 4
+
+
+async def test_on_one_machine_it_is_the_oldest_of_all() -> None:
+    door = Door(max_half_open=4)
+    came = door.comes(*["127.0.0.1"] * 9)
+
+    assert [one.ended is not None for one in came] == [True] * 5 + [False] * 4
+    assert not door.refused
+
+
+async def test_who_is_known_takes_no_stranger_s_place() -> None:
+    door = Door(max_half_open=2, max_inbound=3)
+    for number in range(5):
+        (one,) = door.comes(f"192.0.{number}.1")
+        door.listener.secured(cast(Stream, one))
+    door.comes("203.0.113.1")
+    assert len(door.refused) == 1
+
+    door.listener.known(cast(Stream, one))
+    door.comes("203.0.113.1")
+
+    assert len(door.refused) == 1
+    await asyncio.sleep(0)
+    assert len(door.arrived) == 6

@@ -1,0 +1,117 @@
+"""What answers to strangers may cost. The clock is the event loop's own, or the test's."""
+
+import asyncio
+from collections.abc import Callable
+
+from network_app.config import NetworkConfig
+from network_app.sync.budget import STRANGERS_AT_ONCE, Budget, Purse
+from network_app.sync.gate import AT_ONCE, Gate
+from primitives.ids import NodeID
+
+KNOWN, ONE, TWO = (NodeID(bytes([at]) * 20) for at in range(3))
+CONFIG = NetworkConfig(
+    network_id=12345,
+    answer_bytes=1000,
+    strangers_answer_bytes=2000,
+    answer_time=0.25,
+    strangers_answer_time=0.5,
+)
+
+
+class Clock:
+    """A clock that stands still unless a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def made(clock: Callable[[], float]) -> Budget:
+    return Budget(CONFIG, Gate(), lambda peer: peer == KNOWN, clock)
+
+
+async def answered(
+    budget: Budget, peer: NodeID, clock: Clock, *, size: int = 0, seconds: float = 0.0
+) -> bool:
+    """Answer a peer that waits for less than a second; say whether it had its turn."""
+    async with budget.turn(peer, clock.now + 1.0) as turn:
+        if turn is None:
+            return False
+        turn.size = size
+        clock.now += seconds
+    return True
+
+
+def test_debts_of_bytes_and_of_time_are_paid_by_waiting() -> None:
+    purse = Purse(1000, 0.25, now=0.0)
+    assert purse.wait(0.0) == 0.0
+    purse.pay(3000, 0.0, now=0.0)
+    assert purse.wait(0.0) == 2.0
+    assert purse.wait(1.5) == 0.5
+    purse.pay(0, 1.25, now=2.0)
+    assert purse.wait(2.0) == 4.0
+
+
+async def test_a_stranger_that_had_much_is_refused_until_it_is_paid() -> None:
+    clock = Clock()
+    budget = made(clock)
+    assert await answered(budget, ONE, clock, size=3000)
+    assert not await answered(budget, ONE, clock)
+    clock.now += 2.0
+    assert await answered(budget, ONE, clock)
+
+
+async def test_threads_are_paid_for_as_bytes_are() -> None:
+    clock = Clock()
+    budget = made(clock)
+    assert await answered(budget, ONE, clock, seconds=2.0)
+    assert not await answered(budget, ONE, clock)
+
+
+async def test_many_strangers_have_not_more_than_a_few() -> None:
+    clock = Clock()
+    budget = made(clock)
+    strangers = [NodeID(bytes([9, at]) * 10) for at in range(20)]
+    had = [await answered(budget, one, clock, size=5000) for one in strangers]
+    assert had == [True] + [False] * 19
+
+
+async def test_who_validates_or_bootstraps_us_is_answered_whatever_strangers_had() -> None:
+    clock = Clock()
+    budget = made(clock)
+    assert await answered(budget, ONE, clock, size=1_000_000, seconds=60.0)
+    assert not await answered(budget, TWO, clock)
+    for _ in range(5):
+        assert await answered(budget, KNOWN, clock, size=1_000_000, seconds=60.0)
+
+
+async def test_strangers_leave_threads_to_others() -> None:
+    budget, release = made(Clock()), asyncio.Event()
+    inside = []
+
+    async def hold(peer: NodeID) -> None:
+        async with budget.turn(peer, 200.0):
+            inside.append(peer)
+            await release.wait()
+
+    strangers = [NodeID(bytes([9, at]) * 10) for at in range(AT_ONCE + 1)]
+    holding = [asyncio.create_task(hold(one)) for one in strangers]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(inside) == STRANGERS_AT_ONCE < AT_ONCE
+    known = asyncio.create_task(hold(KNOWN))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert KNOWN in inside
+    release.set()
+    await asyncio.gather(known, *holding)
+
+
+async def test_what_strangers_had_is_remembered_of_so_many() -> None:
+    clock = Clock()
+    budget = made(clock)
+    for at in range(1100):
+        await answered(budget, NodeID(at.to_bytes(20, "big")), clock)
+    assert len(budget) == 1024

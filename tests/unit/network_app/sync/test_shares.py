@@ -1,0 +1,60 @@
+"""The queue of transactions that came: a flood makes room for others."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_app.sync.shares import Arrival, FairQueue
+from primitives.ids import NodeID
+
+FLOODER, HONEST, OTHER = (NodeID(bytes([at]) * 20) for at in range(3))
+
+
+def test_a_flood_does_not_keep_others_out_of_a_full_queue() -> None:
+    queue = FairQueue(most=100)
+    for at in range(1000):
+        queue.add(b"flood %d" % at, FLOODER)
+    for at in range(30):
+        queue.add(b"honest %d" % at, HONEST)
+    assert len(queue) == 100
+    found = queue.take(200)
+    assert [one.raw for one in found if one.sender == HONEST] == [
+        b"honest %d" % at for at in range(30)
+    ]
+    assert len(queue) == queue.size == 0
+
+
+def test_senders_are_taken_by_turns() -> None:
+    queue = FairQueue()
+    for at in range(100):
+        queue.add(b"flood %d" % at, FLOODER)
+    queue.add(b"honest", HONEST)
+    queue.add(b"other", OTHER)
+    assert queue.take(4) == [
+        Arrival(b"flood 0", FLOODER),
+        Arrival(b"honest", HONEST),
+        Arrival(b"other", OTHER),
+        Arrival(b"flood 1", FLOODER),
+    ]
+
+
+def test_whoever_has_most_bytes_loses_some() -> None:
+    queue = FairQueue(most=1000, most_bytes=1000)
+    for _ in range(9):
+        queue.add(bytes(100), FLOODER)
+    for _ in range(40):
+        queue.add(bytes(10), HONEST)
+    assert queue.size <= 1000
+    assert sum(one.sender == HONEST for one in queue.take(1000)) == 40
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60)), max_size=60))
+def test_number_and_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int]]) -> None:
+    queue = FairQueue(most=20, most_bytes=300)
+    for sender, size in arrivals:
+        queue.add(bytes(size), NodeID(bytes([sender]) * 20))
+        assert len(queue) <= 20
+        assert queue.size <= 300
+    count, size = len(queue), queue.size
+    found = [one for _ in range(60) for one in queue.take(1)]
+    assert (len(found), sum(len(one.raw) for one in found)) == (count, size)

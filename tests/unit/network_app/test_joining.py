@@ -1,0 +1,68 @@
+"""What other nodes tell of the genesis is looked at before it is kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cchain_app.genesis import built_in_text
+from network_app import joining
+from network_app.joining import check_genesis
+from network_app.sync.errors import UnusableGenesis
+from network_app.wire.node_pb2 import GenesisAnswer
+from platform_app.genesis.building import build_genesis
+from platform_app.genesis.built_in import read_genesis_config
+from tests.builders import genesis
+
+CHAIN_ID = json.loads(built_in_text("local"))["config"]["chainId"]
+
+
+@pytest.fixture(scope="module")
+def told() -> GenesisAnswer:
+    """What an honest node of the builder's network tells."""
+    config = read_genesis_config(json.dumps(genesis.document()).encode())
+    return GenesisAnswer(platform=build_genesis(config), cchain=built_in_text("local"))
+
+
+@pytest.mark.parametrize("chain_id", [None, CHAIN_ID])
+def test_a_genesis_of_this_network_is_taken(told: GenesisAnswer, chain_id: int | None) -> None:
+    check_genesis(told, genesis.NETWORK_ID, chain_id)
+
+
+@pytest.mark.parametrize(
+    ("changes", "network_id", "chain_id", "words"),
+    [
+        ({"platform": b"garbage"}, genesis.NETWORK_ID, None, "."),
+        ({"platform": b""}, genesis.NETWORK_ID, None, "."),
+        ({"cchain": b"garbage"}, genesis.NETWORK_ID, None, "not a JSON document"),
+        ({"cchain": b"{}"}, genesis.NETWORK_ID, None, "config: missing"),
+        ({}, 777, None, f"^it is of network {genesis.NETWORK_ID}, not 777$"),
+        ({}, genesis.NETWORK_ID, 778, f"^its C-Chain has chain ID {CHAIN_ID}, not 778$"),
+    ],
+)
+def test_what_is_none_or_another_networks_is_refused(
+    told: GenesisAnswer,
+    changes: dict[str, bytes],
+    network_id: int,
+    chain_id: int | None,
+    words: str,
+) -> None:
+    answer = GenesisAnswer(platform=told.platform, cchain=told.cchain)
+    for name, value in changes.items():
+        setattr(answer, name, value)
+    with pytest.raises(UnusableGenesis, match=words):
+        check_genesis(answer, network_id, chain_id)
+
+
+def test_files_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[set[str]] = []
+
+    def noted(_descriptor: int) -> None:
+        seen.append({path.name for path in tmp_path.glob("genesis/*")})
+
+    monkeypatch.setattr(joining.os, "fsync", noted)
+    files: dict[str, Any] = {"platform.bin": b"p", "cchain.json": b"c"}
+    joining._write(tmp_path / "genesis", files)
+    assert seen == [set(), set()]
+    assert {path.name: path.read_bytes() for path in (tmp_path / "genesis").iterdir()} == files
