@@ -6,6 +6,7 @@ Every other path, and everything that is not HTTP, goes on to the application be
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc import eager
@@ -14,6 +15,7 @@ from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
+from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 
 Scope = MutableMapping[str, Any]
@@ -43,7 +45,8 @@ class RawDoor:
         fallback: the application for all that is not here.
         workers: the threads for calls that may wait.
         gatherers: those of the process, where there are other doors; else the door's own.
-        gate: answers CORS preflights on all other paths, if given.
+        gate: guards all other paths, if given: it answers CORS preflights, and refuses hosts.
+        replies: counts what that gate says.
         body_seconds: how long a client may take to send its body.
     """
 
@@ -55,12 +58,14 @@ class RawDoor:
         *,
         gatherers: Gatherers | None = None,
         gate: Gate | None = None,
+        replies: Replies | None = None,
         body_seconds: float = 30.0,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._fallback = fallback
         self._workers = workers
         self._gate = gate
+        self._replies = replies or Replies()
         self._body_seconds = body_seconds
         self._gatherers = gatherers or Gatherers(workers)
 
@@ -84,15 +89,15 @@ class RawDoor:
                 reply = _closing(endpoint.gate.too_slow(head))
             else:
                 reply = await self._answer(endpoint, head, body)
+        endpoint.replies.count(head.method, reply.status)
         await _send(send, reply, with_body=head.method != "HEAD")
         return None
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Browsers ask before they call any path; the answer is the same for all of them."""
-        if self._gate is not None and scope["method"] == "OPTIONS":
-            head = read_head(scope)
-            if b"access-control-request-method" in head.headers:
-                return await _send(send, self._gate.preflight(head))
+        reply = None if self._gate is None else _guard(self._gate, read_head(scope))
+        if reply is not None:
+            self._replies.count(scope["method"], reply.status)
+            return await _send(send, reply, with_body=scope["method"] != "HEAD")
         return await self._fallback(scope, receive, send)
 
     async def _read(self, receive: Receive, most: int) -> bytes:
@@ -168,6 +173,16 @@ def read_head(scope: Scope) -> Head:
         bool(scope["query_string"]),
         client[0] if client else "",
     )
+
+
+def _guard(gate: Gate, head: Head) -> Reply | None:
+    """The reply to a request that is not for whoever answers the other paths."""
+    # Browsers ask before they call any path; the answer is the same for all of them.
+    if head.method == "OPTIONS" and b"access-control-request-method" in head.headers:
+        return gate.preflight(head)
+    if not gate.host_allowed(head.headers.get(b"host", b"")):
+        return gate.refuse(HTTPStatus.FORBIDDEN, gate.wrong_host, head)
+    return None
 
 
 def _part(message: Message, most: int) -> bytes:

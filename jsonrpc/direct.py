@@ -118,6 +118,7 @@ class DirectProtocol(HttpToolsProtocol):
             if known is not None and len(data) == end + 4 + known.length:
                 reply = _answer(known, data[end + 4 :])
                 if reply is not None:
+                    known.endpoint.replies.answered()
                     self._write(reply)
                     return
         super().data_received(data)

@@ -44,11 +44,13 @@ class GateConfig:
     """The operator's choices.
 
     `allowed_hosts`: names in the Host header, `*` for any; IP addresses are always served.
+    `host_hint`: what whoever used another name should know.
     `cors_origins`: origins of web pages, `*` for any, or with one `*` inside.
     `max_body` in bytes. `node_id` is sent in a header of its own.
     """
 
     allowed_hosts: tuple[str, ...] = ("localhost",)
+    host_hint: str = ""
     cors_origins: tuple[str, ...] = ("*",)
     cors_credentials: bool = True
     cors_max_age: int = 600
@@ -67,6 +69,8 @@ class Gate:
         self._extra: tuple[Header, ...] = (
             ((b"node-id", config.node_id.encode()),) if config.node_id else ()
         )
+        self.wrong_host = ": ".join(filter(None, ("invalid host specified", config.host_hint)))
+        """The words for a host that is not allowed."""
         # The same few values come again and again; a bounded memory of them saves the parsing.
         self.host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
         self._headers = lru_cache(maxsize=1024)(self._headers_for)
@@ -77,7 +81,7 @@ class Gate:
         """The reply to a request that is decided by its head; None if its body is to be read."""
         headers = head.headers
         if not self.host_allowed(headers.get(b"host", b"")):
-            return self.refuse(HTTPStatus.FORBIDDEN, "invalid host specified", head)
+            return self.refuse(HTTPStatus.FORBIDDEN, self.wrong_host, head)
         if head.method != "POST":
             return self._without_body(head)
         length = headers.get(b"content-length", b"")

@@ -14,6 +14,7 @@ from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.gate import Gate, GateConfig, Head, Reply
+from jsonrpc.replies import Replies
 from jsonrpc.throttle import Throttle
 
 _DEFAULTS = GateConfig()
@@ -28,7 +29,7 @@ class Endpoint:
     """One interface at its paths: a dispatcher behind a gate.
 
     `paths` are exact; each is also served with a slash at its end. Answers longer than
-    `gzip_from` bytes are compressed for clients that accept it (0: never).
+    `gzip_from` bytes are compressed for clients that accept it (0: never). Doors count in `replies`.
     """
 
     def __init__(
@@ -37,12 +38,15 @@ class Endpoint:
         dispatcher: Dispatcher,
         config: GateConfig = _DEFAULTS,
         throttle: Throttle | None = None,
+        *,
         gzip_from: int = 4096,
+        replies: Replies | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self.dispatcher = dispatcher
         self.gate = Gate(config, dispatcher.dialect)
         self.throttle = throttle
+        self.replies = replies or Replies()
         self._gzip_from = gzip_from
 
     def charge_now(self, head: Head, calls: int) -> float | None:

@@ -13,21 +13,27 @@ from jsonrpc.http import Endpoint
 def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     """Answer a request as the raw door does, byte for byte."""
     head = read_head(request)
+    reply = _reply(request, endpoint, head)
+    endpoint.replies.count(head.method, reply.status)
+    return to_response(reply)
+
+
+def _reply(request: HttpRequest, endpoint: Endpoint, head: Head) -> Reply:
     gate = endpoint.gate
     reply = gate.screen(head)
     if reply is not None:
-        return to_response(reply)
+        return reply
     # Not `request.body`: Django's own limit would answer with a page of its own.
     body = request.read(gate.config.max_body + 1)
     if len(body) > gate.config.max_body:
-        return to_response(gate.too_large(head))
+        return gate.too_large(head)
     calls = endpoint.dispatcher.count(body) if endpoint.throttle is not None else 0
     wait = endpoint.charge_now(head, calls)
     if wait is None:
         wait = async_to_sync(endpoint.charge)(head, calls)
     if wait:
-        return to_response(endpoint.limited(head, body, wait))
-    return to_response(endpoint.reply(head, endpoint.dispatcher.answer(body)))
+        return endpoint.limited(head, body, wait)
+    return endpoint.reply(head, endpoint.dispatcher.answer(body))
 
 
 def read_head(request: HttpRequest) -> Head:

@@ -100,7 +100,7 @@ class Session:
         """Why the socket is not opened, if so."""
         gate = self._endpoint.gate
         if not gate.host_allowed(head.headers.get(b"host", b"")):
-            return HTTPStatus.FORBIDDEN, "invalid host specified"
+            return HTTPStatus.FORBIDDEN, gate.wrong_host
         if not gate.websocket_origin_allowed(head.headers.get(b"origin", b"")):
             return HTTPStatus.FORBIDDEN, "origin not allowed"
         return None
@@ -110,6 +110,7 @@ class Session:
 
         A full process must be told from a refusal, so there the socket is opened first.
         """
+        self._endpoint.replies.count("GET", status)
         if "websocket.http.response" in (scope.get("extensions") or {}):
             headers = [(b"content-type", b"text/plain; charset=utf-8")]
             body = f"{text}\n".encode()

@@ -16,6 +16,8 @@ django_application = get_asgi_application()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
+from health_app.metrics import SOURCES  # noqa: E402
+from health_app.metrics.sources import OTHER  # noqa: E402
 from health_app.reporter import reporter  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
@@ -50,6 +52,7 @@ class Node:
             workers,
             gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
+            replies=SOURCES.replies_of(OTHER),
         )
         self._door = plain.PlainDoor(plain.front(), raw, plain.workers())
 

@@ -21,7 +21,7 @@ from primitives.networks import LOCAL
 def print_banner() -> None:
     """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
     node = settings.NODE
-    base = f"http://{node.http_host}:{node.http_port}"
+    base = f"http://{_reachable(node.http_host)}:{node.http_port}"
     facts = {
         "P-Chain RPC": f"{base}/ext/bc/P",
         "C-Chain RPC": f"{base}/ext/bc/C/rpc",
@@ -44,6 +44,12 @@ def print_banner() -> None:
             "Funded on the P-Chain, with their private keys (likewise)",
             dict(_platform_keys()),
         )
+
+
+def _reachable(host: str) -> str:
+    """Return where a browser on this machine finds what listens on an address: all of them is none."""
+    ip = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # it is replaced
+    return f"[{ip}]" if ":" in ip else ip
 
 
 def _platform_keys() -> Iterator[tuple[str, str]]:

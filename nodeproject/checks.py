@@ -10,6 +10,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, turns
+from nodeproject.settings.node import GIVEN
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -105,6 +106,22 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
             f"This node's identity cannot be read: {', '.join(missing)}.",
             hint="The first init_node makes these files: copy them to all other machines.",
             id="node.W001",
+        )
+    ]
+
+
+@register()
+def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
+    """A node follows others, not itself."""
+    own = GIVEN.own_bootstrap
+    if not own:
+        return []
+    rest = "" if settings.NODE.bootstrap else " Nobody else is named, so it follows nobody."
+    return [
+        Warning(
+            f"NODE_BOOTSTRAP names this node itself: {', '.join(own)} is left out.{rest}",
+            hint="Take it out of NODE_BOOTSTRAP.",
+            id="node.W003",
         )
     ]
 

@@ -39,6 +39,10 @@ XCHAIN_PATHS = ("/ext/bc/X",)
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
 
+HOST_HINT = (
+    "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
+)
+
 WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""
 
@@ -59,7 +63,8 @@ def cchain() -> Endpoint:
         observer=SOURCES.tally("C").observe,
         inflight=SOURCES.inflight,
     )
-    return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle())
+    replies = SOURCES.replies_of("C")
+    return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
 
 
 @cache
@@ -103,6 +108,7 @@ def gate_config() -> GateConfig:
     node = settings.NODE
     return GateConfig(
         allowed_hosts=node.allowed_hosts,
+        host_hint=HOST_HINT,
         cors_origins=node.allowed_origins,
         websocket_origins=node.allowed_origins,
         max_body=node.body_limit,
@@ -124,7 +130,7 @@ def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> End
     """
     observer = SOURCES.tally(name).observe
     dispatcher = Dispatcher(registry, GORILLA, observer=observer, inflight=SOURCES.inflight)
-    return Endpoint(paths, dispatcher, gate_config())
+    return Endpoint(paths, dispatcher, gate_config(), replies=SOURCES.replies_of(name))
 
 
 def _throttle() -> Throttle | None:

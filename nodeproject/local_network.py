@@ -2,21 +2,32 @@
 
 import json
 import ssl
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from cchain_app.genesis import built_in_text
 from nodeproject.identity import IdentityFiles, make_files, read_signer
 from platform_app.config import specification_config
 from platform_app.genesis.built_in import Founder, own_network
-from platform_app.genesis.config import format_genesis_config
+from platform_app.genesis.config import format_genesis_config, parse_genesis_config
 from primitives.identity import node_id_of
 from primitives.ids import NodeID
 from primitives.networks import LOCAL
 
 FIRST_HTTP_PORT = 9650
 """Each node has two ports: HTTP, and after it the one for peers."""
+
+EACH_ITS_OWN: Final = frozenset(
+    {
+        "NODE_PROFILE", "NODE_NETWORK_ID", "NODE_DATA_DIR", "NODE_GENESIS", "NODE_PLATFORM_GENESIS",
+        "NODE_PARAMETERS", "NODE_CHAIN_ID", "NODE_STAKING_CERT_FILE", "NODE_STAKING_KEY_FILE",
+        "NODE_SIGNER_KEY_FILE", "NODE_SECRET_KEY_FILE", "NODE_HTTP_HOST", "NODE_HTTP_PORT",
+        "NODE_STAKING_HOST", "NODE_STAKING_PORT", "NODE_PUBLIC_IP", "NODE_BOOTSTRAP",
+        "NODE_PRODUCERS", "NODE_NETWORK", "NODE_DATABASE_URL", "NODE_REDIS_URL",
+    }
+)  # fmt: skip
+"""Variables that make up the network, or that several nodes cannot share. All others reach the nodes."""
 
 
 class Files(NamedTuple):
@@ -103,6 +114,40 @@ def settings_of(
         "NODE_PRODUCERS": "all" if turns else str(first.node_id),
         "NODE_BOOTSTRAP": ",".join(others) if turns or node is not first else "",
     }
+
+
+def environment(caller: Mapping[str, str], node: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a node: its own settings, and of the caller's what all may share."""
+    return {**{name: caller[name] for name in caller.keys() - EACH_ITS_OWN}, **node}
+
+
+def ignored(caller: Mapping[str, str], node: Mapping[str, str]) -> list[str]:
+    """Return what the caller has set to no effect; the data directory is this network's parent."""
+    own = EACH_ITS_OWN - {"NODE_DATA_DIR"}
+    return sorted(name for name in own & caller.keys() if caller[name] != node.get(name))
+
+
+def validators(directory: Path) -> frozenset[NodeID]:
+    """Return who validates the network from its beginning."""
+    config = parse_genesis_config(json.loads(Files.below(directory).platform.read_text()))
+    return frozenset(staker.node_id for staker in config.stakers)
+
+
+def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID]) -> list[str]:
+    """Say what is unusual about nodes that are not just the network's first validators."""
+    running = sum(node.node_id in founders for node in nodes)
+    others = [str(place) for place, node in enumerate(nodes, 1) if node.node_id not in founders]
+    began = f"This network began with {len(founders)} validator{'s' if len(founders) > 1 else ''}"
+    said = []
+    if running < len(founders):
+        missing = "their stake is missing, which the health check P tells below 80 %"
+        said.append(f"{began}, of which {running} {'runs' if running == 1 else 'run'}: {missing}.")
+    if others:
+        names = f"node{'s' if len(others) > 1 else ''} {', '.join(others)}"
+        said.append(
+            f"{began}: {names} {'are none, and follow' if len(others) > 1 else 'is none, and follows'}."
+        )
+    return said
 
 
 def _node_id(identity: IdentityFiles) -> NodeID:

@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any, Final
 
 from django.core.cache import caches
-from django.core.cache.backends.locmem import LocMemCache
 
 from cchain_app.api.subscriptions import hub
 from cchain_app.blocks.bloom import bloom_bits
@@ -18,8 +17,10 @@ from health_app.metrics.sources import CacheState, CheckState
 from health_app.reporter import reporter
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
+from nodeproject.memory_cache import MemoryCache
 from platform_app.api import wire
 from platform_app.selectors import stakers
+from primitives.counting import Asked
 
 _NANOSECONDS: Final = 1_000_000_000
 
@@ -80,15 +81,21 @@ def check_states() -> list[CheckState]:
 
 def _cache_states() -> dict[str, CacheState]:
     """Return how the caches in this process's memory are; those in Redis are not its own."""
-    sizes = blocks.memory().sizes()
-    states = {f"cchain_{name}": CacheState(size) for name, size in sizes.items()}
+    states = {
+        f"cchain_{name}": _state(kept.entries, kept.asked)
+        for name, kept in blocks.memory().kept().items()
+    }
     for name, memory in stakers.memory()._asdict().items():
         states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
     for alias in caches:
         cache: Any = caches[alias]
-        if isinstance(cache, LocMemCache):
-            states[f"django_{alias}"] = CacheState(len(cache._cache))  # type: ignore[attr-defined]  # noqa: SLF001  # it has no other way to be asked
+        if isinstance(cache, MemoryCache):
+            states[f"django_{alias}"] = _state(len(cache), cache.asked)
     for name, function in _REMEMBERING.items():
         known = function.cache_info()
         states[name] = CacheState(known.currsize, known.hits, known.misses)
     return states
+
+
+def _state(entries: int, asked: Asked) -> CacheState:
+    return CacheState(entries, asked.hits.read(), asked.misses.read())

@@ -16,7 +16,8 @@ from django.http import HttpRequest, HttpResponse
 
 from chaindb.connections import release
 from health_app import api as health
-from health_app.metrics import exposition
+from health_app.metrics import SOURCES, exposition
+from health_app.metrics.sources import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, Send, read_head
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Head, Reply
@@ -24,6 +25,7 @@ from jsonrpc.gorilla import GORILLA
 from jsonrpc.http import by_path
 from jsonrpc.ninja_door import read_head as read_django_head
 from jsonrpc.ninja_door import to_response
+from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 from nodeproject import doors
 
@@ -65,13 +67,27 @@ class Page(NamedTuple):
 
 
 class Front:
-    """Decides what becomes of requests below /ext; knows neither ASGI nor Django's requests."""
+    """Decides what becomes of requests below /ext; knows neither ASGI nor Django's requests.
 
-    def __init__(self, pages: Mapping[str, Page], gate: Gate, others: Collection[str]) -> None:
+    Args:
+        pages: by path.
+        gate: who may have them.
+        others: paths that somebody behind answers; some of them are pages for GET all the same.
+        replies: gives what counts the replies on a page, by its path without /ext/, or on no page.
+    """
+
+    def __init__(
+        self,
+        pages: Mapping[str, Page],
+        gate: Gate,
+        others: Collection[str],
+        replies: Callable[[str], Replies] = lambda _: Replies(),
+    ) -> None:
+        self._replies = {path: replies(path.removeprefix("/ext/")) for path in pages}
+        self._elsewhere = replies(OTHER)
         self._pages = {**pages, **{f"{path}/": page for path, page in pages.items()}}
         self._gate = gate
         self._others = frozenset(others)
-        """Paths that somebody behind answers; some of them are pages for GET all the same."""
 
     def passes(self, method: str, path: str) -> bool:
         """Return whether a request is for somebody behind. Every call on an RPC path asks this."""
@@ -85,7 +101,7 @@ class Front:
         Unspecified: the reference shows its probes to whatever method; here it is a 405.
         """
         if not self._gate.host_allowed(head.headers.get(b"host", b"")):
-            return self._gate.refuse(HTTPStatus.FORBIDDEN, "invalid host specified", head)
+            return self._gate.refuse(HTTPStatus.FORBIDDEN, self._gate.wrong_host, head)
         found = self._pages.get(path)
         # Browsers ask before they call any path; the answer is the same for all of them.
         if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
@@ -104,6 +120,10 @@ class Front:
         kind = (b"content-type", shown.content_type.encode())
         others = tuple(header for header in plain.headers if header[0] != b"content-type")
         return plain._replace(headers=(kind, *others))
+
+    def count(self, head: Head, path: str, reply: Reply) -> None:
+        """Count a reply. Paths that clients make up are one and the same."""
+        self._replies.get(path.rstrip("/"), self._elsewhere).count(head.method, reply.status)
 
     def unavailable(self, head: Head) -> Reply:
         """Return that a page cannot be made now."""
@@ -137,6 +157,7 @@ class PlainDoor:
         head = read_head(scope)
         found = self._front.page(head, scope["path"])
         reply = found if isinstance(found, Reply) else await self._show(found, head, scope)
+        self._front.count(head, scope["path"], reply)
         return await _send(send, reply, with_body=head.method != "HEAD")
 
     async def _show(self, page: Page, head: Head, scope: Scope) -> Reply:
@@ -157,18 +178,19 @@ class PlainDoor:
 def respond(request: HttpRequest) -> HttpResponse:
     """Answer a request that came through Django as the door does, byte for byte."""
     head = read_django_head(request)
-    found = front().page(head, request.path)
-    if isinstance(found, Reply):
-        return to_response(found)
-    query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
-    return to_response(front().reply(head, found.show(query)))
+    reply = front().page(head, request.path)
+    if not isinstance(reply, Reply):
+        query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+        reply = front().reply(head, reply.show(query))
+    front().count(head, request.path, reply)
+    return to_response(reply)
 
 
 @cache
 def front() -> Front:
     """Return what stands in front of this node's interfaces."""
     others = {*by_path(doors.endpoints()), *DOCUMENTS}
-    return Front(pages(), Gate(doors.gate_config(), GORILLA), others)
+    return Front(pages(), Gate(doors.gate_config(), GORILLA), others, SOURCES.replies_of)
 
 
 @cache

@@ -34,7 +34,7 @@ NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
 SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
 
 DEBUG = False
-ALLOWED_HOSTS = list(NODE.allowed_hosts)
+ALLOWED_HOSTS = ["*"]  # NODE_ALLOWED_HOSTS is for the gate: before Django, for all paths alike
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
 INSTALLED_APPS = [

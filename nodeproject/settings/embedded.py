@@ -9,7 +9,7 @@ from nodeproject.settings.node import NODE
 
 DATABASES = {"default": database(NODE)}
 
-_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
+_MEMORY = "nodeproject.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": _MEMORY,

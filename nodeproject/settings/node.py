@@ -3,7 +3,8 @@
 The table in README.md is made from this class (`manage.py node_settings`), and a test compares them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from nodeproject.settings.flags import flag, read
@@ -54,8 +55,8 @@ class NodeSettings:
     producers: tuple[str, ...] = flag(
         (),
         "Node IDs of those that make blocks, by turns; `all`: the validators. There is no voting "
-        "yet, so several only as long as they hear each other. Default: this node; with "
-        "NODE_BOOTSTRAP the first validator of the genesis.",
+        "yet, so several only while more than half of their stake is heard. Default: this node; "
+        "with NODE_BOOTSTRAP the first validator of the genesis.",
     )
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."
@@ -78,7 +79,8 @@ class NodeSettings:
     )
     sqlite_synchronous: str = flag(
         "NORMAL",
-        "`NORMAL` survives a kill of the node, `FULL` also a loss of power, at a cost per block.",
+        "`NORMAL` survives a kill of the node, `FULL` also a loss of power, at a cost per block. "
+        "Blocks that peers may have seen always wait for the disk.",
         choices=("NORMAL", "FULL"),
     )
     redis_url: str = flag("redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.")
@@ -105,7 +107,9 @@ class NodeSettings:
     )
 
     allowed_hosts: tuple[str, ...] = flag(
-        ("localhost", "127.0.0.1", "[::1]"), "Host names that requests may name; `*` for all."
+        ("localhost",),
+        "Names by which the node may be asked, RPC and admin (the Host header); `*` for all. IP "
+        "addresses always may.",
     )
     allowed_origins: tuple[str, ...] = flag(("*",), "Origins that browsers may call from (CORS).")
     trusted_proxies: tuple[str, ...] = flag(
@@ -175,5 +179,39 @@ class NodeSettings:
             return self.rate_limit
         return 40 if self.network_id in (1, 5) else 0
 
+    @property
+    def own_bootstrap(self) -> tuple[str, ...]:
+        """Addresses among NODE_BOOTSTRAP at which peers find this node itself."""
+        return tuple(text for text in self.bootstrap if self._is_own(text))
 
-NODE = read(NodeSettings)
+    def _is_own(self, text: str) -> bool:
+        host, port = _split(text)
+        public, public_port = _split(self.public_ip)
+        if host == public and port == (public_port or self.staking_port):
+            return True
+        if port != self.staking_port or host is None:
+            return False
+        listening, _ = _split(self.staking_host)
+        return host == listening or bool(
+            listening and listening.is_unspecified and host.is_loopback
+        )
+
+
+def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
+    """Read IP or IP:PORT; None for what is not there, or is none."""
+    try:
+        return ip_address(text), None
+    except ValueError:
+        host, _, port = text.rpartition(":")
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")), int(port)
+    except ValueError:
+        return None, None
+
+
+GIVEN = read(NodeSettings)
+"""As the environment has it."""
+NODE = replace(
+    GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
+)
+"""A node does not follow itself: one that is told to is like one that is told nothing."""

@@ -1,9 +1,11 @@
 // The admin in a real browser: log in, find a transaction by its hash; find a validator and take
-// the list of validators home as a file.
+// the list of validators home as a file; look at pages on a desk and on a phone.
 import { readFile } from 'node:fs/promises'
 import { chromium } from 'playwright-core'
 
-async function logIn(base, password) {
+const SCREENS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
+
+async function logIn(base, password, viewport = SCREENS.desk) {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: [
@@ -11,8 +13,9 @@ async function logIn(base, password) {
       '--disable-background-networking', '--disable-component-update',
     ],
   })
-  const page = await browser.newPage()
+  const page = await browser.newPage({ viewport })
   const faults = []
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('response', (answer) => answer.status() >= 400 && faults.push(`${answer.status()} ${answer.url()}`))
   await page.goto(`${base}/admin/`)
@@ -49,4 +52,41 @@ export async function findValidator({ base, password, node, screenshot }) {
   const file = await readFile(await download.path(), 'utf8')
   await browser.close()
   return { dashboard, validator, file, name: download.suggestedFilename(), faults }
+}
+
+/** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
+function sticksOut() {
+  const width = document.documentElement.clientWidth
+  const scrolls = (part) => part && (getComputedStyle(part).overflowX !== 'visible' || scrolls(part.parentElement))
+  return [...document.body.querySelectorAll('*')]
+    .filter((part) => part.getBoundingClientRect().right > width + 1 && !scrolls(part.parentElement))
+    .map((part) => `${part.tagName}.${part.className}`)
+    .slice(0, 5)
+}
+
+/** Opens lists, and the first row of each, on both screens. A list without a row is a fault. */
+export async function look({ base, password, lists, screenshots }) {
+  const seen = {}
+  const faults = []
+  for (const [screen, viewport] of Object.entries(SCREENS)) {
+    const { browser, page, faults: met } = await logIn(base, password, viewport)
+    const show = async (name, path) => {
+      if (path) await page.goto(`${base}${path}`)
+      await page.waitForLoadState('networkidle')
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+      if (wide) met.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
+      await page.screenshot({ path: `${screenshots}/${name}-${screen}.png`, fullPage: true })
+      seen[`${name}-${screen}`] = await page.innerText('body')
+    }
+    await show('overview', '/admin/')
+    for (const [name, path] of Object.entries(lists)) {
+      await show(name, path)
+      await page.locator('#result_list tbody th a').first().click()
+      await page.waitForURL(/\/change\//)
+      await show(`${name}-page`)
+    }
+    faults.push(...met)
+    await browser.close()
+  }
+  return { seen, faults }
 }

@@ -14,6 +14,15 @@ export function connecting(library, builders) {
   }
 }
 
+/** Makes the scenario in which the library asks the node for all that it wants to know of a network. */
+export function asking(library) {
+  return async ({ url, fees }) => {
+    const found = await library.Context.getContextFromURI(url)
+    const wallet = new Wallet(library, { url, networkID: found.networkID, keys: [] })
+    return { found, expected: await wallet.context(fees) }
+  }
+}
+
 class Wallet {
   constructor(library, { url, networkID, keys }) {
     this.library = library

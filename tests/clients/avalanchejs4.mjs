@@ -1,6 +1,6 @@
 // What @avalabs/avalanchejs 4 does against the node: the scenarios of `platform.mjs`.
 import * as library from 'avalanchejs4'
-import { connecting } from './avalanchejs.mjs'
+import { asking, connecting } from './avalanchejs.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
@@ -62,3 +62,5 @@ const builders = {
 export const {
   transfer, exported, together, subnet, handedOver, staking, stakersNow, paged, spentTwice,
 } = scenarios(connecting(library, builders))
+
+export const context = asking(library)

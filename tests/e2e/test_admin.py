@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+from http.client import HTTPConnection
 from pathlib import Path
 
+import pytest
 from eth_account.signers.local import LocalAccount
 
 from tests.e2e.checked import CheckedNode
@@ -55,3 +57,24 @@ def test_the_nodes_own_validator_is_found_and_in_the_file(
     assert found["name"] == "validators.csv"
     listed = {row["node_id"]: row["phase"] for row in csv.DictReader(io.StringIO(found["file"]))}
     assert listed[own] == "current"
+
+
+@pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
+@pytest.mark.parametrize(
+    ("host", "status", "told"),
+    [
+        ("192.168.7.7:9650", 302, ""),
+        ("[fd00::7]:9650", 302, ""),
+        ("localhost:9650", 302, ""),
+        ("node.lan:9650", 403, "NODE_ALLOWED_HOSTS"),
+    ],
+)
+def test_it_is_there_at_any_address_and_under_its_own_names(
+    node: CheckedNode, host: str, status: int, told: str
+) -> None:
+    connection = HTTPConnection("127.0.0.1", node.port, timeout=10)
+    connection.request("GET", "/admin/", headers={"host": host})
+    answer = connection.getresponse()
+    assert answer.status == status
+    assert told in answer.read().decode()
+    connection.close()

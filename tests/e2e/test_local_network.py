@@ -18,15 +18,22 @@ from tests.servers.process import ServerDied, ServerProcess
 NODES = 2
 
 
-def command(directory: Path, first_port: int, log: str = "command.log") -> ServerProcess:
+def command(
+    directory: Path,
+    first_port: int,
+    log: str = "command.log",
+    *,
+    nodes: int = NODES,
+    **settings: str,
+) -> ServerProcess:
     env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
     return ServerProcess(
         [
             sys.executable, "manage.py", "local_network",
-            "--nodes", str(NODES), "--first-port", str(first_port),
+            "--nodes", str(nodes), "--first-port", str(first_port),
         ],
         directory / log,
-        env={**env, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
+        env={**env, **settings, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
         cwd=ROOT,
     )  # fmt: skip
 
@@ -110,6 +117,28 @@ def test_what_the_nodes_have_made_is_there_at_the_next_start(
     try:
         again.wait_until(lambda: is_told(again), 120)
         assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
+    finally:
+        again.stop(how=signal.SIGINT)
+
+
+def test_what_is_unusual_about_a_run_is_told(
+    network: ServerProcess, tmp_path: Path, first_port: int
+) -> None:
+    network.wait_until(lambda: is_told(network), 120)
+    network.stop(how=signal.SIGINT)
+    network.log.unlink()
+    first = tmp_path / "data" / "network" / "node1"
+    of_first_run = (first / "node.log").read_text()
+
+    again = command(tmp_path, first_port, nodes=1, NODE_HTTP_PORT="1", NODE_LOG_LEVEL="DEBUG")
+    try:
+        again.wait_until(lambda: is_told(again), 120)
+        text = again.log.read_text()
+        assert "This network began with 2 validators, of which 1 runs" in text
+        assert "ignored: NODE_HTTP_PORT." in text
+        assert (first / "node.log.1").read_text() == of_first_run
+        assert of_first_run not in (first / "node.log").read_text()
+        assert "DEBUG" in (first / "node.log").read_text()
     finally:
         again.stop(how=signal.SIGINT)
 

@@ -4,6 +4,7 @@ import re
 import time
 import urllib.request
 from collections import Counter
+from http.client import HTTPConnection
 
 import pytest
 from eth_account.signers.local import LocalAccount
@@ -89,3 +90,26 @@ def test_all_processes_are_shown(node: CheckedNode) -> None:
     else:
         # Celery's worker is a process that watches over the one that works.
         assert roles == {"web": 2, "worker": 2, "beat": 1, "network": 1}
+
+
+@everywhere
+def test_requests_are_counted_by_what_became_of_them(node: CheckedNode) -> None:
+    alive = 'svc_http_requests_total{api="health/liveness",method="GET",status="200"}'
+    refused = 'svc_http_requests_total{api="C",method="POST",status="415"}'
+    unknown = 'svc_http_requests_total{api="other",method="GET",status="404"}'
+    time.sleep(1.5)  # what earlier tests did is written down
+    before = scrape(node)
+    for path, kind in (
+        ("/ext/health/liveness", None),
+        ("/ext/bc/C/rpc", "text/plain"),
+        ("/ext/nothing", None),
+    ):
+        connection = HTTPConnection("127.0.0.1", node.port, timeout=10)
+        for _ in range(3):
+            headers = {} if kind is None else {"content-type": kind}
+            connection.request("GET" if kind is None else "POST", path, kind and "{}", headers)
+            connection.getresponse().read()
+        connection.close()
+    for name in (alive, refused, unknown):
+        counted = scrape_until(node, name, before.get(name, 0) + 3)
+        assert counted[name] == before.get(name, 0) + 3

@@ -55,6 +55,15 @@ def test_a_transfer_arrives_on_every_profile(node: CheckedNode, sdk: MakeSdk) ->
         assert client.balance(address(receiver)) == AMOUNT
 
 
+@transferring
+def test_a_library_finds_out_by_itself_what_the_network_is(sdk: MakeSdk, library: str) -> None:
+    asked = sdk(library).run("context")
+    found, expected = asked["found"], asked["expected"]
+
+    assert found == {name: expected[name] for name in found}
+    assert {"networkID", "hrp", "xBlockchainID", "cBlockchainID", "avaxAssetID"} <= found.keys()
+
+
 def test_a_static_fee_is_all_that_version_4_pays(sdk: MakeSdk) -> None:
     (receiver,) = new_keys(1)
     found = sdk(JS4).run("transfer", to=[address(receiver)], amount=AMOUNT)

@@ -20,7 +20,16 @@ from rich.console import Console
 from rich.table import Table
 from typing_extensions import override
 
-from nodeproject.local_network import FIRST_HTTP_PORT, LocalNode, prepare, settings_of
+from nodeproject.local_network import (
+    FIRST_HTTP_PORT,
+    LocalNode,
+    environment,
+    ignored,
+    prepare,
+    remarks,
+    settings_of,
+    validators,
+)
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.settings.node import BASE_DIR
 
@@ -30,6 +39,8 @@ WIDTH = 200
 """Columns of the table: URLs are copied, so they are not broken."""
 GRACE = 15.0
 """Seconds that a node has to end."""
+LOG, LAST_LOG = "node.log", "node.log.1"
+"""In each node's directory: of this run, and of the one before."""
 
 
 def _count(text: str) -> int:
@@ -69,12 +80,21 @@ class Command(BaseCommand):
         for port in range(first_port, first_port + 2 * count):
             check_port("127.0.0.1", port, "--first-port")
         nodes = prepare(directory, count, now=int(time.time()), first_port=first_port)
+        envs = [
+            settings_of(directory, nodes, place, turns=options["turns"])
+            for place in range(len(nodes))
+        ]
+        said = remarks(nodes, validators(directory))
+        unused = ignored(os.environ, envs[0])
+        if unused:
+            said.append(f"Each node has its own, so these are ignored: {', '.join(unused)}.")
+        for line in said:
+            self.stdout.write(line)
         running: list[subprocess.Popen[bytes]] = []
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
-            for place in range(len(nodes)):
-                env = settings_of(directory, nodes, place, turns=options["turns"])
-                running.append(_start(nodes[place].directory, env))
+            for node, env in zip(nodes, envs, strict=True):
+                running.append(_start(node.directory, env))
             self._watch(nodes, running)
         except KeyboardInterrupt:
             self.stderr.write("")
@@ -95,7 +115,10 @@ class Command(BaseCommand):
                 time.sleep(0.3)
         wide = Console(width=max(console.width, WIDTH))
         wide.print(_table(nodes))
-        wide.print(f"Data and logs are below {nodes[0].directory.parent}. Ctrl-C ends them all.")
+        wide.print(
+            f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
+            f"before ({LAST_LOG}). Ctrl-C ends them all."
+        )
         while True:
             self._check(nodes, running)
             time.sleep(0.5)
@@ -110,7 +133,7 @@ class Command(BaseCommand):
         """
         for node, process in zip(nodes, running, strict=True):
             if process.poll() is not None:
-                log = node.directory / "node.log"
+                log = node.directory / LOG
                 last = log.read_text(errors="replace").strip().rpartition("\n")[2]
                 raise CommandError(f"a node has ended: {last} (see {log})")
         return True
@@ -118,12 +141,14 @@ class Command(BaseCommand):
 
 def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start a node in a session of its own: Ctrl-C reaches this command alone, which ends the node."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
-    with (directory / "node.log").open("ab") as log:
+    path = directory / LOG
+    if path.exists():
+        path.replace(directory / LAST_LOG)
+    with path.open("wb") as log:
         return subprocess.Popen(  # noqa: S603  # our own command
             [*_ending_with_us(), sys.executable, "manage.py", "runnode"],
             cwd=BASE_DIR,
-            env={**inherited, **env},
+            env=environment(os.environ, env),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -17,6 +17,7 @@ from jsonrpc.direct import DirectProtocol, Heads
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.registry import MethodRegistry
+from jsonrpc.replies import Replies
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
 
@@ -33,6 +34,8 @@ class Served:
     ports: dict[str, int]
     asgi: dict[str, int]
     """How many requests came to the application."""
+    replies: Replies
+    """Of both."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def served() -> Iterator[Served]:
     class Direct(DirectProtocol):
         heads = Heads(by_path([endpoint]))
 
-    made = Served({}, {"direct": 0, "plain": 0})
+    made = Served({}, {"direct": 0, "plain": 0}, endpoint.replies)
     running = []
     for name, protocol in (("direct", Direct), ("plain", HttpToolsProtocol)):
 
@@ -162,6 +165,14 @@ def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: st
     exchange(served.ports["direct"], *REQUESTS[name])
 
     assert served.asgi["direct"] == before
+
+
+def test_what_the_direct_door_answers_is_counted_once(served: Served) -> None:
+    before = served.replies.read().get(("POST", 200), 0)
+
+    exchange(served.ports["direct"], request(), request(THREAD))
+
+    assert served.replies.read()["POST", 200] == before + 2
 
 
 def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served: Served) -> None:

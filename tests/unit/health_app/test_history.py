@@ -5,9 +5,11 @@ from collections import deque
 
 import pytest
 from django.db import OperationalError
+from psycopg.errors import DiskFull
 
 from health_app.history import KEPT, History
 from health_app.result import CheckResult
+from health_app.writing import Writes
 
 
 class Database:
@@ -91,3 +93,34 @@ def test_only_so_many_changes_wait() -> None:
     assert done.wait(10)
     assert len(written) == 1 + KEPT
     assert written[:2] == ["first", "6"]
+
+
+def test_it_is_seen_whether_the_database_takes_writes() -> None:
+    full = OperationalError("database or disk is full")
+    full.__cause__ = DiskFull()
+    database, tried, writes = Database(wanted=1), threading.Semaphore(0), Writes()
+    failures: list[Exception] = [full, ZeroDivisionError()]
+
+    def touch() -> None:
+        tried.release()
+        if failures:
+            raise failures.pop(0)
+
+    history = History(database.record, touch, writes=writes, retry=0)
+    for _ in range(3):
+        history.probe()
+        assert tried.acquire(timeout=10)
+    history.note("C", CheckResult())
+
+    assert database.full.wait(10)
+    assert writes.refusal() == "its disk is full"
+
+
+def test_a_change_that_is_refused_says_so_too() -> None:
+    full = OperationalError("database or disk is full")
+    full.__cause__ = DiskFull()
+    database, writes = Database(full, wanted=1), Writes()
+    History(database.record, writes=writes, retry=0).note("C", CheckResult())
+
+    assert database.full.wait(10)
+    assert writes.refusal() == "its disk is full"

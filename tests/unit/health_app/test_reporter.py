@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from django.db import OperationalError
@@ -136,6 +137,47 @@ def test_failures_and_recoveries_are_logged(scene: Scene, caplog: pytest.LogCapt
         "check C fails: it is broken",
         "check C passes again",
     ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        (("not there yet", "still not", ""), [""]),
+        (("not there yet", "", "gone", ""), ["", "gone", ""]),
+        (("", "gone", ""), ["", "gone", ""]),
+    ],
+)
+def test_what_passes_soon_after_the_start_has_not_failed(
+    errors: Sequence[str], told: Sequence[str]
+) -> None:
+    scene = Scene(warm_up=60.0)
+    for error in errors:
+        scene.findings["C"] = Finding(None, error)
+        scene.reporter.run_once()
+        assert scene.reporter.health().checks["C"].error == error
+
+    assert [error for name, error in scene.changes if name == "C"] == told
+
+
+def test_a_failure_that_outlasts_the_start_is_told() -> None:
+    scene = Scene(warm_up=60.0)
+    scene.findings["C"] = BAD
+    scene.reporter.run_once()
+    assert scene.changes == [("bootstrapped", "")]
+
+    scene.reporter._warm_at = time.monotonic()
+    for _ in range(2):
+        scene.reporter.run_once()
+    assert scene.changes == [("bootstrapped", ""), ("C", "it is broken")]
+
+
+def test_a_check_that_cannot_be_made_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(warm_up=60.0)
+    scene.findings["C"] = Finding(error="the database does not answer", cause=OperationalError())
+    scene.reporter.run_once()
+
+    assert ("C", "the database does not answer") in scene.changes
+    assert "check C fails: the database does not answer" in caplog.text
 
 
 def test_a_database_that_is_away_is_told_without_insides() -> None:

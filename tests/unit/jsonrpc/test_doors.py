@@ -254,6 +254,16 @@ async def test_every_path_answers_a_preflight_but_not_every_options(door) -> Non
     assert (await ask(app, "GET", "/anywhere", asked)).body == b"elsewhere"
 
 
+async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
+    config = GateConfig(host_hint="HOSTS lists them")
+    app = RawDoor({}, elsewhere, Workers(), gate=Gate(config, GETH))
+    for host in ("localhost:9650", "192.168.7.7:9650", "[fd00::7]:9650"):
+        assert (await ask(app, "GET", "/anywhere", {"host": host})).body == b"elsewhere"
+    for method in ("GET", "POST", "OPTIONS"):
+        answer = await ask(app, method, "/anywhere", {"host": "node.lan:9650"})
+        assert (answer.status, answer.body) == (403, b"invalid host specified: HOSTS lists them\n")
+
+
 async def test_workers_run_what_follows_each_job_in_its_thread() -> None:
     seen = []
     workers = Workers(threads=1, after=lambda: seen.append(threading.current_thread()))

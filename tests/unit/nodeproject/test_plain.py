@@ -9,6 +9,7 @@ import pytest
 
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
+from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 from nodeproject import doors, plain
 from nodeproject.plain import Front, Page, PlainDoor, Query, Shown
@@ -182,3 +183,26 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
     assert (second.status, second.headers["retry-after"]) == (503, "1")
     assert ((await first).status, (await first).body) == (200, b"True")
     scene.workers.close()
+
+
+async def test_pages_are_counted_by_their_paths_and_made_up_ones_together() -> None:
+    counted: dict[str, Replies] = {}
+    known = dict.fromkeys(PAGES, Page(echo))
+    front = Front(
+        known, Gate(CONFIG, GORILLA), OTHERS, lambda name: counted.setdefault(name, Replies())
+    )
+    workers = Workers(threads=1)
+    door = PlainDoor(front, elsewhere, workers)
+    local = {"host": "localhost"}
+    for path in ("/ext/page", "/ext/page/", "/ext/both", "/ext/nothing", "/ext/rpc", "/other"):
+        await ask(door, "GET", path, local)
+    await ask(door, "HEAD", "/ext/page", local, query="tag=bad")
+    await ask(door, "POST", "/ext/page", local)
+    await ask(door, "GET", "/ext/page", {"host": "node.lan"})
+    workers.close()
+
+    assert {name: replies.read() for name, replies in counted.items()} == {
+        "page": {("GET", 200): 2, ("HEAD", 503): 1, ("POST", 405): 1, ("GET", 403): 1},
+        "both": {("GET", 200): 1},
+        "other": {("GET", 404): 1},
+    }

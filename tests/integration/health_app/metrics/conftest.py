@@ -90,7 +90,8 @@ def busy(observed: None, chain: Chain, pchain: PChain, monkeypatch: pytest.Monke
     network_rows.peer(NodeID(bytes(20)), benched=["C"])
     network_rows.sync("P")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING, target_height=40, seconds_left=6.0)
-    Client(headers={"host": "localhost"}).get("/ext/openapi.json")
+    for path in ("/ext/openapi.json", "/ext/health/liveness"):
+        Client(headers={"host": "localhost"}).get(path)
 
 
 @pytest.fixture

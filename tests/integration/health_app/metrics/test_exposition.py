@@ -203,6 +203,9 @@ def test_what_is_remembered_is_counted(observed: None, chain: Chain, pchain: PCh
     hits = 'svc_cache_hits_total{cache="platform_current"}'
     assert after[hits] > before[hits]
     assert after[hits.replace("hits", "misses")] >= 1
+    every = {line.partition("{")[2] for line in after if line.startswith("svc_cache_entries")}
+    for figure in ("svc_cache_hits_total", "svc_cache_misses_total"):
+        assert {line.partition("{")[2] for line in after if line.startswith(figure)} == every
 
 
 def test_the_page_is_served_as_plain_text(busy: None) -> None:

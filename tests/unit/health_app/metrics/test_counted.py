@@ -79,6 +79,20 @@ def test_the_oldest_call_of_all_processes_began_first(sources: Sources) -> None:
     assert busy.value < math.inf
 
 
+def test_requests_count_by_what_they_were_for(sources: Sources) -> None:
+    sources.replies_of("C").answered()
+    sources.replies_of("C").answered()
+    sources.replies_of("C").count("POST", 413)
+    sources.replies_of("health/readiness").count("GET", 503)
+    sources.replies_of("other").count("BREW", 404)
+    assert values(sources, "http_requests") == {
+        ("C", "POST", "200"): 2,
+        ("C", "POST", "413"): 1,
+        ("health/readiness", "GET", "503"): 1,
+        ("other", "other", "404"): 1,
+    }
+
+
 def test_sockets_and_what_they_listen_to(sources: Sources) -> None:
     assert values(sources, "websocket_connections") == {}
     sources.hub = hub = Hub()
@@ -109,10 +123,10 @@ def test_tasks_count_by_how_they_ended(sources: Sources) -> None:
 
 
 def test_caches_say_what_they_know(sources: Sources) -> None:
-    sources.caches = lambda: {"plain": CacheState(7), "counting": CacheState(1, 20, 30)}
-    assert values(sources, "cache_entries") == {("plain",): 7, ("counting",): 1}
-    assert values(sources, "cache_hits") == {("counting",): 20}
-    assert values(sources, "cache_misses") == {("counting",): 30}
+    sources.caches = lambda: {"one": CacheState(7, 0, 8), "other": CacheState(1, 20, 30)}
+    assert values(sources, "cache_entries") == {("one",): 7, ("other",): 1}
+    assert values(sources, "cache_hits") == {("one",): 0, ("other",): 20}
+    assert values(sources, "cache_misses") == {("one",): 8, ("other",): 30}
 
 
 def test_a_forked_process_begins_anew(sources: Sources) -> None:
@@ -120,9 +134,12 @@ def test_a_forked_process_begins_anew(sources: Sources) -> None:
     sources.statements.observe("select", 0.1)
     sources.blocks.observe("C", 0.1)
     sources.tasks.durations.observe("tick", 0.1)
+    sources.replies_of("C").answered()
     sources.reset()
     for name in (
-        "api_calls", "api_errors", "database_statement_duration_seconds",
+        "api_calls", "http_requests", "api_errors", "database_statement_duration_seconds",
         "block_processing_duration_seconds", "celery_tasks",
     ):  # fmt: skip
         assert values(sources, name) == {}
+    sources.replies_of("C").answered()
+    assert values(sources, "http_requests") == {("C", "POST", "200"): 1}

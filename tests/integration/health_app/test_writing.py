@@ -1,0 +1,58 @@
+"""A database that answers and takes no writes: the checks of both chains say so, in words."""
+
+import json
+
+import pytest
+from django.db import connection
+
+from health_app import checks, services
+from health_app.history import History
+from health_app.models import WriteProbe
+from health_app.reporter import Reporter
+from health_app.writing import Writes
+from tests.builders import network_rows
+
+READ_ONLY = {"sqlite": "PRAGMA query_only=1", "postgresql": "SET TRANSACTION READ ONLY"}
+WRITABLE = {"sqlite": "PRAGMA query_only=0", "postgresql": "SELECT 1"}
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> Writes:
+    made = Writes()
+    monkeypatch.setattr(checks, "WRITES", made)
+    return made
+
+
+def execute(statements: dict[str, str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statements[connection.vendor])
+
+
+def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes: Writes) -> None:
+    network_rows.report()
+    history = History(writes=writes)
+    history._try()
+    reporter.run_once()
+    assert reporter.health().healthy
+
+    reporter._changed = lambda *_: None  # the history cannot be written either
+    execute(READ_ONLY)
+    try:
+        history._try()
+        reporter.run_once()
+    finally:
+        execute(WRITABLE)
+
+    found = reporter.health().shown()["checks"]
+    assert {name: one["error"] for name, one in found.items() if "error" in one} == dict.fromkeys(
+        ("C", "P"), "consensus is not healthy reason: the database takes no writes: it is read-only"
+    )
+    assert json.dumps(found)
+
+
+@pytest.mark.django_db
+def test_what_is_written_to_see_that_is_one_row() -> None:
+    for _ in range(3):
+        services.touch()
+
+    assert WriteProbe.objects.count() == 1

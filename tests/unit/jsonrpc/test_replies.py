@@ -1,0 +1,106 @@
+"""Every reply over HTTP is counted once, whatever clients send."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.dialects import GETH
+from jsonrpc.dispatch import Dispatcher, Limits
+from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.ninja_door import respond
+from jsonrpc.replies import OTHER, Replies
+from jsonrpc.throttle import LocalThrottle, Rate
+from jsonrpc.workers import Workers
+from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere
+
+
+class Scene:
+    """A door with one interface that takes three calls, and what it has counted."""
+
+    def __init__(self, registry: Any, workers: Workers, clock: Any) -> None:
+        self.endpoint = Endpoint(
+            ("/rpc",),
+            Dispatcher(registry, limits=Limits()),
+            GateConfig(max_body=1000),
+            LocalThrottle(Rate(1, 3), clock),
+        )
+        self.others = Replies()
+        self.door = RawDoor(
+            by_path([self.endpoint]),
+            elsewhere,
+            workers,
+            gate=Gate(GateConfig(), GETH),
+            replies=self.others,
+            body_seconds=0.05,
+        )
+
+
+@pytest.fixture
+def scene(registry: Any, clock: Any) -> Iterator[Scene]:
+    workers = Workers(threads=1, queue=0)
+    yield Scene(registry, workers, clock)
+    workers.close()
+
+
+async def test_replies_count_by_method_and_status(scene: Scene) -> None:
+    await ask(scene.door, parts=(NUMBER,))
+    await ask(scene.door, parts=(b"no JSON",))
+    await ask(scene.door, "GET")
+    await ask(scene.door, "BREW")
+    await ask(scene.door, headers={**JSON, "host": "node.lan"}, parts=(NUMBER,))
+    await ask(scene.door, headers={**JSON, "content-type": "text/plain"}, parts=(NUMBER,))
+    await ask(scene.door, parts=(b" " * 2000,))
+    await ask(scene.door, parts=(5.0, NUMBER))
+    await ask(scene.door, parts=(b"[%b,%b]" % (NUMBER, NUMBER),))
+    await ask(scene.door, parts=())  # it went away: there was nobody to reply to
+
+    assert scene.endpoint.replies.read() == {
+        ("POST", 200): 2, ("GET", 200): 1, (OTHER, 405): 1, ("POST", 403): 1, ("POST", 415): 1,
+        ("POST", 413): 1, ("POST", 408): 1, ("POST", 429): 1,
+    }  # fmt: skip
+
+
+async def test_an_overload_is_counted(scene: Scene) -> None:
+    answers = await asyncio.gather(*[ask(scene.door, parts=(SLEEP,)) for _ in range(3)])
+    statuses = [answer.status for answer in answers]
+    assert 503 in statuses
+    assert scene.endpoint.replies.read() == {
+        ("POST", status): statuses.count(status) for status in set(statuses)
+    }
+
+
+async def test_refusals_on_other_paths_are_counted_and_pages_of_others_are_not(
+    scene: Scene,
+) -> None:
+    await ask(scene.door, "GET", "/admin/", {"host": "node.lan"})
+    await ask(scene.door, "GET", "/admin/", {"host": "localhost"})
+
+    assert scene.others.read() == {("GET", 403): 1}
+
+
+def test_the_django_door_counts_too(scene: Scene) -> None:
+    requests = RequestFactory(headers={"host": "localhost"})
+    for body, kind in ((NUMBER, "application/json"), (NUMBER, "text/plain"), (b" " * 2000, "")):
+        request: Any = requests.post("/rpc", body, content_type=kind or "application/json")
+        respond(request, scene.endpoint)
+
+    assert scene.endpoint.replies.read() == {
+        ("POST", 200): 1, ("POST", 415): 1, ("POST", 413): 1,
+    }  # fmt: skip
+
+
+def test_after_a_fork_they_begin_anew() -> None:
+    replies = Replies()
+    replies.count("GET", 200)
+    replies.answered()
+    replies.reset()
+    assert replies.read() == {}
+    replies.answered()
+    replies.count("GET", 200)
+    replies.count("GET", 404)
+    assert replies.read() == {("GET", 200): 1, ("GET", 404): 1, ("POST", 200): 1}
