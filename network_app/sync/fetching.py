@@ -84,6 +84,10 @@ class Fetcher:
             raise Forked(low.height, low.block_id, wanted.block_id)
         return count
 
+    def is_asking(self, node_id: NodeID) -> bool:
+        """Say whether a peer was asked for a block and is silent so far."""
+        return self._asked[node_id] > 0
+
     async def try_one(
         self, node_id: NodeID, block_id: ID, floor: int, *, alone: bool
     ) -> list[ParsedBlock]:
@@ -95,7 +99,7 @@ class Fetcher:
         Raises:
             WrongHeight: A block claims a height that does not fit its parent's.
         """
-        if self._asked[node_id]:
+        if self.is_asking(node_id):
             return []
         return await self._ask_one(node_id, block_id, floor, None, alone=alone)
 

@@ -130,6 +130,7 @@ class Follower:
             place.block_id in self._fetches
             or len(alike) >= MOST_FETCHES
             or any(now - one.since < STAGGER for one in alike)
+            or self._fetcher.is_asking(node_id)  # its answer, or its silence, leads here again
         ):
             return
         self._fetches[place.block_id] = Fetch(now, is_trusted)
@@ -245,12 +246,26 @@ class Follower:
                     self._keep(block, peer)
                 if blocks:
                     break
+                if peer == node_id:
+                    self._disbelieve(peer)
                 peer = self._choice.someone(self._head.chain.alias, besides=asked)
         except WrongHeight as error:
             _log.info("%s-Chain: %s", self._head.chain.alias, error)
         finally:
             del self._fetches[place.block_id]
             self._wake.set()
+
+    def _disbelieve(self, node_id: NodeID) -> None:
+        """Forget a peer's blocks without parents here, since it does not give what it has named.
+
+        Else who names many would be asked for one after the other, before what others tell of. What it
+        only passed on, signed by one who makes blocks, may be had elsewhere.
+        """
+        is_own = node_id in self._head.producers
+        for held in self._buffer.roots():
+            follows = held.block.parent_id == self._head.place.block_id
+            if held.sender == node_id and not follows and (is_own or not held.signed):
+                self._buffer.drop(held.block.block_id)
 
     def _again_in(self, seconds: float | None) -> None:
         if self._retry is not None:

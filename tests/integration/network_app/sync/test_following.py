@@ -341,6 +341,21 @@ async def test_floods_of_blocks_are_kept_within_bounds() -> None:
     assert len(line.requests) <= 1024
 
 
+async def test_who_does_not_give_one_parent_is_not_asked_for_all_the_others() -> None:
+    _, producer, follower = pair()
+    line = follower.engine._by_alias["P"]
+    async with running(producer, follower):
+        await until(follower.follows)
+        for at in range(200):
+            raw = block_bytes(ID(at.to_bytes(32, "big")), 2 + at)
+            await follower.engine.handle(producer.node_id, query(follower, raw))
+        await until(lambda: len(line.progress.buffer) == 200)
+        await until(lambda: len(line.progress.buffer) == 0)
+        assert follower.sent["get"] + follower.sent["get_ancestors"] < 10
+        producer.make_block()
+        await until(lambda: follower.chain.height == 1)
+
+
 async def test_a_peer_that_does_not_answer_is_not_pushed_to_without_end() -> None:
     _, producer, follower = pair()
     async with running(producer, follower):
