@@ -89,7 +89,7 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 
 .PHONY: e2e
 e2e: setup-test  ## Real clients against the running node
-	$(SCRATCH) $(PYTEST) tests/e2e
+	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadfile
 
 .PHONY: bench
 bench: setup native  ## Measure the node beside others
