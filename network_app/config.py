@@ -48,14 +48,14 @@ class NetworkConfig:
     stranger_rate: int = 512 * 1024
     """Bytes a second that are read from anybody else; what it was asked for comes besides."""
     strangers_rate: int = 2 * MIB
-    """Bytes a second that are read from all of those together."""
+    """Bytes a second that are read from all of those together: each has an equal part at most."""
     peer_burst: int = 2 * MIB
     peer_messages: int = 1024
     """Messages of one peer that may wait to be worked off."""
     stranger_messages: int = 8
     """The same for a stranger."""
     shared_pool: int = 6 * MIB
-    """Bytes in work for all peers that do not validate."""
+    """Bytes in work that all share, of which strangers leave half to the others."""
     shared_pool_of_one: int = 2 * MIB
     validator_pool: int = 32 * MIB
     """Bytes in work for validators, divided by stake."""
@@ -108,6 +108,8 @@ class NetworkConfig:
     """Blocks that are committed together while bootstrapping."""
     most_fetched: int = 50_000
     """Fetched blocks that wait, above which the gap is fetched in pieces."""
+    fetch_again: float = 0.5
+    """Seconds before all peers are asked once more for a block that none gave."""
     poll_interval: float = 0.1
     """Seconds between pull queries while blocks come."""
     slowest_poll: float = 2.0

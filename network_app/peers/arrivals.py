@@ -31,8 +31,8 @@ class Arrivals:
         """Let a connection in that a host opened.
 
         Raises:
-            TooManyInbound: So many strangers are there. Some more than the limit come in, those
-                without TLS: one of them may be no stranger.
+            TooManyInbound: So many strangers are there whose TLS is up. Some more than there are
+                places for come in: they may be none, or wait to be turned away.
             CameTooSoon: The host was let in a moment ago, or many of its network were. Loopback may
                 always come.
             TooManyArrivals: So many came in this second.

@@ -27,6 +27,7 @@ A class stands for one reason. Others come from the rooms whose rules they are: 
         ├── SecondHandshake   it had one
         ├── UptimeTooHigh     a ping with more than 100 percent
         ├── TooManyUnreadable frames again and again that no honest peer sends
+        ├── TooManyEarly      more frames than a handshake is made of, and it is not finished
         └── Dropped           what it sent was found wrong by those above
 """
 
@@ -179,6 +180,13 @@ class TooManyUnreadable(RuleBroken):
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} unreadable frames")
+
+
+class TooManyEarly(RuleBroken):
+    """Frames without end before the handshake is finished."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit} frames before the end of the handshake")
 
 
 class Dropped(RuleBroken):

@@ -5,7 +5,7 @@ import time
 from typing import NamedTuple
 
 from network_app.peers.counters import Counters
-from network_app.peers.errors import TooManyUnreadable
+from network_app.peers.errors import TooManyEarly, TooManyUnreadable
 from network_app.peers.pace import Pace
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import (
@@ -24,6 +24,10 @@ AT_A_STRETCH = 16
 """Messages that are read before others have a turn, when all are there already."""
 MOST_UNREADABLE = 8
 """Frames of a connection that no honest peer sends, and that are forgiven but for the last."""
+MOST_EARLY = 32
+"""Frames that are read before the handshake is finished. Honest peers send three to five."""
+LONGEST_NAP = 1.0
+"""Seconds after which a reader that waits looks anew: others may have left it more to read."""
 
 
 class Held(NamedTuple):
@@ -59,15 +63,19 @@ class Inbox:
 
         Raises:
             FrameTooLarge: The peer announced more than a frame may have.
+            TooManyEarly: It sends on and on and does not finish its handshake.
             TooManyUnreadable: It sends what nobody can read, again and again.
             PeerError: The connection is over.
         """
         size = framing.frame_size(await self._bytes(framing.PREFIX), early=self.early)
-        await self._take_turn(size)
+        await self._take_turn()
         lease = await self._pool.take(self._node_id, size + MESSAGE_COST)
         message = None
         try:
-            message = await self._message(await self._bytes(size), lease)
+            payload = await self._bytes(size)
+            # not before: who announces much and sends nothing costs nobody anything
+            self.charge(frame_cost(size))
+            message = await self._message(payload, lease)
         except UnreadableMessage as error:
             self._note("unreadable", size)
             self._hold_against(error)
@@ -89,12 +97,15 @@ class Inbox:
         finally:
             self.waiting_since = None
 
-    async def _take_turn(self, size: int) -> None:
-        """Wait as the peer's pace wants it, and leave the loop to others now and then."""
-        seconds = self._pace.take(frame_cost(size), self._loop.time(), alone=self.early)
+    async def _take_turn(self) -> None:
+        """Wait until what came before is paid for, and leave the loop to others now and then."""
+        if self.early and self._read >= MOST_EARLY:
+            raise TooManyEarly(MOST_EARLY)
         self._read += 1
-        if seconds or self._read % AT_A_STRETCH == 0:
-            await asyncio.sleep(seconds)
+        if self._read % AT_A_STRETCH == 0:
+            await asyncio.sleep(0)
+        while seconds := self._pace.take(0, self._loop.time(), alone=self.early):
+            await asyncio.sleep(min(seconds, LONGEST_NAP))
 
     async def _message(self, payload: bytes, lease: Lease) -> Message:
         """Unpack a frame. What is in it takes room too, and there may be more than came."""

@@ -81,12 +81,17 @@ class Listener:
         """Connections that were let in and are not over."""
         return len(self._inside)
 
+    @property
+    def seated(self) -> int:
+        """Strangers whose TLS is up. Those without it have a limit of their own."""
+        return len(self._strangers) - len(self._half_open)
+
     def secured(self, stream: Stream) -> None:
         """Note that a connection's TLS is up."""
         self._half_open.pop(stream, None)
 
-    def known(self, stream: Stream) -> None:
-        """Note that a connection is no stranger's: it takes nobody's place."""
+    def takes_no_place(self, stream: Stream) -> None:
+        """Note that a connection is no stranger's, or that its place is free already."""
         self._strangers.discard(stream)
 
     def left(self, stream: Stream) -> None:
@@ -100,7 +105,7 @@ class Listener:
 
     def _admit(self, stream: Stream) -> bool:
         try:
-            self._arrivals.admit(stream.host, time.monotonic(), inbound=len(self._strangers))
+            self._arrivals.admit(stream.host, time.monotonic(), inbound=self.seated)
         except NotWanted as reason:
             self._turned_away(reason)
             return False

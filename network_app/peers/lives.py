@@ -83,8 +83,8 @@ class Lives:
             met(peer.node_id)
             self._roster.admit(peer)
             if not peer.is_stranger:
-                self._listener.known(stream)
-            await self._talk(peer)
+                self._listener.takes_no_place(stream)
+            await self._talk(peer, stream)
         except REASONS as error:
             reason = error
         except Exception as error:
@@ -105,11 +105,12 @@ class Lives:
         except TimeoutError:
             raise TlsTooSlow(seconds) from None
 
-    async def _talk(self, peer: Peer) -> None:
+    async def _talk(self, peer: Peer, stream: Stream) -> None:
         try:
             await peer.run()
         finally:
             peer.outbox.close()
+            self._listener.takes_no_place(stream)  # its place is free, whatever is still worked off
             try:
                 self._left(peer)
             finally:

@@ -196,7 +196,7 @@ class Network:
         return Surroundings(
             config=self._config,
             counters=self.counters,
-            pool=BytePool(self._config, Shares(self._config, self._directory).of),
+            pool=BytePool(self._config, Shares(self._config, self._directory).of, self._is_known),
             introductions=introductions,
             directory=self._directory,
             handler=self._handler,

@@ -86,12 +86,12 @@ class Peer:
         self._used = self._loop.time()
         """When it sent a chain's message last."""
         strangers, config = around.strangers, around.config
-        pace = Pace(config, strangers.rate, lambda: self.is_stranger, self._used)
-        self._inbox = Inbox(self.node_id, stream, pace, around.pool, around.counters)
+        self._pace = Pace(config, strangers.crowd, lambda: self.is_stranger, self._used)
+        self._inbox = Inbox(self.node_id, stream, self._pace, around.pool, around.counters)
         self.outbox = Outbox(
             stream,
             around.counters,
-            pace,
+            self._pace,
             strangers.room,
             is_stranger=lambda: self.is_stranger,
             end=self.close,
@@ -169,6 +169,7 @@ class Peer:
             raise self._reason or error from None
         finally:
             self.task = None
+            self._pace.end()
             for timer in timers:
                 timer.cancel()
 

@@ -4,13 +4,12 @@ A stranger is a peer that neither validates nor was dialled by this node. Howeve
 the others are served as if there were few.
 """
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from network_app.config import NetworkConfig
 from network_app.peers.errors import NothingTaken
-from network_app.peers.throttle import TokenBucket
+from network_app.peers.pace import Crowd
 
 LARGE = 64 * 1024
 """Bytes of a frame above which a peer gets the next one only once this one is sent."""
@@ -74,5 +73,5 @@ class Strangers:
     """Both, made once for a network."""
 
     def __init__(self, config: NetworkConfig, everybody: Callable[[], Iterable[Receiver]]) -> None:
-        self.rate = TokenBucket(config.strangers_rate, config.strangers_rate, time.monotonic())
+        self.crowd = Crowd(config)
         self.room = SendRoom(config.strangers_send_queue, everybody)

@@ -27,6 +27,8 @@ OVERHEAD = 2048
 """More than TLS adds to a chunk."""
 HIGH_WATER = 256 * 1024
 """Bytes that the socket's own queue may hold before frames wait here."""
+PROGRESS = 16 * 1024
+"""Bytes that a peer must take of what waits for it to be one that takes something."""
 MOST_ANSWERED = 64 * 1024
 """Bytes that TLS may answer to a peer that takes nothing; what it makes by itself is in no queue."""
 
@@ -60,8 +62,9 @@ class Stream(asyncio.BufferedProtocol):
         self._lost = False
         self._reason: PeerError = ConnectionLost()
         """Why, as the reader is told."""
-        self.blocked_since: float | None = None
-        """Since when the socket takes nothing (the loop's time), or None."""
+        self._blocked_since: float | None = None
+        self._left = 0
+        """Bytes that were in the socket's own queue then."""
         self.closed = asyncio.Event()
         """Set when the socket is gone."""
         self.host = ""
@@ -112,12 +115,12 @@ class Stream(asyncio.BufferedProtocol):
 
     @override
     def pause_writing(self) -> None:
-        self.blocked_since = self._loop.time()
+        self._blocked_since = self._loop.time()
 
     @override
     def resume_writing(self) -> None:
-        self.blocked_since = None
-        while self._queue and self.blocked_since is None:
+        self._blocked_since = None
+        while self._queue and self._blocked_since is None:
             frame = self._queue.popleft()
             self._queued -= len(frame)
             self._encrypt(frame)
@@ -205,13 +208,28 @@ class Stream(asyncio.BufferedProtocol):
         """Bytes that wait for the socket, none once the connection is over."""
         if self._lost or self._transport is None:
             return 0
-        return self._queued + self._transport.get_write_buffer_size()
+        return self._queued + self._in_socket
+
+    @property
+    def blocked_since(self) -> float | None:
+        """Since when the peer takes nothing (the loop's time), None while nothing waits here.
+
+        Who takes something, however slowly, begins anew each time that this is looked at.
+        """
+        if self._blocked_since is not None and self._left - self._in_socket >= PROGRESS:
+            self._blocked_since = self._loop.time()
+            self._left = self._in_socket
+        return self._blocked_since
+
+    @property
+    def _in_socket(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def has_room(self, size: int = 0) -> bool:
         """Say whether a frame of so many bytes would be sent or queued."""
         if self._lost or self._transport is None or self._transport.is_closing():
             return False
-        return self.blocked_since is None or (
+        return self._blocked_since is None or (
             len(self._queue) < self._config.send_queue_messages
             and self.unsent + size <= self._config.send_queue
         )
@@ -220,7 +238,7 @@ class Stream(asyncio.BufferedProtocol):
         """Send a frame, or put it into the queue; False if there is no room or no connection."""
         if not self.has_room(len(frame)):
             return False
-        if self.blocked_since is None:
+        if self._blocked_since is None:
             self._encrypt(frame)
             return True
         self._queue.append(frame)
@@ -236,10 +254,11 @@ class Stream(asyncio.BufferedProtocol):
                 self.abort()  # the reader is told, and says why
                 return
             self._flush()
+        self._left = self._in_socket
 
     def _answer(self) -> None:
         """Send what TLS itself has to say, while the peer takes it."""
-        if self.blocked_since is None:
+        if self._blocked_since is None:
             self._answered = 0
         self._answered += self._flush()
         if self._answered > MOST_ANSWERED:
@@ -270,7 +289,7 @@ class Stream(asyncio.BufferedProtocol):
         self._queued = 0
         if self._transport is None or self._transport.is_closing():
             return waiting
-        if self.blocked_since is None:
+        if self._blocked_since is None:
             self._say_goodbye()
         if self._transport.get_write_buffer_size():
             self._transport.abort()

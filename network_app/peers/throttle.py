@@ -21,6 +21,8 @@ MESSAGE_COST = 1024
 """Bytes of the pool that each message in work takes besides its own: objects and a task."""
 ALLOWANCE = 64 * 1024
 """Bytes in work that every node has to itself: nobody can starve the others."""
+STRANGERS_PART = 2
+"""All strangers together have one part in so many of the shared pool: the others are left one."""
 
 
 class TokenBucket:
@@ -46,15 +48,12 @@ class TokenBucket:
         self._tokens -= cost
         return True
 
-    def give(self, amount: float) -> None:
-        """Put tokens in, as far as they fit."""
-        self._tokens = min(self._burst, self._tokens + amount)
-
-    def change_rate(self, rate: float, now: float) -> None:
-        """Let tokens come back at another rate from now on."""
-        if rate != self._rate:
+    def change(self, rate: float, burst: float, now: float) -> None:
+        """Let tokens come back at another rate from now on, and hold so many."""
+        if (rate, burst) != (self._rate, self._burst):
             self._refill(now)
-            self._rate = rate
+            self._rate, self._burst = rate, burst
+            self._tokens = min(self._tokens, burst)
 
     def _refill(self, now: float) -> None:
         elapsed = max(0.0, now - self._at)
@@ -103,6 +102,8 @@ class Lease:
     shared: int = 0
     over: bool = False
     """It is the one that went beyond the pool."""
+    strange: bool = False
+    """It is of a stranger, and takes of what those may have."""
 
 
 class Waiting(NamedTuple):
@@ -117,19 +118,28 @@ class Waiting(NamedTuple):
 class BytePool:
     """Bytes of messages in work, for all peers.
 
-    Each peer has some to itself, a validator its share by stake besides; from the rest, which is
-    shared, one peer takes at most `shared_pool_of_one`. Who comes while there is any room left is
-    let in, whatever the size: so the sum may pass the limit, by one message. Who waits is let in
-    in the order of coming.
+    Each peer has some to itself, a validator its share by stake besides. What does not fit into
+    that is taken from the rest, which is shared: one peer takes at most `shared_pool_of_one` of it,
+    and all strangers half. Who comes while there is any room left is let in, whatever the size: so
+    the sum may pass the limit, by one message. Who waits is let in in the order of coming.
     """
 
-    def __init__(self, config: NetworkConfig, share_of: Callable[[NodeID], int]) -> None:
+    def __init__(
+        self,
+        config: NetworkConfig,
+        share_of: Callable[[NodeID], int],
+        is_known: Callable[[NodeID], bool],
+    ) -> None:
         self._config = config
         self._share_of = share_of
         """Bytes of the validators' pool that a node has to itself."""
+        self._is_known = is_known
+        """Whether a node is no stranger."""
         self._own: Counter[NodeID] = Counter()
         self._shared: Counter[NodeID] = Counter()
         self._in_shared = 0
+        self._of_strangers = 0
+        """Of those, what strangers have."""
         self._over = False
         self._waiting: deque[Waiting] = deque()
 
@@ -140,7 +150,7 @@ class BytePool:
 
     async def take(self, node_id: NodeID, size: int) -> Lease:
         """Wait until there is room for a message of a peer, and take it."""
-        lease = Lease(node_id)
+        lease = Lease(node_id, strange=not self._is_known(node_id))
         if not self._grant(lease, size):
             await self._wait(lease, size, self._grant)
         return lease
@@ -183,28 +193,38 @@ class BytePool:
             raise
 
     def _grant(self, lease: Lease, size: int) -> bool:
+        """Take what the peer has to itself, and the rest of what is shared; all or nothing."""
         node_id = lease.node_id
-        if self._own[node_id] + size <= ALLOWANCE + self._share_of(node_id):
-            self._own[node_id] += size
-            lease.own += size
-            return True
-        others = self._shared[node_id] - lease.shared
+        free = ALLOWANCE + self._share_of(node_id) - self._own[node_id]
+        own = max(0, min(size, free))
+        rest = size - own
+        if rest and not self._is_shared_free(lease, rest):
+            return False
+        self._own[node_id] += own
+        lease.own += own
+        self._take_shared(lease, rest)
+        return True
+
+    def _is_shared_free(self, lease: Lease, size: int) -> bool:
+        pool = self._config.shared_pool
+        others = self._shared[lease.node_id] - lease.shared
         if others and others + lease.shared + size > self._config.shared_pool_of_one:
             return False
-        if self._in_shared >= self._config.shared_pool:
+        if lease.strange and self._of_strangers >= pool // STRANGERS_PART:
             return False
-        self._take_shared(lease, size)
-        return True
+        return self._in_shared < pool
 
     def _take_shared(self, lease: Lease, size: int) -> None:
         self._shared[lease.node_id] += size
         self._in_shared += size
+        self._of_strangers += size * lease.strange
         lease.shared += size
 
     def _release(self, lease: Lease, *, own: int, shared: int) -> None:
         _lessen(self._own, lease.node_id, own)
         _lessen(self._shared, lease.node_id, shared)
         self._in_shared -= shared
+        self._of_strangers -= shared * lease.strange
         lease.own -= own
         lease.shared -= shared
         self._let_in()

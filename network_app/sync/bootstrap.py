@@ -21,7 +21,7 @@ from network_app.sync.errors import (
 )
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Claim, Frontier
+from network_app.sync.frontier import Agreed, Claim, Found, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from primitives.ids import EMPTY_ID, ID, NodeID
@@ -56,6 +56,8 @@ class Bootstrap:
         self._config = config
         self._claims = claims
         self._progress = progress
+        self._reached = False
+        """Whether the frontier was reached since this process began."""
         self._executor = Executor(head, config, self._executed)
         # What goes on while blocks are executed is fetched in pieces of one answer's size.
         self._piece = max(1, min(config.ancestors_count, config.most_fetched // 2))
@@ -66,10 +68,16 @@ class Bootstrap:
         return self._frontier.beacons().configured > 0
 
     async def run(self) -> None:
-        """Go on until the frontier is reached, whatever fails on the way."""
+        """Go on until the frontier is reached, whatever fails on the way.
+
+        Only the first time enough beacons have to be connected and to agree. Unspecified: a node that
+        fell behind later goes where those that are connected say they are, since one beacon that is
+        away must not keep it from what others have.
+        """
         back_off = BackOff(min(FIRST_RETRY, self._config.sync_repeat), self._config.sync_repeat)
         before = math.inf
-        await self._gather()
+        if not self._reached:
+            await self._gather()
         while True:
             try:
                 executed, stay = await self._round(before)
@@ -84,6 +92,7 @@ class Bootstrap:
             back_off.reset()
             if not stay and not 0 < executed < before / 2:
                 self._fetcher.forget_sources()
+                self._reached = True
                 return
             before = executed
 
@@ -107,7 +116,7 @@ class Bootstrap:
         """
         start = await self._head.refresh()
         await self._finish_fetched()
-        found = await self._frontier.ask()
+        found = await self._ask()
         for one in found.agreed:
             if await self._height_of(one.block_id) is None:
                 await self._reach(one)
@@ -116,6 +125,14 @@ class Bootstrap:
             return executed, True
         stay = await self._follow_claims(() if executed else found.tips)
         return self._head.place.height - start.height, stay
+
+    async def _ask(self) -> Found:
+        try:
+            return await self._frontier.ask()
+        except NoAgreement:
+            if not self._reached:
+                raise
+            return Found([], [])
 
     async def _height_of(self, block_id: ID) -> int | None:
         (height,) = await self._head.run(self._head.chain.height_of, [block_id])
@@ -175,10 +192,11 @@ class Bootstrap:
             lowest, parent_id = extent
             start = self._head.place
             top = BlockPlace(lowest.height - 1, parent_id)
+            known = {*self._frontier.beacons().connected, *self._choice.validators()}
             try:
-                await self._fetcher.fill(top, start, self._choice.connected())
+                await self._fetcher.fill(top, start, known)
             except NobodyHas:
-                if self._choice.connected():  # it may be that there are no such blocks
+                if known:  # it may be that there are no such blocks
                     await self._forget_fetched()
                 raise
             try:

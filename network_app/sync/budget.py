@@ -1,7 +1,8 @@
 """What it may cost to answer peers: time of threads, and bytes. Validators and bootstrappers come first.
 
 Everybody else is a stranger, who may be one of many certificates of one machine. So each of them has a
-little, and all together have not much more. How often anybody may ask is in `gate`.
+little, and all together have not much more; they take turns by peer, however many questions one has
+asked. How often anybody may ask is in `gate`.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ STRANGERS_AT_ONCE = AT_ONCE // 2
 """Threads that answer strangers; the others are free for those that are known."""
 MOST_STRANGERS = 1024
 """Strangers whose costs are remembered."""
+WAY_BACK = 0.2
+"""Part of a stranger's time that is left for sending: an answer that comes too late is paid for nothing."""
 BURST = 1.0
 """Seconds whose bytes and time may be used at once."""
 
@@ -70,6 +73,7 @@ class Budget:
         self._gate = gate
         self._is_known = is_known
         self._clock = clock
+        self._in_turn = Gate(MOST_STRANGERS, for_one=1)
         self._at_once = asyncio.Semaphore(STRANGERS_AT_ONCE)
         self._all = Purse(config.strangers_answer_bytes, config.strangers_answer_time, clock())
         self._each: OrderedDict[NodeID, Purse] = OrderedDict()
@@ -84,8 +88,9 @@ class Budget:
             async with self._gate.turn(node_id):
                 yield Turn() if self._clock() < until else None
             return
+        until -= WAY_BACK * (until - self._clock())
         own = self._purse(node_id)
-        async with self._at_once_for_strangers(own, until) as in_time, self._gate.turn(node_id):
+        async with self._turn_of_stranger(node_id, own, until) as in_time:
             began = self._clock()
             turn = Turn() if in_time and began < until else None
             try:
@@ -97,21 +102,31 @@ class Budget:
                         purse.pay(turn.size, now - began, now)
 
     @asynccontextmanager
-    async def _at_once_for_strangers(self, own: Purse, until: float) -> AsyncIterator[bool]:
-        """Wait until a stranger owes nothing, then until one may be answered and all owe nothing."""
-        if not await self._pay_off(own, until):
-            yield False
-            return
-        async with self._at_once:
-            yield await self._pay_off(own, until) and await self._pay_off(self._all, until)
+    async def _turn_of_stranger(
+        self, node_id: NodeID, own: Purse, until: float
+    ) -> AsyncIterator[bool]:
+        """Wait until a stranger's question is the first of its own and it owes nothing, then for others.
+
+        So each stranger has one question among those of all.
+        """
+        async with self._in_turn.turn(node_id):
+            if not await self._pay_off(own, until):
+                yield False
+                return
+            async with self._at_once:
+                if not await self._pay_off(self._all, until):
+                    yield False
+                    return
+                async with self._gate.turn(node_id):
+                    yield True
 
     async def _pay_off(self, purse: Purse, until: float) -> bool:
-        """Wait until nothing is owed; False at once when that will be too late."""
-        while (seconds := purse.wait(now := self._clock())) > 0:
-            if now + seconds >= until:
-                return False
+        """Wait until nothing is owed; False at once when that is too late."""
+        while (now := self._clock()) + (seconds := purse.wait(now)) < until:
+            if seconds <= 0:
+                return True
             await asyncio.sleep(seconds)
-        return True
+        return False
 
     def _purse(self, node_id: NodeID) -> Purse:
         purse = self._each.get(node_id)

@@ -25,11 +25,14 @@ class Choice:
         network: PeerNetwork,
         directory: Directory,
         bench: Bench,
+        *,
+        beacons: Callable[[], Collection[NodeID]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._network = network
         self._directory = directory
         self._bench = bench
+        self._beacons = beacons
         self._clock = clock
         self._distrusted: OrderedDict[NodeID, float] = OrderedDict()
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
@@ -66,11 +69,13 @@ class Choice:
         return sorted(found, key=lambda node_id: self._doubts(node_id, alias))
 
     def someone(self, alias: str, besides: Collection[NodeID] = ()) -> NodeID | None:
-        """Return a peer to ask about a chain: a random validator, or anybody when there is none.
+        """Return a peer to ask about a chain: a random validator, or else one of those to bootstrap from.
+
+        Where there is none of both it is anybody.
 
         Unspecified: a peer that is benched is asked when all others are.
         """
-        for among in (self.validators(), self.connected()):
+        for among in (self.validators(), self._beacons(), self.connected()):
             found = self.in_order(alias, [one for one in among if one not in besides])
             if found and not self._doubts(found[0], alias):
                 return found[0]

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
-from google.protobuf.message import DecodeError
 from typing_extensions import override
 
 from network_app.config import NetworkConfig
@@ -31,9 +30,11 @@ from network_app.sync.messages import (
     ANSWERS,
     TRANSACTION_GOSSIP,
     split_handler,
+    transactions_in,
 )
 from network_app.sync.progress import Reporter
 from network_app.sync.serving import QUESTIONS
+from network_app.wire.errors import MalformedMessage
 from network_app.wire.p2p_pb2 import (
     AppGossip,
     AppRequest,
@@ -82,7 +83,7 @@ class Engine(MessageHandler):
         self._gate = Gate()
         shared = Shared(
             network=network,
-            choice=Choice(network, directory, self._bench),
+            choice=Choice(network, directory, self._bench, beacons=lambda: beacons().connected),
             bench=self._bench,
             config=config,
             directory=directory,
@@ -180,7 +181,7 @@ def _take_gossip(line: Line, node_id: NodeID, gossip: AppGossip) -> None:
     if handler != TRANSACTION_GOSSIP:
         return
     try:
-        told = PushGossip.FromString(payload)
-    except DecodeError:
+        told = transactions_in(payload, PushGossip)
+    except MalformedMessage:
         return
-    line.gossip.offer(told.gossip, node_id)
+    line.gossip.offer(told, node_id)

@@ -17,9 +17,9 @@ from network_app.wire.p2p_pb2 import Ancestors, EngineType, Get, GetAncestors, P
 from primitives.ids import ID, NodeID
 
 ROUNDS = 3
-"""How often all peers are asked for a block before the frontier is asked for anew."""
-PAUSE = 0.5
-"""Seconds between these rounds."""
+"""How often peers are asked for a block before the frontier is asked for anew."""
+MOST_OTHERS = 3
+"""Peers that are asked in a round besides those that should have it: silent ones take ten seconds each."""
 
 
 class Source(NamedTuple):
@@ -122,13 +122,14 @@ class Fetcher:
         alone: bool = False,
         others: bool = True,
     ) -> tuple[list[ParsedBlock], NodeID]:
-        """Ask those who said that they have it, then maybe all others, until one gives it."""
+        """Ask those who said that they have it, then maybe some others, until one gives it."""
         for turn in range(ROUNDS):
             if turn:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(self._config.fetch_again)
             first = self._choice.in_order(self._head.chain.alias, among)
             rest = [one for one in self._choice.connected() if others and one not in among]
-            for node_id in (*first, *self._choice.in_order(self._head.chain.alias, rest)):
+            rest = self._choice.in_order(self._head.chain.alias, rest)[:MOST_OTHERS]
+            for node_id in (*first, *rest):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
                 if blocks:
                     return blocks, node_id

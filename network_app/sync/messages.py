@@ -1,10 +1,16 @@
-"""Requests and answers of the chains: which message holds which, and the application's prefix. Pure.
+"""Requests and answers of the chains: which message holds which, and what applications say. Pure.
 
 p2p.md 3.3 and 8.
 """
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
+from google.protobuf.message import DecodeError
+
+from network_app.wire import fields
+from network_app.wire.errors import MalformedMessage
 from network_app.wire.p2p_pb2 import (
     Accepted,
     AcceptedFrontier,
@@ -24,6 +30,7 @@ from network_app.wire.p2p_pb2 import (
     PushQuery,
     Put,
 )
+from network_app.wire.sdk_pb2 import PullGossipResponse, PushGossip
 from primitives.ids import ID
 
 Request: TypeAlias = (
@@ -75,6 +82,8 @@ THROTTLED = -4
 """Codes of AppError."""
 
 LONGEST_VARINT = 10
+MOST_TOLD = 1024
+"""Transactions of one message. Who sends them ends a message after 20 KiB: no more fit in there."""
 
 
 def enclose(content: Request | Answer | AppGossip) -> Message:
@@ -107,3 +116,20 @@ def split_handler(app_bytes: bytes) -> tuple[int, bytes] | None:
         if byte < 0x80:
             return handler, app_bytes[at + 1 :]
     return None
+
+
+def transactions_in(
+    payload: bytes, form: type[PushGossip] | type[PullGossipResponse]
+) -> Sequence[bytes]:
+    """Return the transactions that a message tells. They are counted before any is made an object.
+
+    Raises:
+        MalformedMessage: It is no such message, or it holds more than `MOST_TOLD`, or an empty one.
+    """
+    found = list(islice(fields.walk(payload), MOST_TOLD + 1))
+    if len(found) > MOST_TOLD or any(one.start == one.end for one in found):
+        raise MalformedMessage
+    try:
+        return form.FromString(payload).gossip
+    except DecodeError as error:
+        raise MalformedMessage from error

@@ -18,10 +18,12 @@ from network_app.sync.messages import (
     THROTTLED,
     TRANSACTION_GOSSIP,
     UNEXPECTED,
+    transactions_in,
     with_handler,
 )
 from network_app.sync.requests import Requests
 from network_app.sync.transactions import Gossip
+from network_app.wire.errors import MalformedMessage
 from network_app.wire.p2p_pb2 import AppError, AppRequest, AppResponse
 from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse
 from primitives.ids import ID, NodeID
@@ -105,11 +107,11 @@ class Pulling:
         if answer is None:
             return
         try:
-            told = PullGossipResponse.FromString(answer.app_bytes)
-        except DecodeError:
+            told = transactions_in(answer.app_bytes, PullGossipResponse)
+        except MalformedMessage:
             self._choice.drop(node_id, "sent transactions that are no message")
             return
-        self._gossip.offer(told.gossip, node_id)
+        self._gossip.offer(told, node_id)
 
     async def answer(self, node_id: NodeID, payload: bytes) -> AppResponse | AppError:
         """Answer a pull with waiting transactions that the peer's filter does not have."""

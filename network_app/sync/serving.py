@@ -104,7 +104,11 @@ class Serving:
         question: Question | AppRequest,
         make: Callable[[], Awaitable[Answer | None]],
     ) -> None:
-        """Make an answer when it is the peer's turn, and send it; nothing when that is too late."""
+        """Make an answer when it is the peer's turn, and send it; nothing when that is too late.
+
+        It costs the peer its bytes when there is room to send them. Unspecified: ancestors for which
+        there is none are an empty answer, which means as in the reference that others have to be asked.
+        """
         seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
         until = self._clock() + min(seconds, LONGEST_DEADLINE)
         async with self._budget.turn(node_id, until) as turn:
@@ -118,8 +122,12 @@ class Serving:
             except MessageTooLarge as error:
                 _log.error("an answer of this node cannot be sent: %s", error)
                 return
-            turn.size = len(packed.frame)
-        self._network.send(node_id, packed)
+            if self._network.send(node_id, packed):
+                turn.size = len(packed.frame)
+            elif isinstance(answer, Ancestors):
+                # It waits for no more, and asks somebody else.
+                del answer.containers[:]
+                self._network.send(node_id, enclose(answer))
 
     async def _answer_to(self, question: Question) -> Answer | None:
         if isinstance(question, GetAcceptedFrontier):

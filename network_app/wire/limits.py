@@ -51,7 +51,7 @@ LIMITS = {
     "push_query": _LARGE,
     "pull_query": _SMALL,
     "chits": _SMALL,
-    "app_request": Limit(512 * KIB, _FEW),
+    "app_request": _MEDIUM,
     "app_response": _LARGE,
     "app_gossip": _LARGE,
     "app_error": _MEDIUM,

@@ -40,6 +40,7 @@ def quick_config(**fields: float) -> NetworkConfig:
         "first_request_timeout": 0.4,
         "least_request_timeout": 0.2,
         "most_request_timeout": 0.6,
+        "fetch_again": 0.05,
         "sync_repeat": 0.3,
         "slowest_poll": 0.4,
         "push_interval": 0.01,

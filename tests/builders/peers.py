@@ -21,6 +21,7 @@ from network_app.config import NetworkConfig
 from network_app.handshake.handshake import make
 from network_app.peers.dialer import Address
 from network_app.peers.network import Network
+from network_app.peers.pace import Crowd
 from network_app.peers.throttle import BytePool
 from network_app.ports import PeerInfo, ValidatorFacts
 from network_app.wire import framing
@@ -129,6 +130,12 @@ class Running:
         """Where the bytes in work are counted."""
         assert self.network._running is not None
         return self.network._running.lives._around.pool
+
+    @property
+    def crowd(self) -> Crowd:
+        """The strangers that were read lately."""
+        assert self.network._running is not None
+        return self.network._running.lives._around.strangers.crowd
 
     @property
     def in_work(self) -> int:

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from network_app.peers import strangers
+from network_app.peers.inbox import MOST_EARLY
+from network_app.wire import framing
 from network_app.wire.p2p_pb2 import Ancestors, Message, PeerList, Ping
 from tests.builders.nodes import node
 from tests.builders.peers import (
@@ -67,7 +69,7 @@ async def test_before_the_handshake_a_frame_is_small() -> None:
 
 async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
-        for number in range(20):
+        for number in range(14):
             peer.send(frontier_request(number))  # too early
             peer.writer.write(framed(UNKNOWN))
         await peer.finish_handshake()
@@ -76,6 +78,31 @@ async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None
         peer.send(frontier_request(77))
 
         await eventually(lambda: one.recorder.messages == [(peer.node_id, frontier_request(77))])
+
+
+@pytest.mark.parametrize("payload", [b"", UNKNOWN], ids=["empty", "unknown"])
+async def test_who_sends_on_and_on_before_its_handshake_is_not_kept(payload: bytes) -> None:
+    async with running(node(0)) as one, stranger(one.address) as peer:
+        peer.writer.write(framed(payload) * 1000)
+
+        assert await peer.ended()
+        await eventually(lambda: one.ended["TooManyEarly"] == 1)
+        assert one.network.counters.received.messages["unreadable"] == MOST_EARLY
+
+
+async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
+    async with AsyncExitStack() as opened, running(node(0)) as one:
+        honest = await connected(opened, one, 99)
+        for number in range(6):
+            peer = await connected(opened, one, 80 + number)
+            peer.writer.write(framing.MAX_FRAME.to_bytes(4, "big"))
+        await eventually(lambda: one.pool.waiting == 4)  # two more have all that strangers may
+
+        reader = one.network._roster.get(honest.node_id)
+        assert reader is not None
+        assert reader._pace.take(0, asyncio.get_running_loop().time()) == 0
+        honest.send(frontier_request(77))
+        await eventually(lambda: one.recorder.messages == [(honest.node_id, frontier_request(77))])
 
 
 async def test_lists_of_addresses_that_nobody_asked_for_are_dear() -> None:
@@ -199,6 +226,40 @@ async def connected(opened: AsyncExitStack, one: Running, number: int) -> Strang
     await peer.finish_handshake()
     await eventually(lambda: peer.node_id in one.network.connected())
     return peer
+
+
+async def test_strangers_and_silent_ones_together_do_not_keep_a_validator_out() -> None:
+    validators = Validators.of(node(1))
+    async with (
+        AsyncExitStack() as opened,
+        running(node(0), validators, max_inbound=2, max_half_open=3) as one,
+    ):
+        for number in (97, 98):
+            await connected(opened, one, number)
+        silent = [await asyncio.open_connection(*one.address) for _ in range(3)]
+        await eventually(lambda: one.network._listener.half_open == 3)
+
+        await connected(opened, one, 1)
+
+        assert one.ended["TooManyInbound"] == 0
+        for _, writer in silent:
+            writer.transport.abort()
+
+
+async def test_a_stranger_s_place_is_free_while_its_last_message_is_worked_off() -> None:
+    async with AsyncExitStack() as opened, running(node(0)) as one:
+        peer = await connected(opened, one, 97)
+        one.recorder.release.clear()
+        peer.send(frontier_request())
+        await eventually(lambda: one.recorder.began == 1)
+        assert one.network._listener.seated == len(one.crowd) == 1
+
+        peer.writer.transport.abort()
+
+        await eventually(lambda: one.network._listener.seated == 0)
+        assert one.network._listener.inside == 1
+        assert len(one.crowd) == 0
+        one.recorder.release.set()
 
 
 async def test_validators_and_bootstrappers_need_no_stranger_s_place() -> None:

@@ -14,7 +14,7 @@ from network_app.wire.framing import MAX_FRAME
 from network_app.wire.p2p_pb2 import AppGossip, Chits, GetAncestors, Message, PullQuery, PushQuery
 from network_app.wire.packing import Packed
 from network_app.wire.sdk_pb2 import PushGossip
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import id_of
 from tests.builders.memory_network import Node, World, quick_config, running, until
 
@@ -153,3 +153,42 @@ async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_
     for _ in range(4):
         await node.engine.handle(validator.node_id, request)
     assert node.sent["ancestors"] == 5
+
+
+async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes() -> None:
+    world = World()
+    node = world.add(
+        "node", config=quick_config(answer_bytes=10_000, strangers_answer_bytes=20_000)
+    )
+    node.chain.make(random.Random(7).randbytes(60_000))
+    stranger = world.add("stranger")
+    world.link_all()
+    top = bytes(id_of(node.chain.raws[-1]))
+    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=1_000_000_000))
+    send, told = node.send, list[int]()
+
+    def has_no_room(peer: NodeID, message: Message | Packed) -> bool:
+        if isinstance(message, Packed):
+            return False
+        told.append(len(message.ancestors.containers))
+        return send(peer, message)
+
+    node.send = has_no_room  # type: ignore[method-assign]
+    for _ in range(3):
+        await node.engine.handle(stranger.node_id, request)
+    assert (told, node.sent["ancestors"]) == ([0, 0, 0], 3)
+    node.send = send  # type: ignore[method-assign]
+    await node.engine.handle(stranger.node_id, request)
+    assert node.sent["ancestors"] == 4
+
+
+async def test_a_gossip_of_a_million_empty_transactions_is_not_looked_into() -> None:
+    node, peer = muted_pair()
+    offered: list[object] = []
+    node.engine._by_alias["P"].gossip.offer = lambda told, _: offered.append(told)  # type: ignore[method-assign]
+    payload = with_handler(0, b"\x0a\x00" * 1_000_000)
+    flood = enclose(AppGossip(chain_id=bytes(32), app_bytes=payload))
+    await node.engine.handle(peer.node_id, flood)
+    assert offered == []
+    await node.engine.handle(peer.node_id, gossip(TRANSACTION))
+    assert offered == [[TRANSACTION]]

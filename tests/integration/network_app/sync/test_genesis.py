@@ -68,15 +68,18 @@ async def test_a_question_whose_deadline_has_passed_is_not_answered() -> None:
         return GenesisBytes(b"platform", b"{}")
 
     node.engine._genesis = GenesisTeller(genesis, asyncio.to_thread)
-    asked = enclose(
-        AppRequest(chain_id=bytes(32), deadline=20_000_000, app_bytes=with_handler(GENESIS, b""))
-    )
+
+    def asked(seconds: float) -> Message:
+        deadline = int(seconds * 1e9)
+        app_bytes = with_handler(GENESIS, b"")
+        return enclose(AppRequest(chain_id=bytes(32), deadline=deadline, app_bytes=app_bytes))
+
     gate = node.engine._gate
     async with gate.turn(peer.node_id), gate.turn(peer.node_id):
-        late = asyncio.create_task(node.engine.handle(peer.node_id, asked))
+        late = asyncio.create_task(node.engine.handle(peer.node_id, asked(0.02)))
         await asyncio.sleep(0.04)
     await late
     assert (node.sent["app_response"], read) == (0, [])
     for _ in range(3):
-        await node.engine.handle(peer.node_id, asked)
+        await node.engine.handle(peer.node_id, asked(10))
     assert (node.sent["app_response"], read) == (3, [1])

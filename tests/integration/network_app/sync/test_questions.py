@@ -257,13 +257,14 @@ async def test_there_are_no_summaries_of_state(serving: Node) -> None:
 async def test_a_question_whose_deadline_has_passed_is_not_answered(serving: Node) -> None:
     gate = serving.engine._gate
     top = bytes(id_of(serving.chain.raws[100]))
-    request = enclose(Get(chain_id=bytes(32), container_id=top, deadline=20_000_000))
+    request = Get(chain_id=bytes(32), container_id=top, deadline=20_000_000)
     async with gate.turn(PEER), gate.turn(PEER):
-        late = asyncio.create_task(serving.engine.handle(PEER, request))
+        late = asyncio.create_task(serving.engine.handle(PEER, enclose(request)))
         await asyncio.sleep(0.04)
     await late
     assert serving.sent["put"] == 0
-    await serving.engine.handle(PEER, request)
+    request.deadline = 10_000_000_000
+    await serving.engine.handle(PEER, enclose(request))
     assert serving.sent["put"] == 1
 
 

@@ -70,9 +70,23 @@ async def test_who_is_known_takes_no_stranger_s_place() -> None:
     door.comes("203.0.113.1")
     assert len(door.refused) == 1
 
-    door.listener.known(cast(Stream, one))
+    door.listener.takes_no_place(cast(Stream, one))
     door.comes("203.0.113.1")
 
     assert len(door.refused) == 1
     await asyncio.sleep(0)
     assert len(door.arrived) == 6
+
+
+async def test_those_without_tls_do_not_count_as_strangers_that_are_there() -> None:
+    door = Door(max_half_open=4, max_inbound=3)
+    for number in range(3):
+        (one,) = door.comes(f"192.0.{number}.1")
+        door.listener.secured(cast(Stream, one))
+    door.comes(*(f"198.51.100.{number}" for number in range(4)))
+
+    (perhaps_a_validator,) = door.comes("203.0.113.1")
+
+    assert not door.refused
+    assert perhaps_a_validator.ended is None
+    assert (door.listener.seated, door.listener.half_open) == (3, 4)

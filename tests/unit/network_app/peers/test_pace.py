@@ -1,12 +1,19 @@
 """How fast a stranger is read, and how fast one that is known."""
 
+import pytest
+
 from network_app.config import NetworkConfig
-from network_app.peers.pace import Pace
-from network_app.peers.throttle import TokenBucket
+from network_app.peers import pace
+from network_app.peers.pace import LATELY, Crowd, Pace
 
 CONFIG = NetworkConfig(
     network_id=1, peer_rate=400, stranger_rate=50, strangers_rate=100, peer_burst=200
 )
+
+
+@pytest.fixture(autouse=True)
+def _small_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "LEAST_BURST", 20)
 
 
 class Paces:
@@ -14,10 +21,17 @@ class Paces:
 
     def __init__(self) -> None:
         self.known: set[str] = set()
-        self.shared = TokenBucket(CONFIG.strangers_rate, CONFIG.strangers_rate, 0.0)
+        self.crowd = Crowd(CONFIG)
 
     def of(self, name: str) -> Pace:
-        return Pace(CONFIG, self.shared, lambda: name not in self.known, 0.0)
+        return Pace(CONFIG, self.crowd, lambda: name not in self.known, 0.0)
+
+    def crowded(self, count: int, now: float = 0.0) -> list[Pace]:
+        """Have so many strangers be read."""
+        came = [self.of(f"stranger {number}") for number in range(count)]
+        for one in came:
+            one.take(0, now)
+        return came
 
 
 def test_a_stranger_is_read_slowly_and_who_is_known_fast() -> None:
@@ -25,37 +39,71 @@ def test_a_stranger_is_read_slowly_and_who_is_known_fast() -> None:
     stranger, known = paces.of("stranger"), paces.of("known")
     paces.known.add("known")
 
-    assert stranger.take(300, 0.0) == 2.0
+    assert stranger.take(200, 0.0) == 2.0
     assert known.take(600, 0.0) == 1.0
 
 
 def test_a_stranger_that_becomes_known_is_read_fast_from_then_on() -> None:
     paces = Paces()
     peer = paces.of("peer")
-    peer.take(600, 0.0)
+    peer.take(500, 0.0)
 
     paces.known.add("peer")
 
     assert peer.take(0, 0.0) == 1.0
+    assert len(paces.crowd) == 0
 
 
-def test_strangers_wait_for_each_other_and_others_do_not() -> None:
+def test_nobody_waits_for_what_others_took() -> None:
     paces = Paces()
-    paces.known.add("known")
-    for name in "abcd":
-        paces.of(name).take(200, 0.0)
+    for one in paces.crowded(16):
+        one.take(100_000, 0.0)
 
-    assert paces.of("e").take(1, 0.0) > 7.0
-    assert paces.of("f").take(1, 0.0, alone=True) == 0.0
-    assert paces.of("known").take(1, 0.0) == 0.0
+    assert paces.of("honest").take(20, 0.0) == 0.0
 
 
-def test_what_was_asked_for_is_read_at_once() -> None:
+def test_strangers_share_what_is_read_of_all() -> None:
     paces = Paces()
-    asked = paces.of("asked")
-    asked.take(200, 0.0)
-    assert asked.take(0, 0.0) == 1.0
+    came = paces.crowded(20)
+    for one in came:
+        one.take(20, 0.0)  # its burst
 
-    asked.expect(200)
+    assert [one.take(5, 0.0) for one in came] == [1.0] * 20
 
-    assert asked.take(100, 0.0) == 0.0
+
+def test_a_burst_that_was_saved_up_alone_is_not_had_among_many() -> None:
+    paces = Paces()
+
+    assert [one.take(25, 1000.0) for one in paces.crowded(20, 1000.0)] == [1.0] * 20
+
+
+def test_who_sends_nothing_and_who_has_left_have_no_part() -> None:
+    paces = Paces()
+    staying, leaving = paces.crowded(2)
+    paces.crowded(18, LATELY / 2)
+    staying.take(1, LATELY)
+    assert len(paces.crowd) == 20
+
+    leaving.end()
+    assert len(paces.crowd) == 19
+    staying.take(1, LATELY * 1.6)
+    assert len(paces.crowd) == 1
+
+
+def test_a_handshake_does_not_wait_for_others() -> None:
+    paces = Paces()
+    paces.crowded(100)
+
+    assert paces.of("newcomer").take(250, 0.0, alone=True) == 1.0
+
+
+def test_what_was_asked_for_costs_nothing() -> None:
+    paces = Paces()
+    asked = paces.crowded(20)[0]
+    asked.take(20, 0.0)
+    assert asked.take(5, 0.0) == 1.0
+
+    asked.expect(1000)
+
+    assert asked.take(900, 0.0) == 1.0
+    assert asked.take(105, 0.0) == 2.0

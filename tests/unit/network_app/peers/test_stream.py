@@ -10,7 +10,7 @@ from OpenSSL import SSL
 from network_app.config import NetworkConfig
 from network_app.peers import tls
 from network_app.peers.errors import ConnectionLost, TlsFailed
-from network_app.peers.stream import CHUNK, Stream
+from network_app.peers.stream import CHUNK, PROGRESS, Stream
 from tests.builders.nodes import node
 
 CONFIG = NetworkConfig(network_id=1)
@@ -147,6 +147,34 @@ async def test_what_the_socket_does_not_take_waits_in_order_and_is_counted() -> 
     assert ends.one.blocked_since is None
     came = await ends.two.read(900_002)
     assert came[:1] + came[-1:] == b"ab"
+
+
+class Clock:
+    """The loop's time, as far as a stream asks for it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def time(self) -> float:
+        return self.seconds
+
+
+async def test_who_takes_what_waits_slowly_does_take_it() -> None:
+    ends = await Ends().secured()
+    ends.one._loop = clock = cast(Any, Clock())
+    ends.there.high = 0
+    ends.one.write(bytes(900_000))  # blocks with its first bytes
+    assert ends.one.blocked_since == 0.0
+
+    clock.seconds = 5.0
+    del ends.there.written[:PROGRESS]
+    assert ends.one.blocked_since == 5.0
+
+    clock.seconds = 9.0
+    del ends.there.written[: PROGRESS - 1]
+    assert ends.one.blocked_since == 5.0
+    del ends.there.written[:1]
+    assert ends.one.blocked_since == 9.0
 
 
 async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:

@@ -1,7 +1,7 @@
 """Rates and pools: who waits, who does not, and who comes next."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
+from network_app.peers import throttle
 from network_app.peers.throttle import (
-    ALLOWANCE,
     FRAME_COST,
     BytePool,
     Lease,
@@ -23,8 +23,9 @@ from network_app.ports import ValidatorFacts
 from primitives.ids import NodeID
 
 CONFIG = NetworkConfig(network_id=1, shared_pool=6000, shared_pool_of_one=2000)
-LARGE = ALLOWANCE + 1
-"""A message that does not fit into what a peer has to itself."""
+LARGE = 1000
+SMALL = 10
+"""What a peer has to itself in the tests that say so; in the others it is nothing."""
 
 
 def node_id(number: int) -> NodeID:
@@ -34,9 +35,23 @@ def node_id(number: int) -> NodeID:
 ALICE, BOB, CAROL, DAVE = map(node_id, range(4))
 
 
-def pool(share: Mapping[NodeID, int] | None = None, **limits: int) -> BytePool:
+@pytest.fixture(autouse=True)
+def _nothing_to_oneself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttle, "ALLOWANCE", 0)
+
+
+@pytest.fixture
+def _small_ones_to_oneself(monkeypatch: pytest.MonkeyPatch, _nothing_to_oneself: None) -> None:
+    monkeypatch.setattr(throttle, "ALLOWANCE", SMALL)
+
+
+def pool(
+    share: Mapping[NodeID, int] | None = None, strangers: Sequence[NodeID] = (), **limits: int
+) -> BytePool:
     own = share or {}
-    return BytePool(replace(CONFIG, **limits), lambda who: own.get(who, 0))
+    return BytePool(
+        replace(CONFIG, **limits), lambda who: own.get(who, 0), lambda who: who not in strangers
+    )
 
 
 class Readers:
@@ -112,24 +127,22 @@ def test_tokens_are_taken_only_if_they_are_there() -> None:
     assert bucket.try_take(1, 1.0)
 
 
-def test_tokens_that_are_given_fit_into_the_burst() -> None:
-    bucket = TokenBucket(10, 100, 0.0)
-    bucket.take(150, 0.0)
-
-    bucket.give(60)
-    assert bucket.take(0, 0.0) == 0
-    bucket.give(1000)
-    assert bucket.take(110, 0.0) == 1.0
-
-
 def test_another_rate_counts_from_now_on() -> None:
     bucket = TokenBucket(10, 100, 0.0)
     bucket.take(200, 0.0)
 
-    bucket.change_rate(20, 5.0)
+    bucket.change(20, 100, 5.0)
 
     assert bucket.take(0, 5.0) == 2.5
     assert bucket.take(0, 7.5) == 0
+
+
+def test_a_bucket_that_shrinks_keeps_what_fits() -> None:
+    bucket = TokenBucket(10, 100, 0.0)
+
+    bucket.change(10, 30, 0.0)
+
+    assert bucket.take(40, 0.0) == 1.0
 
 
 @settings(max_examples=30)
@@ -156,17 +169,57 @@ def test_what_comes_out_of_compression_costs_an_eighth() -> None:
 # --- the pool ---
 
 
+@pytest.mark.usefixtures("_small_ones_to_oneself")
 async def test_small_messages_need_nobody_else_s_room() -> None:
     readers = Readers(pool(shared_pool=0))
 
-    await readers.come("a", ALICE, ALLOWANCE)
-    await readers.come("b", BOB, ALLOWANCE)
+    await readers.come("a", ALICE, SMALL)
+    await readers.come("b", BOB, SMALL)
     await readers.come("c", ALICE, 1)
 
     assert readers.inside == "ab"
-    assert in_work(readers.pool) == 2 * ALLOWANCE
+    assert in_work(readers.pool) == 2 * SMALL
     await readers.leave("a")
     assert readers.inside == "bc"
+
+
+@pytest.mark.usefixtures("_small_ones_to_oneself")
+async def test_only_what_does_not_fit_into_one_s_own_is_taken_of_the_shared_pool() -> None:
+    tested = pool({ALICE: LARGE}, shared_pool=LARGE)
+
+    lease = await tested.take(ALICE, LARGE + SMALL + 1)
+    assert (lease.own, lease.shared) == (LARGE + SMALL, 1)
+
+    tested.give_back(lease)
+    assert in_work(tested) == 0
+
+
+async def test_strangers_leave_half_of_the_shared_pool_to_those_that_are_known() -> None:
+    readers = Readers(
+        pool(strangers=(ALICE, BOB, DAVE), shared_pool=4 * LARGE, shared_pool_of_one=4 * LARGE)
+    )
+
+    for name, who in zip("abd", (ALICE, BOB, DAVE), strict=True):
+        await readers.come(name, who, LARGE)
+    await readers.come("c", CAROL, LARGE)
+
+    assert readers.inside == "abc"
+    await readers.leave("c")
+    assert readers.inside == "ab"
+    await readers.leave("a")
+    assert readers.inside == "bd"
+
+
+async def test_who_is_known_by_now_gives_back_what_it_took_as_a_stranger() -> None:
+    strangers = [ALICE]
+    tested = pool(strangers=strangers, shared_pool=2 * LARGE)
+    lease = await tested.take(ALICE, LARGE)
+
+    strangers[:] = [BOB]
+    tested.give_back(lease)
+
+    assert tested._of_strangers == 0
+    assert tested._grant(Lease(BOB, strange=True), LARGE)
 
 
 async def test_of_the_shared_pool_one_peer_has_a_part() -> None:
@@ -206,12 +259,13 @@ async def test_the_first_to_wait_is_the_first_to_be_let_in() -> None:
         assert readers.inside == after
 
 
+@pytest.mark.usefixtures("_small_ones_to_oneself")
 async def test_who_has_room_of_its_own_does_not_wait_behind_others() -> None:
     readers = Readers(pool(shared_pool=1))
     await readers.come("a", ALICE, LARGE)
     await readers.come("b", BOB, LARGE)
 
-    await readers.come("c", CAROL, 10)
+    await readers.come("c", CAROL, SMALL)
 
     assert readers.inside == "ac"
 

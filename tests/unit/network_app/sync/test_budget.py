@@ -115,3 +115,47 @@ async def test_what_strangers_had_is_remembered_of_so_many() -> None:
     for at in range(1100):
         await answered(budget, NodeID(at.to_bytes(20, "big")), clock)
     assert len(budget) == 1024
+
+
+async def test_who_asked_much_does_not_make_another_stranger_wait_for_all_of_it() -> None:
+    budget, order = made(Clock()), list[NodeID]()
+
+    async def ask(peer: NodeID) -> None:
+        async with budget.turn(peer, 200.0):
+            order.append(peer)
+            await asyncio.sleep(0)
+
+    greedy = [NodeID(bytes([9, at]) * 10) for at in range(3)]
+    asking = [asyncio.create_task(ask(one)) for one in greedy for _ in range(8)]
+    asking.append(asyncio.create_task(ask(ONE)))
+    await asyncio.gather(*asking)
+    assert order.index(ONE) <= len(greedy) + STRANGERS_AT_ONCE
+    assert len(order) == 25
+
+
+async def test_the_next_question_of_a_stranger_is_made_when_the_one_before_is_done() -> None:
+    budget, release = made(Clock()), asyncio.Event()
+    inside = []
+
+    async def hold() -> None:
+        async with budget.turn(ONE, 200.0):
+            inside.append(ONE)
+            await release.wait()
+
+    holding = [asyncio.create_task(hold()) for _ in range(3)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(inside) == 1
+    release.set()
+    await asyncio.gather(*holding)
+    assert len(inside) == 3
+
+
+async def test_an_answer_that_would_come_when_nobody_waits_is_not_made() -> None:
+    clock = Clock()
+    budget = made(clock)
+    assert await answered(budget, ONE, clock, size=1900)
+    async with asyncio.timeout(0.1):  # it could be made after 0.9 seconds, and be sent until 1.0
+        assert not await answered(budget, ONE, clock)
+    clock.now += 0.9
+    assert await answered(budget, ONE, clock)

@@ -58,3 +58,33 @@ def test_number_and_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int]
     count, size = len(queue), queue.size
     found = [one for _ in range(60) for one in queue.take(1)]
     assert (len(found), sum(len(one.raw) for one in found)) == (count, size)
+
+
+def test_a_flood_does_not_have_all_senders_looked_through_for_each_transaction() -> None:
+    class Counting(FairQueue):
+        looks = 0
+
+        def _greed(self, sender: NodeID) -> float:
+            self.looks += 1
+            return super()._greed(sender)
+
+    queue = Counting(most=300)
+    for at in range(300):
+        queue.add(b"honest", NodeID(at.to_bytes(20, "little")))
+    for at in range(3000):
+        queue.add(b"flood %d" % at, FLOODER)
+    assert len(queue) == 300
+    assert queue.looks < 10 * 3300
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=80))
+def test_the_greediest_is_whoever_has_most(arrivals: list[tuple[int, int]]) -> None:
+    queue = FairQueue(most=10, most_bytes=10_000)
+    for sender, size in arrivals:
+        queue.add(bytes(size), NodeID(bytes([sender]) * 20))
+        if size == 9:
+            queue.take(3)
+        if len(queue):
+            most = max(len(own) for own in queue._waiting.values())
+            assert len(queue._waiting[queue._find_greediest()]) == most

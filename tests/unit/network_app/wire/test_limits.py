@@ -72,11 +72,12 @@ def test_every_kind_has_a_limit() -> None:
         (content(11, b"") * 9, TooManyFields, "message has more than 8 fields"),
         (content(14, EMPTY_CLAIM * 65) + content(12, b""), TooManyFields, "peer_list has more"),
         (content(11, b"") + content(26, bytes(2000)), TooLargeForKind, "ping exceeds"),
+        (content(30, bytes(70_000)), TooLargeForKind, "app_request exceeds the limit of 65536"),
         (content(500, bytes(2 * MILLION)), NoKind, "message of no known kind"),
     ],
     ids=[
         "addresses", "proposals", "heights", "IDs", "containers", "a few addresses", "unknown fields",
-        "pings", "overwritten", "two kinds", "unknown kind",
+        "pings", "overwritten", "two kinds", "a chain's question", "unknown kind",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", [bytes, compress], ids=["plain", "compressed"])

@@ -1,0 +1,97 @@
+"""Whom a node asks among many strangers: those that it knows, and of the others few."""
+
+import pytest
+
+from network_app.sync.errors import NobodyHas
+from network_app.sync.fetching import MOST_OTHERS, ROUNDS
+from network_app.wire.p2p_pb2 import Message
+from primitives.ids import ID, NodeID
+from tests.builders.memory_chain import MemoryChain
+from tests.builders.memory_network import Node, World, node_id, quick_config, running, until
+
+UNKNOWN = ID(bytes([7]) * 32)
+IMPATIENT = quick_config(
+    first_request_timeout=0.01,
+    least_request_timeout=0.01,
+    most_request_timeout=0.01,
+    fetch_again=0.0,
+)
+
+
+def chain_of(count: int) -> MemoryChain:
+    chain = MemoryChain()
+    chain.make_many(count)
+    return chain
+
+
+def add_silent_strangers(world: World, node: Node, count: int = 30) -> list[NodeID]:
+    strangers = [world.add(f"stranger {at}") for at in range(count)]
+    for one in strangers:
+        world.link(node, one, muted=1)
+    return [one.node_id for one in strangers]
+
+
+async def test_without_validators_the_bootstrappers_are_polled_and_no_strangers() -> None:
+    world = World()
+    node = world.add("node", beacons=["beacon"])
+    add_silent_strangers(world, node)
+    choice = node.engine._by_alias["P"]._shared.choice
+    assert choice.someone("P") != node_id("beacon")
+    beacon = world.add("beacon")
+    world.link(node, beacon)
+    assert {choice.someone("P") for _ in range(20)} == {beacon.node_id}
+    assert choice.someone("P", besides=[beacon.node_id]) not in (None, beacon.node_id)
+
+
+async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -> None:
+    world = World()
+    node = world.add("node", beacons=["beacon"], config=IMPATIENT)
+    beacon = world.add("beacon")
+    world.link(node, beacon)
+    add_silent_strangers(world, node)
+    fetcher = node.engine._by_alias["P"].follower._fetcher
+    with pytest.raises(NobodyHas):
+        await fetcher.block(UNKNOWN, [beacon.node_id])
+    assert node.sent["get"] == ROUNDS * (1 + MOST_OTHERS)
+
+
+async def test_silent_strangers_do_not_stall_a_bootstrap_that_is_resumed() -> None:
+    source, partly = chain_of(300), MemoryChain()
+    partly.keep_fetched([partly.parse(source.raws[300])])
+    world = World()
+    first = world.add("first", source, weight=1)
+    joining = world.add("joining", partly, beacons=["first"])
+    world.link(first, joining)
+    strangers = add_silent_strangers(world, joining)
+    asked: list[NodeID] = []
+
+    def note(message: Message, to: NodeID) -> Message:
+        if message.HasField("get_ancestors"):
+            asked.append(to)
+        return message
+
+    joining.tamper = note
+    async with running(first, joining):
+        await until(joining.follows)
+    assert joining.chain.raws == source.raws
+    assert asked
+    assert not set(asked) & set(strangers)
+
+
+async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> None:
+    world = World()
+    producer = world.add("one", chain_of(10), weight=1)
+    away = world.add("two", chain_of(10))
+    follower = world.add("follower", beacons=["one", "two"])
+    world.link_all()
+    async with running(producer, follower):
+        await until(lambda: follower.chain.height == 10 and follower.follows())
+        world.cut(away.node_id, follower.node_id)
+        world.cut(producer.node_id, follower.node_id)
+        producer.chain.make_many(600)
+        producer.engine.blocks_accepted("P")
+        announcer = producer.engine._by_alias["P"].announcer
+        await until(lambda: announcer._pushed == 610)  # so these are not pushed to who comes now
+        world.link(producer, follower)
+        await until(lambda: follower.chain.height == 610 and follower.follows(), 5)
+    assert follower.received["ancestors"]

@@ -1,0 +1,43 @@
+"""Transactions that a message tells are counted before anything is made of them."""
+
+import pytest
+
+from network_app.sync.messages import MOST_TOLD, transactions_in
+from network_app.wire.errors import MalformedMessage
+from network_app.wire.sdk_pb2 import PullGossipResponse, PushGossip
+
+EMPTY = b"\x0a\x00"
+
+
+@pytest.mark.parametrize("form", [PushGossip, PullGossipResponse])
+def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> None:
+    raws = [b"transaction %d" % at for at in range(MOST_TOLD)]
+    assert list(transactions_in(form(gossip=raws).SerializeToString(), form)) == raws
+    assert list(transactions_in(b"", form)) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        PushGossip(gossip=[b"transaction"] * (MOST_TOLD + 1)).SerializeToString(),
+        PushGossip(gossip=[b"transaction", b""]).SerializeToString(),
+        b"\x0a\x05no",
+        b"\xff",
+    ],
+    ids=["one too many", "an empty one", "cut off", "no field"],
+)
+def test_what_nobody_sends_is_refused(payload: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        transactions_in(payload, PushGossip)
+
+
+def test_a_million_of_nothing_are_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bytes] = []
+    monkeypatch.setattr("network_app.sync.messages.MOST_TOLD", 3)
+
+    class Form:
+        FromString = made.append
+
+    with pytest.raises(MalformedMessage):
+        transactions_in(EMPTY * 1_000_000, Form)  # type: ignore[arg-type]
+    assert made == []
