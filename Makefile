@@ -18,7 +18,7 @@ STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 # Sockets and engines of the network ask no database: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/network_app/%,peers sync)
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,jsonrpc network_app/peers network_app/sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
@@ -89,7 +89,7 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 
 .PHONY: e2e
 e2e: setup-test  ## Real clients against the running node
-	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadfile
+	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadgroup
 
 .PHONY: bench
 bench: setup native  ## Measure the node beside others

@@ -31,6 +31,16 @@ MakeNode = Callable[..., CheckedNode]
 """Makes a node of a test's own, not started yet: its profile, and options of `RunningNode`."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where two workers share the tests, give each whole files, and one of them all the networks.
+
+    A machine of two cores has no room for two networks of several nodes.
+    """
+    for item in items:
+        name = item.path.stem
+        item.add_marker(pytest.mark.xdist_group("network" if "network" in name else name))
+
+
 Postgresql = Callable[[], PostgresqlServer]
 """Gives the PostgreSQL server of the production profile's nodes, started when the first one asks."""
 

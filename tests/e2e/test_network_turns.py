@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account
 
 from primitives.devkeys import DEV_KEYS
-from tests.e2e.network import LocalNetwork, agreed, wait_for
+from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import address, fund, new_keys
 from tests.e2e.transactions import Sender, wait_for_receipts
 
@@ -63,11 +63,10 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
 
 def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNetwork) -> None:
     *others, alone = network.nodes
+    wait_for(lambda: all(healthy(node) for node in network.nodes), "all are healthy")
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
     network.cut(alone)
-    wait_for(
-        lambda: alone.checks()["P"]["message"]["vm"]["percentConnected"] < 0.5, "it is alone", 90
-    )
+    wait_for(lambda: connected_stake(alone) < 0.5, "it is alone", 90)
     height = alone.rpc("eth_blockNumber")
     keys = list(DEV_KEYS.values())
     left_out, heard = (Sender(Account.from_key(keys[place]), 43112) for place in (5, 6))
@@ -85,4 +84,14 @@ def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNet
         with node.client() as client:
             wait_for_receipts(client, [waiting, sent], 90)
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
-    wait_for(lambda: alone.get("/ext/health")[0] == 200, "it is healthy")
+    wait_for(lambda: healthy(alone), "it is healthy")
+
+
+def healthy(node: NetworkNode) -> bool:
+    return node.get("/ext/health")[0] == 200
+
+
+def connected_stake(node: NetworkNode) -> float:
+    """Return the part of the stake that a node is connected to, itself included."""
+    part: float = node.checks()["P"]["message"]["vm"]["percentConnected"]
+    return part
