@@ -81,7 +81,7 @@ class Load:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("fresh", "rounds"), [("embedded", 12), ("production", 4)], indirect=["fresh"]
+    ("fresh", "rounds"), [("embedded", 20), ("production", 4)], indirect=["fresh"]
 )
 def test_nothing_that_was_answered_is_lost(
     fresh: CheckedNode, contracts: dict[str, Any], rounds: int

@@ -1,7 +1,7 @@
 """A long random history through mempool and builder: coins are conserved in the rows at every block.
 
-On SQLite it has 1,200 accepted transactions, on PostgreSQL, where each block costs several times as
-much, 200.
+On SQLite it has 2,000 accepted transactions, on PostgreSQL, where each block costs several times as
+much, 300.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from tests.builders.platform_state import SUPPLY
 from tests.integration.platform_app.conftest import _forget
 
 SEED = 2_000
-TXS = {"sqlite": 1_200, "postgresql": 200}
+TXS = {"sqlite": 2_000, "postgresql": 300}
 AT_ONCE = 12
 """The most that are issued in one commit."""
 BETWEEN_COMPARISONS = 100
