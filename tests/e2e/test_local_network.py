@@ -1,5 +1,6 @@
 """`make network`'s command: it starts the nodes, says where they are, and ends them all at Ctrl-C."""
 
+import itertools
 import os
 import re
 import signal
@@ -38,12 +39,16 @@ def command(
     )  # fmt: skip
 
 
+_DECADES = itertools.count(20_000, 10)
+
+
 @pytest.fixture
 def first_port() -> int:
-    """A port after which there are enough that nobody uses, below those that the system gives away."""
-    return next(
-        port for port in range(20_000, 30_000, 10) if all(map(is_free, range(port, port + 10)))
-    )
+    """A port after which there are enough that nobody uses, below those that the system gives away.
+
+    No two tests get the same: what one of them has killed may take a moment to leave.
+    """
+    return next(port for port in _DECADES if all(map(is_free, range(port, port + 10))))
 
 
 def is_free(port: int) -> bool:
@@ -62,6 +67,7 @@ def network(tmp_path: Path, first_port: int) -> Iterator[ServerProcess]:
         yield running
     finally:
         running.kill()
+        wait_for(lambda: not node_processes(tmp_path), "the nodes have ended", 30)
 
 
 def is_told(network: ServerProcess) -> bool:
