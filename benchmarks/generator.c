@@ -6,9 +6,9 @@
  *
  * Input, integers 32-bit little-endian: length and bytes of what opens a connection (nothing for
  * HTTP, the handshake for WebSocket), number of frames, length and bytes of each frame.
- * Output: answers, answers that hold an error, seconds, median and 99th percentile of the latency
- * in microseconds, and the answers of the warm-up, on one line. Only the last counts those before
- * WARM_UP seconds.
+ * Output: answers, refusals (an error in the answer, or another status than 200), seconds, median and
+ * 99th percentile of the latency in microseconds, and the answers of the warm-up, on one line. Only
+ * the last counts those before WARM_UP seconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -88,6 +88,12 @@ static int whole_ws(const unsigned char *p, size_t length) {
         for (size_t i = 0; i < width; i++) size = size << 8 | p[2 + i];
     }
     return length >= 2 + width + size;
+}
+
+/* Whether the whole answer is none: a fast refusal must not be taken for speed. */
+static int is_refusal(const char *p, size_t length) {
+    if (!websocket && (length < 12 || memcmp(p + 9, "200", 3) != 0)) return 1;
+    return memmem(p, length, "\"error\"", 7) != NULL;
 }
 
 static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame opening) {
@@ -175,7 +181,7 @@ int main(int argc, char **argv) {
                     if (!latencies) die("out of memory");
                 }
                 latencies[answers++] = (float)(last - l->sent_at);
-                failed += memmem(l->received, l->length, "\"error\"", 7) != NULL;
+                failed += (size_t)is_refusal(l->received, l->length);
             }
             if (last < begin) early++;
             send_next(l);

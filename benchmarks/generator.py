@@ -40,7 +40,7 @@ class Speed:
     """Seconds from send to whole answer; the median run's."""
     p99: float
     failed: int
-    """Answers that hold an error, of all runs."""
+    """Answers that hold an error or have another status than 200, of all runs."""
     answers: int
     """Of all runs, with those of the warm-up."""
 
