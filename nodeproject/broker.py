@@ -16,9 +16,7 @@ class Channel(memory.Channel):
     @override
     def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
         super()._put(queue, message, **kwargs)
-        with Transport.arrived:
-            Transport.arrivals += 1
-            Transport.arrived.notify_all()
+        Transport.wake()
 
 
 class Transport(memory.Transport):
@@ -28,14 +26,24 @@ class Transport(memory.Transport):
     arrived = threading.Condition()
     arrivals = 0
 
+    @classmethod
+    def wake(cls) -> None:
+        """Let whoever drains look at once: for messages, and whether it is to end."""
+        with cls.arrived:
+            cls.arrivals += 1
+            cls.arrived.notify_all()
+
     @override
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
         seen = Transport.arrivals
         try:
-            # One look without waiting: raises TimeoutError when there is nothing.
-            super().drain_events(connection, timeout=1e-9)
+            self._look(connection)
         except TimeoutError:
             with Transport.arrived:
                 if not Transport.arrived.wait_for(lambda: Transport.arrivals != seen, timeout):
                     raise
-            super().drain_events(connection, timeout=timeout)
+            self._look(connection)
+
+    def _look(self, connection: Any) -> None:
+        """Take what is there without waiting. Raises TimeoutError when there is nothing."""
+        super().drain_events(connection, timeout=1e-9)

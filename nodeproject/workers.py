@@ -1,14 +1,18 @@
 """Celery's worker and beat as threads of the embedded profile's one process."""
 
 import threading
+import time
 from typing import Any
 
 from celery import beat
 from celery.worker import state
 
+from nodeproject.broker import Transport
 from nodeproject.celery import app
 
 QUEUES = ("chain", "default")
+LOOK = 0.05
+"""Seconds between looks whether the worker has ended."""
 
 
 class EmbeddedWorkers:
@@ -36,6 +40,10 @@ class EmbeddedWorkers:
 
     def stop(self, timeout: float = 10.0) -> None:
         """Let the running task finish, then end both threads."""
-        self._beat.stop()
+        # The beat may sleep until its next message is due, and nobody needs that one any more.
+        self._beat.service.stop(wait=False)
         state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
-        self._thread.join(timeout)
+        deadline = time.monotonic() + timeout
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            Transport.wake()  # it waits for messages once more after it was told
+            self._thread.join(LOOK)

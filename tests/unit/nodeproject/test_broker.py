@@ -45,6 +45,19 @@ def test_what_was_put_before_is_taken_at_once(connection: Connection) -> None:
     assert got == ["early"]
 
 
+def test_who_is_woken_for_nothing_looks_whether_to_end(connection: Connection) -> None:
+    with (
+        connection.channel() as channel,
+        Consumer(channel, Queue("woken"), no_ack=True, accept=None),
+    ):
+        timer = threading.Timer(0.05, Transport.wake)
+        timer.start()
+        # The worker takes this for a wait that is over, and comes to where it sees that it is to end.
+        with pytest.raises(TimeoutError):
+            connection.drain_events(timeout=600)
+        timer.join()
+
+
 def test_nothing_in_time_is_a_time_out(connection: Connection) -> None:
     with (
         connection.channel() as channel,
