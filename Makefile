@@ -67,6 +67,10 @@ types: $(STAMPS)/dev  ## Types, strictly
 test-unit: $(STAMPS)/dev native  ## Rules alone: no database, no network
 	$(SCRATCH) $(PYTEST) tests/unit -n 2
 
+.PHONY: search
+search: $(STAMPS)/dev native  ## Property tests with hundreds of cases for each that `test` tries (an hour)
+	$(SCRATCH) $(PYTEST) tests/unit tests/conformance -m hypothesis --hypothesis-profile=thorough -n 2
+
 .PHONY: test-conformance
 test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implementations
 	$(SCRATCH) $(PYTEST) tests/conformance -n 2

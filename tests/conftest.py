@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# A run of the tests is a look at new cases; `--hypothesis-profile=thorough` is a search.
-settings.register_profile("quick", max_examples=15)
-settings.register_profile("thorough", max_examples=1_000, deadline=None)
+from tests.searching import QUICK, THOROUGH
+
+# A run of the tests is a look at new cases; `make search` is a search.
+settings.register_profile("quick", max_examples=QUICK)
+settings.register_profile("thorough", max_examples=THOROUGH, deadline=None)
 settings.load_profile("quick")
 
 

@@ -39,6 +39,7 @@ from tests.builders.cchain import (
 )
 from tests.builders.scenarios import CONTRACTS
 from tests.builders.tries import MemoryNodes
+from tests.searching import cases
 
 FORKS = ("berlin", "london", "shanghai", "cancun", "prague", "osaka")
 GWEI = 10**9
@@ -126,7 +127,7 @@ def assert_same_call(found: Any, expected: Any) -> None:
 
 
 slow = settings(
-    max_examples=20,
+    max_examples=cases(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -167,7 +168,7 @@ messages = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("fork", FORKS)
-@settings(slow, max_examples=40)
+@settings(slow, max_examples=cases(40))
 @given(code=scenarios.random_codes, changes=messages)
 def test_engines_agree_on_random_calls(
     native: Engine, reference: Engine, fork: str, code: bytes, changes: dict[str, Any]
@@ -182,7 +183,7 @@ def test_engines_agree_on_random_calls(
 
 
 @pytest.mark.parametrize("fork", FORKS)
-@settings(slow, max_examples=40)
+@settings(slow, max_examples=cases(40))
 @given(code=scenarios.random_codes)
 def test_engines_agree_on_random_code(
     native: Engine, reference: Engine, fork: str, code: bytes

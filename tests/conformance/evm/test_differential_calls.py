@@ -16,6 +16,7 @@ from primitives.evm import Address, Slot
 from tests.builders import bytecode, scenarios
 from tests.builders.cchain import SENDERS, MemoryState, authorization, block_env, call_message
 from tests.builders.scenarios import CONTRACTS, NOBODY
+from tests.searching import cases
 
 FORKS = ("berlin", "london", "shanghai", "cancun", "prague", "osaka")
 GWEI = 10**9
@@ -131,7 +132,7 @@ changes = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("fork", ["london", "osaka"])
 @settings(
-    max_examples=25,
+    max_examples=cases(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

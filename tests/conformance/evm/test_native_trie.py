@@ -22,6 +22,7 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 from primitives.rlp import encode_uint, iterate, read_only_item, split
 from tests.builders.recursion import recursion_limit_kept
+from tests.searching import cases
 
 with recursion_limit_kept():
     from ethereum.forks.prague import trie as specification
@@ -105,7 +106,7 @@ def as_changes(world: World, drawn: dict) -> StateChanges:
     return StateChanges(accounts=accounts, storage=storage, cleared=cleared)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=cases(80), deadline=None)
 @given(st.lists(state_changes, min_size=1, max_size=6), st.sampled_from([0, 2_000, 10**6]))
 def test_incremental_updates_give_root_and_nodes_of_a_trie_from_scratch(
     drawn: list[dict], cache_bytes: int
@@ -118,7 +119,7 @@ def test_incremental_updates_give_root_and_nodes_of_a_trie_from_scratch(
         assert world.nodes.stored == nodes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(st.lists(st.binary(max_size=70).filter(bool), max_size=300))
 def test_ordered_root_is_that_of_the_specification(items: list[bytes]) -> None:
     trie = specification.Trie(secured=False, default=None)
@@ -288,7 +289,7 @@ def test_a_proof_shows_the_account_and_its_slots() -> None:
 
 
 @given(st.binary(min_size=20, max_size=20))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 def test_a_proof_shows_that_there_is_no_account(address: bytes) -> None:
     world = PROVEN
     proof = world.trie.prove(world.root, Address(address), SLOTS[:1], world.nodes)

@@ -31,6 +31,7 @@ from tests.builders.tries import (
     specification,
     state_from_scratch,
 )
+from tests.searching import cases
 
 TRIE = PythonStateTrie()
 ADDRESSES = [Address(bytes(19) + bytes([number])) for number in range(24)]
@@ -108,7 +109,7 @@ def as_changes(world: World, drawn: dict) -> StateChanges:
     return StateChanges(accounts=accounts, storage=storage, cleared=cleared)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(st.lists(state_changes, min_size=1, max_size=6))
 def test_incremental_updates_give_root_and_nodes_of_a_trie_from_scratch(drawn: list[dict]) -> None:
     world = World()
@@ -119,7 +120,7 @@ def test_incremental_updates_give_root_and_nodes_of_a_trie_from_scratch(drawn: l
         assert world.nodes.stored == nodes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(st.lists(st.binary(max_size=70).filter(bool), max_size=150))
 def test_ordered_root_is_that_of_the_specification(items: list[bytes]) -> None:
     trie = specification.Trie(secured=False, default=None)
@@ -128,7 +129,7 @@ def test_ordered_root_is_that_of_the_specification(items: list[bytes]) -> None:
     assert TRIE.ordered_root(items) == specification.root(trie)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.binary(min_size=2, max_size=2), st.binary(max_size=40), max_size=20),

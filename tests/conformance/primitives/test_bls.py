@@ -11,6 +11,7 @@ import primitives
 from primitives import bls, bls_blspy, bls_py_ecc
 from primitives.bls import Library
 from primitives.bls_suite import Suite
+from tests.searching import cases
 
 SECRET = b"AvalancheLocalNetworkValidator01"
 OTHER_SECRET = b"AvalancheLocalNetworkValidator02"
@@ -96,7 +97,7 @@ def test_changed_signatures_are_none(library: Library, change: object) -> None:
     assert not library.verify(bls.public_key(SECRET), MESSAGE, signature, Suite.MESSAGE)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(st.binary(min_size=48, max_size=48), st.binary(min_size=96, max_size=96))
 def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
     for suite in Suite:

@@ -11,6 +11,7 @@ from jsonrpc.envelope import nesting
 from jsonrpc.errors import server_busy
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
+from tests.searching import cases
 
 METHODS = ["echo", "number", "many", "nope", ""]
 
@@ -71,7 +72,7 @@ def check(answer: object, *, any_id: bool = False) -> None:
 
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS, ids=["geth", "gorilla"])
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=cases(50), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(body=bodies)
 def test_any_body_gets_a_well_formed_answer_or_none(dispatcher: Dispatcher, body: bytes) -> None:
     any_id = dispatcher.dialect is GORILLA
@@ -84,7 +85,7 @@ def test_any_body_gets_a_well_formed_answer_or_none(dispatcher: Dispatcher, body
     assert dispatcher.count(body) >= 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 @given(body=bodies, cut=st.integers(0, 200), insert=st.binary(max_size=3))
 def test_a_damaged_body_gets_a_well_formed_answer_or_none(
     body: bytes, cut: int, insert: bytes
@@ -95,7 +96,7 @@ def test_a_damaged_body_gets_a_well_formed_answer_or_none(
         check(dispatcher.answer(body[:cut]), any_id=any_id)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(requests=st.lists(requests, min_size=1, max_size=6))
 def test_a_batch_answers_as_its_calls_do_one_by_one(requests: list[dict]) -> None:
     dispatcher = DISPATCHERS[0]

@@ -31,6 +31,7 @@ from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, legacy, signed
 from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
 from tests.integration.conftest import Chain, Rpc
+from tests.searching import cases
 
 STORE, LOGGER, FACTORY = (bytecode.created(SENDER, nonce) for nonce in range(3))
 DESTROYER_INIT = bytecode.deploy_code(
@@ -199,7 +200,9 @@ def _drawn(kind: str, sender: int, number: int, nonce: int) -> Transaction:
 
 
 @hypothesis_settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(drawn=_blocks, sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_any_blocks_that_were_made_are_followed_to_the_same_rows(

@@ -30,6 +30,7 @@ from tests.integration.network_app.world import (
     forged,
     refusal,
 )
+from tests.searching import cases
 
 UNKNOWN = ID(bytes(range(32)))
 PROPOSAL = 6
@@ -350,7 +351,7 @@ def test_a_block_of_the_p_chain_names_a_height_below_its_own(node: Chains, past:
 
 
 @settings(
-    max_examples=40,
+    max_examples=cases(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -13,6 +13,7 @@ from nodeproject import doors
 from platform_app.api import AVM, KEYSTORE, REGISTRY
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc
+from tests.searching import cases
 
 IDS = [
     "11111111111111111111111111111111LpoYY",
@@ -44,7 +45,7 @@ def params_of(method: Method) -> st.SearchStrategy[dict[str, Any]]:
 
 @pytest.mark.parametrize("method", [*REGISTRY, *KEYSTORE, *AVM], ids=lambda method: method.name)
 @settings(
-    max_examples=25,
+    max_examples=cases(25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -51,6 +51,7 @@ from tests.integration.platform_app.made import (
     validator,
 )
 from tests.integration.platform_app.produced import MUCH_LATER, Producer, follow, refusal, standard
+from tests.searching import cases
 
 
 def test_a_gap_before_the_first_block(pchain: PChain, rewarded: list[Block]) -> None:
@@ -238,7 +239,7 @@ OTHER_OPTION = (1, 5, 0)
 
 
 @settings(
-    max_examples=150,
+    max_examples=cases(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

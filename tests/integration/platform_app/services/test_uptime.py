@@ -29,6 +29,7 @@ from tests.integration.platform_app.made import (
     staker_of,
     validator,
 )
+from tests.searching import cases
 
 PEER, OTHER = node("peer"), node("other")
 
@@ -261,7 +262,7 @@ LOOKS = st.one_of(st.none(), st.sets(st.sampled_from(NODES)))
 
 
 @settings(
-    max_examples=60,
+    max_examples=cases(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

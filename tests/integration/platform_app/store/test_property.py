@@ -22,6 +22,7 @@ from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_state import MemoryState
+from tests.searching import cases
 
 pytestmark = pytest.mark.django_db
 
@@ -232,7 +233,9 @@ class History:
 
 @given(st.randoms(use_true_random=True))
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
     with transaction.atomic():

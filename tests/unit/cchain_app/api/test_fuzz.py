@@ -11,6 +11,7 @@ from jsonrpc.dispatch import Dispatcher
 from tests.builders import bytecode
 from tests.builders.accepted import log
 from tests.builders.transactions import RECIPIENT, signed
+from tests.searching import cases
 
 STORED = {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"} | {
     method.name for method in REGISTRY if "ilter" in method.name
@@ -53,7 +54,9 @@ def dispatcher(memory_chain):
 
 @given(method=st.sampled_from(NAMES), params=st.lists(values, max_size=4))
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_no_arguments_crash_a_method(dispatcher, method, params):
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

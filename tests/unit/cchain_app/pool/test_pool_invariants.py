@@ -12,6 +12,7 @@ from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import next_nonce, select, settle, split
 from primitives.evm import Address
 from tests.builders.pool import entry
+from tests.searching import cases
 
 LIMITS = PoolLimits(
     executable_slots=6, queued_slots=4, account_executable_slots=3, account_queued=3,
@@ -168,5 +169,5 @@ class Pool(RuleBasedStateMachine):
         self.executable_before = {entry for lane in self.lanes() for entry in lane.executable}
 
 
-Pool.TestCase.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
+Pool.TestCase.settings = settings(max_examples=cases(20), stateful_step_count=40, deadline=None)
 TestPool = Pool.TestCase

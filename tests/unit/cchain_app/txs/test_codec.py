@@ -26,6 +26,7 @@ from primitives.hashing import keccak256
 from primitives.secp256k1 import ORDER
 from tests.builders.recursion import recursion_limit_kept
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
+from tests.searching import cases
 
 with recursion_limit_kept():
     from eth_account import Account
@@ -330,7 +331,7 @@ def read_or_refuse(raw):
 
 
 @given(st.binary(max_size=200) | damaged())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 def test_any_bytes_are_a_canonical_transaction_or_refused_by_a_class_of_this_package(raw):
     outcome = read_or_refuse(raw)
     if isinstance(outcome, Transaction):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from network_app.bloom import EMPTY, BloomFilter
 from network_app.gossip.transactions import PULL_SIZE, KnownTransactions
 from primitives.ids import ID
+from tests.searching import cases
 
 
 def an_id(number: int) -> ID:
@@ -19,7 +20,7 @@ def the_filter(known: KnownTransactions) -> BloomFilter:
     return BloomFilter.parse(*known.marshal())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(added=tx_ids, offered=tx_ids)
 def test_what_is_not_known_is_fresh_once_and_in_order(added: list[ID], offered: list[ID]) -> None:
     known = KnownTransactions(expected=64)
@@ -31,7 +32,7 @@ def test_what_is_not_known_is_fresh_once_and_in_order(added: list[ID], offered: 
     assert known.fresh(fresh) == fresh
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(tx_ids)
 def test_what_is_known_is_in_the_filter(added: list[ID]) -> None:
     known = KnownTransactions(expected=64)

@@ -17,6 +17,7 @@ from network_app.wire.p2p_pb2 import Client, GetPeerList, Handshake, Message
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.nodes import NOW, node
 from tests.builders.wire import message_of_kind
+from tests.searching import cases
 
 NETWORK = 12345
 PEER = node(0).identity
@@ -256,7 +257,7 @@ def test_the_upgrade_time_is_kept_within_a_row() -> None:
     assert checked(told(upgrade_time=2**64 - 1)).upgrade_time == 2**63 - 1
 
 
-@settings(max_examples=50)
+@settings(max_examples=cases(50))
 @given(message_of_kind("handshake"), st.data())
 def test_nothing_that_is_told_fails_otherwise(message: Message, data: st.DataObject) -> None:
     """Any field of a valid handshake may hold anything."""

@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.peers.backoff import BackOff
+from tests.searching import cases
 
 
 def test_the_first_wait_is_the_shortest() -> None:
     assert BackOff(1.0, 60.0).wait() == 1.0
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.integers())
 def test_each_wait_is_up_to_twice_as_long_until_the_longest(seed: int) -> None:
     back_off = BackOff(1.0, 60.0, random.Random(seed))

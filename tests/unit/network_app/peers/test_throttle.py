@@ -21,6 +21,7 @@ from network_app.peers.throttle import (
 )
 from network_app.ports import ValidatorFacts
 from primitives.ids import NodeID
+from tests.searching import cases
 
 CONFIG = NetworkConfig(network_id=1, shared_pool=6000, shared_pool_of_one=2000)
 LARGE = 1000
@@ -145,7 +146,7 @@ def test_a_bucket_that_shrinks_keeps_what_fits() -> None:
     assert bucket.take(40, 0.0) == 1.0
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 10)), max_size=30))
 def test_nobody_gets_more_than_burst_and_rate(takes: list[tuple[int, float]]) -> None:
     bucket, now, taken = TokenBucket(50, 200, 0.0), 0.0, 0.0

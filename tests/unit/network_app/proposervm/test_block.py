@@ -40,6 +40,7 @@ from tests.builders.outer_blocks import (
     signed,
     times,
 )
+from tests.searching import cases
 
 unsigned_blocks = st.builds(build_unsigned, ids, times, heights, epochs, inners)
 option_blocks = st.builds(build_option, ids, inners)
@@ -56,13 +57,13 @@ signed_blocks = st.builds(
 blocks = unsigned_blocks | option_blocks | signed_blocks
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(blocks)
 def test_a_block_is_read_as_it_was_built(block: OuterBlock) -> None:
     assert parse(block.raw) == block
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(unsigned_blocks | signed_blocks)
 def test_a_block_is_written_from_its_fields_alone(block: OuterBlock) -> None:
     assert isinstance(block, SignedBlock)
@@ -78,7 +79,7 @@ def test_a_block_is_written_from_its_fields_alone(block: OuterBlock) -> None:
     assert raw == block.raw
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(signed_blocks)
 def test_the_signature_is_no_part_of_the_id(block: OuterBlock) -> None:
     assert isinstance(block, SignedBlock)
@@ -88,13 +89,13 @@ def test_the_signature_is_no_part_of_the_id(block: OuterBlock) -> None:
     assert parse(other).outer_id == block.outer_id
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(option_blocks)
 def test_an_options_id_is_of_all_its_bytes(block: OuterBlock) -> None:
     assert block.outer_id == sha256(block.raw)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(raw=st.binary(max_size=120), block=blocks, data=st.data())
 def test_any_bytes_are_a_block_or_refused(
     raw: bytes, block: OuterBlock, data: st.DataObject
@@ -107,7 +108,7 @@ def test_any_bytes_are_a_block_or_refused(
             assert parse(strange).raw == strange
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 @given(blocks, st.data())
 def test_a_block_that_ends_early_is_none(block: OuterBlock, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(block.raw) - 1))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from network_app.proposervm.sampler import WeightedHeap, draw, draw_without_replacement
 from network_app.proposervm.twister import MT19937_64, words
 from primitives.uint64 import Overflow
+from tests.searching import cases
 
 ALL = 2**64 - 1
 HALF = 2**63
@@ -35,13 +36,13 @@ def test_a_number_is_made_of_words(largest: int, given_words: list[int], expecte
     assert next(left, None) is None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(largest=st.integers(0, ALL), seed=st.integers(0, ALL))
 def test_a_number_is_never_above_the_largest(largest: int, seed: int) -> None:
     assert 0 <= draw(words(MT19937_64, seed), largest) <= largest
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(total=st.integers(1, 50), seed=st.integers(0, ALL), data=st.data())
 def test_without_replacement_no_number_comes_twice(
     total: int, seed: int, data: st.DataObject
@@ -53,7 +54,7 @@ def test_without_replacement_no_number_comes_twice(
     assert all(0 <= number < total for number in drawn)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(seed=st.integers(0, ALL), total=st.integers(1, ALL))
 def test_the_first_of_several_is_what_a_single_draw_is(seed: int, total: int) -> None:
     (first,) = draw_without_replacement(words(MT19937_64, seed), total, 1)
@@ -61,7 +62,7 @@ def test_the_first_of_several_is_what_a_single_draw_is(seed: int, total: int) ->
     assert first == draw(words(MT19937_64, seed), total - 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(weights=st.lists(st.integers(0, 9), max_size=12))
 def test_an_element_is_found_as_often_as_it_weighs(weights: list[int]) -> None:
     heap = WeightedHeap(weights)

@@ -16,6 +16,7 @@ from network_app.proposervm.windower import (
 )
 from primitives.ids import EMPTY_NODE_ID, ID, P_CHAIN_ID, NodeID
 from tests.builders.outer_blocks import an_id, heights, ids
+from tests.searching import cases
 
 nodes = st.binary(min_size=20, max_size=20).map(NodeID)
 sets = st.dictionaries(nodes, st.integers(0, 10**15), max_size=6)
@@ -31,7 +32,7 @@ def test_a_slot_has_five_seconds_and_begins_with_the_parent(time: int, slot: int
     assert slot_of(time, parent_time=100) == slot
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(chain_id=ids, height=heights, slot=slots, validators=sets, data=st.data())
 def test_all_nodes_find_the_same_proposer(
     chain_id: ID, height: int, slot: int, validators: dict[NodeID, int], data: st.DataObject
@@ -64,7 +65,7 @@ def test_chain_height_and_slot_change_the_proposer() -> None:
     assert {proposer_at(P_CHAIN_ID, 1, n, stake) for n in range(20)} == {A, B, C}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=cases(12), deadline=None)
 @given(chain_id=ids, height=heights, first=st.integers(0, 2**40))
 def test_the_next_slot_is_the_first_that_a_node_owns(chain_id: ID, height: int, first: int) -> None:
     stake = {A: 1, B: 5}
@@ -94,7 +95,7 @@ def test_a_slot_after_more_than_an_hour_is_not_looked_for() -> None:
     assert next_slot(P_CHAIN_ID, 1, A, stake, first=0) is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=cases(20), deadline=None)
 @given(chain_id=ids, height=heights, validators=sets)
 def test_there_are_as_many_windows_as_units_of_stake_at_most(
     chain_id: ID, height: int, validators: dict[NodeID, int]

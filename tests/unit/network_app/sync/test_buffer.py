@@ -7,6 +7,7 @@ from network_app.ports import ParsedBlock
 from network_app.sync.buffer import Buffer
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
+from tests.searching import cases
 
 ALICE, BOB, PROPOSER = (NodeID(letter * 20) for letter in (b"a", b"b", b"p"))
 ROOT = ID(bytes(32))
@@ -27,7 +28,7 @@ def line(count: int, **fields: bool) -> list[ParsedBlock]:
     return found
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.permutations(range(8)))
 def test_blocks_follow_each_other_however_they_came(order: list[int]) -> None:
     blocks, buffer = line(8), Buffer()
@@ -112,7 +113,7 @@ def test_a_full_buffer_takes_from_whoever_filled_it() -> None:
     assert [held.block for held in buffer.run_after(honest[0].block_id, 9)] == honest[1:]
 
 
-@settings(max_examples=15)
+@settings(max_examples=cases(15))
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 400), st.booleans()), max_size=60))
 def test_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int, bool]]) -> None:
     buffer = Buffer(most_blocks=20, most_bytes=1000)

@@ -18,6 +18,7 @@ from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
+from tests.searching import cases
 
 CONFIG = NetworkConfig(network_id=12345)
 NODES = [NodeID(bytes([at]) * 20) for at in range(8)]
@@ -96,7 +97,7 @@ def test_copies_are_remembered_up_to_a_number() -> None:
     assert not recently.is_new(b"999", 0.0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(st.lists(st.binary(max_size=60), max_size=40))
 def test_messages_hold_all_transactions_in_order_and_are_not_too_large(raws: list[bytes]) -> None:
     messages = list(in_messages(raws, size=100))
@@ -109,13 +110,13 @@ def test_a_transaction_that_is_larger_than_a_message_goes_alone() -> None:
     assert list(in_messages([b"a", b"b" * 200, b"c"], size=100)) == [[b"a"], [b"b" * 200], [b"c"]]
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.integers(0, (1 << 64) - 1), st.binary(max_size=20))
 def test_a_handler_prefix_is_read_as_it_is_written(handler: int, payload: bytes) -> None:
     assert split_handler(with_handler(handler, payload)) == (handler, payload)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.binary(max_size=30))
 def test_any_bytes_are_split_or_not(raw: bytes) -> None:
     found = split_handler(raw)

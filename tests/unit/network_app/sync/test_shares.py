@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from network_app.sync.shares import Arrival, FairQueue
 from primitives.ids import NodeID
+from tests.searching import cases
 
 FLOODER, HONEST, OTHER = (NodeID(bytes([at]) * 20) for at in range(3))
 
@@ -47,7 +48,7 @@ def test_whoever_has_most_bytes_loses_some() -> None:
     assert sum(one.sender == HONEST for one in queue.take(1000)) == 40
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases(20))
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60)), max_size=60))
 def test_number_and_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int]]) -> None:
     queue = FairQueue(most=20, most_bytes=300)
@@ -77,7 +78,7 @@ def test_a_flood_does_not_have_all_senders_looked_through_for_each_transaction()
     assert queue.looks < 10 * 3300
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=80))
 def test_the_greediest_is_whoever_has_most(arrivals: list[tuple[int, int]]) -> None:
     queue = FairQueue(most=10, most_bytes=10_000)

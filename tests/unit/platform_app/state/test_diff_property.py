@@ -16,6 +16,7 @@ from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 from tests.builders.platform_state import MemoryState, staker
+from tests.searching import cases
 
 SUBNETS = (PRIMARY_NETWORK_ID, platform.SUBNET_ID)
 NODES = tuple(NodeID(sha256(bytes([number]))[:20]) for number in range(3))
@@ -187,5 +188,7 @@ class DiffMachine(RuleBasedStateMachine):
         assert answers(written) == answers(self.plain[-1])
 
 
-DiffMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+DiffMachine.TestCase.settings = settings(
+    max_examples=cases(15), stateful_step_count=25, deadline=None
+)
 TestDiff = DiffMachine.TestCase

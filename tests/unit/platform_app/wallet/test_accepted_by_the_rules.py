@@ -18,6 +18,7 @@ from primitives.ids import EVM_ID
 from tests.builders import platform
 from tests.builders.platform_state import ENV, MemoryState, staker, stakers, state
 from tests.builders.wallet import coins, keychains, wallet
+from tests.searching import cases
 
 FEES = platform.CONFIG.fees
 OTHER_NODE = platform.NodeID(b"another node".ljust(20))
@@ -150,7 +151,7 @@ def is_enough(one: Wallet, wish: Wish) -> bool:
     return unlocked >= wish.fee + max(0, wish.stake - locked)
 
 
-@settings(max_examples=25)
+@settings(max_examples=cases(25))
 @given(coins(), keychains(), wishes())
 def test_what_is_built_is_accepted_and_burns_just_the_fee(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...], wish: Wish
@@ -171,7 +172,7 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
     assert before - into.unspent() == wish.fee - wish.stays + wish.stake
 
 
-@settings(max_examples=15)
+@settings(max_examples=cases(15))
 @given(coins(), keychains())
 def test_what_a_subnets_owner_signs_is_accepted(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...]
@@ -210,7 +211,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
         accepted(created, into)
 
 
-@settings(max_examples=15)
+@settings(max_examples=cases(15))
 @given(coins(), coins(), keychains())
 def test_what_is_imported_is_accepted(
     held: tuple[UTXO, ...], exported: tuple[UTXO, ...], keys: tuple[bytes, ...]
