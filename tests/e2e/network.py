@@ -12,8 +12,9 @@ from nodeproject.local_network import Files, begin, make_keys
 from primitives.ids import NodeID
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode
+from tests.servers.ports import free_port
 from tests.servers.postgresql import PostgresqlServer
-from tests.servers.process import ServerError, free_port
+from tests.servers.process import ServerError
 from tests.servers.relay import Relay, Wires
 
 

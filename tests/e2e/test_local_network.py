@@ -1,6 +1,5 @@
 """`make network`'s command: it starts the nodes, says where they are, and ends them all at Ctrl-C."""
 
-import itertools
 import os
 import re
 import signal
@@ -14,6 +13,7 @@ import pytest
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import ROOT
+from tests.servers.ports import free_ports
 from tests.servers.process import ServerDied, ServerProcess
 
 NODES = 2
@@ -39,25 +39,10 @@ def command(
     )  # fmt: skip
 
 
-_DECADES = itertools.count(20_000, 10)
-
-
 @pytest.fixture
 def first_port() -> int:
-    """A port after which there are enough that nobody uses, below those that the system gives away.
-
-    No two tests get the same: what one of them has killed may take a moment to leave.
-    """
-    return next(port for port in _DECADES if all(map(is_free, range(port, port + 10))))
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+    """A port after which there are enough that nobody uses."""
+    return free_ports(10)[0]
 
 
 @pytest.fixture

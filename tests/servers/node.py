@@ -11,9 +11,11 @@ from typing import Any
 import psycopg
 
 from tests.servers.client import RpcClient, RpcUnreachable
+from tests.servers.ports import free_port
 from tests.servers.postgresql import PostgresqlServer
-from tests.servers.process import ServerError, ServerProcess, free_port
+from tests.servers.process import ServerError, ServerProcess
 from tests.servers.redis import RedisServer
+from tests.servers.tables import give_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,6 +44,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         postgresql: PostgresqlServer | None = None,
         env: Mapping[str, str] | None = None,
         command: Sequence[str] = (sys.executable, "manage.py", "runnode"),
+        prepared: bool = True,
     ) -> None:
         """Prepare a node.
 
@@ -50,11 +53,13 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             postgresql: given, the node runs in the production profile on a database there.
             env: settings (`NODE_…`) besides directory and ports.
             command: what starts it.
+            prepared: whether an embedded node's database has its tables before the first start.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self._command = list(command)
+        self._prepared = prepared and postgresql is None
         self._settings = {
             "NODE_DATA_DIR": str(directory / "data"),
             "NODE_HTTP_PORT": str(self.port),
@@ -114,6 +119,8 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         if self._production:
             self._initialise()
             self._processes = [self._run(name, command) for name, command in _BESIDE.items()]
+        if self._prepared:
+            give_tables(self.directory / "data")
         self._processes.insert(0, self._run("web", self._command))
         if wait:
             self.wait_until_answering()
@@ -133,7 +140,9 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""
         for process in self._processes:
-            process.stop()
+            process.ask_to_end()
+        for process in self._processes:
+            process.wait_for_end()
         self._processes = []
 
     def kill(self) -> None:

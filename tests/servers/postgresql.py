@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from tests.servers.process import ServerError, ServerProcess, free_port
+from tests.servers.ports import free_port
+from tests.servers.process import ServerError, ServerProcess
 
 
 class PostgresqlMissing(ServerError):

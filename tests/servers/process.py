@@ -7,7 +7,6 @@ started (`setpriv --pdeathsig`).
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +27,6 @@ class ServerNotReady(ServerError):
 
 class ServerWillNotEnd(ServerError):
     """A server is still there after its time to end."""
-
-
-def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def resident_bytes(pid: int) -> int:
@@ -125,8 +116,20 @@ class ServerProcess:
         Raises:
             ServerWillNotEnd: It did not end in time; it was killed.
         """
+        self.ask_to_end(how)
+        self.wait_for_end(seconds)
+
+    def ask_to_end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Send the command a signal, unless it has ended."""
         if self.running:
             self._process.send_signal(how)
+
+    def wait_for_end(self, seconds: float = 30.0) -> None:
+        """Wait until a command that was asked has ended, and end what is left of its group.
+
+        Raises:
+            ServerWillNotEnd: It did not end in time; it was killed.
+        """
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:

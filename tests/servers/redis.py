@@ -5,7 +5,8 @@ import socket
 import tempfile
 from pathlib import Path
 
-from tests.servers.process import ServerProcess, free_port
+from tests.servers.ports import free_port
+from tests.servers.process import ServerProcess
 
 
 class RedisServer:

@@ -1,0 +1,52 @@
+"""A database that has its tables, and nothing in them, for the nodes of tests.
+
+Each node makes the same ones at its first start, which takes it a second and a half; how it does that
+is what tests of the commands see (`make run`, `make network`), which are not given any.
+"""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "node.sqlite3"
+
+
+def give_tables(home: Path) -> None:
+    """Put the database into the data directory of a node of the embedded profile that has none."""
+    if (home / NAME).exists():
+        return
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (
+        closing(sqlite3.connect(_migrated() / NAME)) as made,
+        closing(sqlite3.connect(home / NAME)) as given,
+    ):
+        made.backup(given)
+
+
+@cache
+def _migrated() -> Path:
+    """Return a data directory whose database Django has made, once in this process."""
+    directory = Path(_directory().name)
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("NODE_") and key != "DJANGO_SETTINGS_MODULE"
+    }
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        cwd=ROOT,
+        env={**inherited, "NODE_DATA_DIR": str(directory)},
+        check=True,
+    )
+    return directory
+
+
+@cache
+def _directory() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="tables-")
