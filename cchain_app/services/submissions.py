@@ -4,6 +4,7 @@ Nothing is stored here, and no account is looked at; that is `transactions`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cchain_app import runtime
 from cchain_app.pool.admission import (
@@ -33,17 +34,25 @@ from primitives.evm import Address
 Refusal = PoolRejection | InvalidTransaction
 
 
-def read(raws: Sequence[bytes]) -> list[Newcomer | Refusal]:
+def read(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Newcomer | Refusal]:
     """Decode envelopes, recover their signers together, and check what needs no account.
 
     The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
     so that nothing oversized is decoded.
+
+    Args:
+        raws: The envelopes.
+        gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
+            guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
     head = blocks.head()
+    limits = pool_limits()
+    if gossiped:
+        limits = replace(limits, fee_cap=None, unprotected_allowed=True)
     rules = AdmissionRules(
         fork=fork_after(head, clock.now()),
         block_gas_limit=head.header.gas_limit,
-        limits=pool_limits(),
+        limits=limits,
     )
     outcomes = [_decoded(raw, rules) for raw in raws]
     decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]

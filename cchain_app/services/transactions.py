@@ -1,4 +1,4 @@
-"""Taking in signed transactions: `eth_sendRawTransaction`, and batches of it.
+"""Taking in signed transactions: `eth_sendRawTransaction`, batches of it, and what peers gossip.
 
 Submissions that arrive while another is being written wait and are then written together, in one
 transaction of the database: under load the cost of a commit is shared by all that waited for it.
@@ -37,12 +37,13 @@ _NOT_YET_STORED = 1 << 62
 """Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
 
 
-def submit(raws: Sequence[bytes]) -> list[Outcome]:
+def submit(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
     """Take signed envelopes into the pool, in order, and return what became of each.
 
-    A hash is returned after the transaction that stores it is committed: it survives a crash.
+    A hash is returned after the transaction that stores it is committed: it survives a crash. What
+    is `gossiped` is free of what only RPC refuses.
     """
-    outcomes = submissions.read(raws)
+    outcomes = submissions.read(raws, gossiped=gossiped)
     job = _Job([one for one in outcomes if isinstance(one, Newcomer)])
     if job.newcomers:
         _QUEUE.work(job)

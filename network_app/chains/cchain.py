@@ -108,9 +108,9 @@ class CChain:
         return ID(keccak256(raw))
 
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
-        """Take transactions in as eth_sendRawTransaction does, or say why not."""
+        """Take transactions in that other nodes have acknowledged, or say why not."""
         del now  # the pool asks the clock itself
-        return [_outcome(one) for one in transactions.submit(raws)]
+        return [_outcome(one) for one in transactions.submit(raws, gossiped=True)]
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:

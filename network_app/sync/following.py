@@ -11,6 +11,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
@@ -136,7 +137,8 @@ class Follower:
         self._fetches[place.block_id] = Fetch(now, is_trusted)
         task = asyncio.create_task(self._fetch(place, node_id))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        # Not in the task itself: one that is cancelled before it begins does nothing.
+        task.add_done_callback(partial(self._fetched, place))
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -251,9 +253,12 @@ class Follower:
                 peer = self._choice.someone(self._head.chain.alias, besides=asked)
         except WrongHeight as error:
             _log.info("%s-Chain: %s", self._head.chain.alias, error)
-        finally:
-            del self._fetches[place.block_id]
-            self._wake.set()
+
+    def _fetched(self, place: BlockPlace, task: "asyncio.Task[None]") -> None:
+        """Make room for another question, whatever became of this one, and look what is missing."""
+        self._tasks.discard(task)
+        del self._fetches[place.block_id]
+        self._wake.set()
 
     def _disbelieve(self, node_id: NodeID) -> None:
         """Forget a peer's blocks without parents here, since it does not give what it has named.

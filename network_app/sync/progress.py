@@ -83,8 +83,8 @@ class Reporter:
         alias, at = way.head.chain.alias, self._clock()
         state = way.state(lambda since: round(self._now() - (at - since), 3))
         if self._is_due(alias, state, at):
-            self._written[alias] = state, at
             await self._run(self._records.sync, alias, state)
+            self._written[alias] = state, at  # only now: what failed is written at the next look
 
     def _is_due(self, alias: str, state: SyncState, at: float) -> bool:
         if alias not in self._written:

@@ -23,7 +23,7 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 """Takes an SQL query and returns its rows."""
 
 _CELERY = (sys.executable, "-m", "celery", "-A", "nodeproject.celery")
-_BESIDE: Mapping[str, Sequence[str]] = {
+BESIDE: Mapping[str, Sequence[str]] = {
     "worker": (*_CELERY, "worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"),
     "beat": (*_CELERY, "beat", "--loglevel", "WARNING"),
     "network": (sys.executable, "manage.py", "runnetwork"),
@@ -118,7 +118,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
             self._initialise()
-            self._processes = [self._run(name, command) for name, command in _BESIDE.items()]
+            self._processes = [self._run(name, command) for name, command in BESIDE.items()]
         if self._prepared:
             give_tables(self.directory / "data")
         self._processes.insert(0, self._run("web", self._command))
@@ -133,9 +133,9 @@ class RunningNode(AbstractContextManager["RunningNode"]):
 
     def restart_process(self, name: str) -> None:
         """Kill one of the processes beside the web server (SIGKILL) and start it again."""
-        place = 1 + list(_BESIDE).index(name)
+        place = 1 + list(BESIDE).index(name)
         self._processes[place].kill()
-        self._processes[place] = self._run(name, _BESIDE[name])
+        self._processes[place] = self._run(name, BESIDE[name])
 
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""

@@ -8,6 +8,7 @@ import pytest
 
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
+from tests.servers.node import BESIDE
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
@@ -72,6 +73,13 @@ def test_each_setting_stands_in_the_readme_as_the_code_has_it() -> None:
     for name, default, meaning in table(NodeSettings):
         shown = f"`{default}`" if default else ""
         assert f"| `{name}` | {shown} | {meaning} |" in readme
+
+
+def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
+    told = (ROOT / "README.md").read_text().split("\n## Production\n")[1].split("\n## ")[0]
+    commands = [line for line in told.splitlines() if line.startswith("    ")]
+    for name in ("runnode", *BESIDE):
+        assert any(name in command for command in commands), name
 
 
 def test_the_readme_names_no_setting_that_does_not_exist() -> None:

@@ -4,6 +4,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.pool.errors import FeeAboveCap
+from cchain_app.services import transactions
 from network_app.chains import wrapped
 from network_app.chains.wrapped import OVERHEAD, WrappedChain
 from network_app.proposervm.block import parse
@@ -164,6 +166,16 @@ def test_others_transactions_are_checked_as_clients_are(world: World) -> None:
     assert taken == payment.tx_id
     assert isinstance(conflicting, Exception)
     assert chain.waiting(10) == [payment.tx_id]
+
+
+def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknowledged(
+    world: World,
+) -> None:
+    dear = world.c.make(max_fee_per_gas=10**16)
+    (refused,) = transactions.submit([dear.raw])
+    assert isinstance(refused, FeeAboveCap)
+
+    assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]
 
 
 def test_a_chain_says_who_it_is(world: World) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from network_app.ports import NotYet, ParsedBlock
+from network_app.ports import BlockPlace, NotYet, ParsedBlock
 from network_app.sync import announcing, following, inbox
 from network_app.wire.p2p_pb2 import Chits, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
@@ -339,6 +339,18 @@ async def test_floods_of_blocks_are_kept_within_bounds() -> None:
         producer.make_block()
         await until(lambda: follower.chain.height == 1)
     assert len(line.requests) <= 1024
+
+
+async def test_a_fetch_that_is_cancelled_before_it_begins_makes_room_for_others() -> None:
+    _, producer, follower = pair()
+    line = follower.engine._by_alias["P"]
+    async with running(producer, follower):
+        await until(follower.follows)
+        line.follower.seek(BlockPlace(7, ID(b"m" * 32)), producer.node_id)
+        (task,) = line.follower._tasks
+        task.cancel()
+        await until(lambda: not line.follower._fetches)
+        assert follower.sent["get_ancestors"] == follower.sent["get"] == 0
 
 
 async def test_who_does_not_give_one_parent_is_not_asked_for_all_the_others() -> None:

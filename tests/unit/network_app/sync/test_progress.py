@@ -1,0 +1,48 @@
+"""What is written down of a chain's way, also when the database was away for a moment."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from network_app.ports import SyncState
+from network_app.sync.buffer import Buffer
+from network_app.sync.head import Head
+from network_app.sync.progress import Progress, Reporter
+from tests.builders.memory_chain import MemoryChain
+
+
+async def at_once(work: Callable[..., Any], *args: object) -> Any:
+    return work(*args)
+
+
+class FailingRecords:
+    """Refuses to write while it is told to."""
+
+    def __init__(self) -> None:
+        self.fails = False
+        self.written: list[tuple[str, SyncState]] = []
+
+    def sync(self, alias: str, state: SyncState) -> None:
+        if self.fails:
+            raise OSError("the database is away")
+        self.written.append((alias, state))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
+    records = FailingRecords()
+    chain = MemoryChain()
+    head = Head(chain, at_once)
+    way = Progress(head, Buffer())
+    reporter = Reporter([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
+    await reporter.report(way)
+    records.fails = head.following = True
+    with pytest.raises(OSError, match="the database is away"):
+        await reporter.report(way)
+    records.fails = False
+    await reporter.report(way)
+    await reporter.report(way)
+    assert [state.bootstrapped for _, state in records.written] == [False, True]
