@@ -35,7 +35,11 @@ class Address(NamedTuple):
         host, _, port = text.rpartition(":")
         if not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
             raise MalformedAddress(setting, text, "IP:PORT")
-        return cls(_ip(setting, host.removeprefix("[").removesuffix("]"), "IP:PORT"), int(port))
+        try:
+            ip = ip_address(host.removeprefix("[").removesuffix("]"))
+        except ValueError as error:
+            raise MalformedAddress(setting, text, "IP:PORT (names are not looked up)") from error
+        return cls(str(ip), int(port))
 
 
 def bootstrappers() -> list[Address]:

@@ -1,5 +1,6 @@
 """What a process of the node claims and how it is tuned: data directory, port, threads, garbage."""
 
+import errno
 import fcntl
 import gc
 import os
@@ -34,6 +35,13 @@ class PortInUse(CannotStart):
         super().__init__(f"cannot listen on {host}:{port} ({reason}): choose another {setting}")
 
 
+class NotOurAddress(CannotStart):
+    """This machine has no such address."""
+
+    def __init__(self, host: str, reason: str, setting: str) -> None:
+        super().__init__(f"cannot listen on {host!r} ({reason}): choose another {setting}")
+
+
 @contextmanager
 def claim_directory(directory: Path) -> Iterator[None]:
     """Hold a data directory: what an embedded node remembers is only true when it is alone there.
@@ -49,22 +57,30 @@ def claim_directory(directory: Path) -> Iterator[None]:
         yield
 
 
-def check_port(host: str, port: int, setting: str) -> None:
+def check_port(host: str, port: int, setting: str, host_setting: str = "host") -> None:
     """See that a server can listen there, before anything says that it does.
 
     Args:
         host: The address.
         port: The port; 0 is always free.
         setting: The variable that names the port.
+        host_setting: The variable that names the address.
 
     Raises:
+        NotOurAddress: The machine has no such address.
         PortInUse: It cannot.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        socket.getaddrinfo(host, None)  # of a name that nobody knows the next call does not tell
         socket.create_server((host, port), family=family).close()
+    except socket.gaierror as error:
+        raise NotOurAddress(host, error.strerror, host_setting) from error
     except OSError as error:
-        raise PortInUse(host, port, os.strerror(error.errno or 0), setting) from error
+        reason = os.strerror(error.errno or 0)
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise NotOurAddress(host, reason, host_setting) from error
+        raise PortInUse(host, port, reason, setting) from error
     except OverflowError as error:
         raise PortInUse(host, port, "no port", setting) from error
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.utils import get_random_secret_key
 
+from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import BASE_DIR, NODE
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
 
@@ -30,8 +31,13 @@ def _secret_key(path: Path) -> str:
 
 # Keys, passwords and the database are for the node's own user, whichever command makes them.
 os.umask(0o077)
-NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
+try:
+    NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
+except OSError as error:
+    raise BadSetting(
+        f"NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: {error.filename}: {error.strerror}"
+    ) from error
 
 DEBUG = False
 ALLOWED_HOSTS = ["*"]  # NODE_ALLOWED_HOSTS is for the gate: before Django, for all paths alike

@@ -36,10 +36,9 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     for declared in fields(cls):  # type: ignore[arg-type]  # T is a dataclass by convention
         name = PREFIX + declared.name.upper()
         if name in environ:
-            values[declared.name] = _convert(name, environ[name], types[declared.name])
+            value = _convert(name, environ[name], types[declared.name])
             choices = declared.metadata["choices"]
-            if choices and values[declared.name] not in choices:
-                raise BadSetting(f"{name} is {environ[name]!r}; it must be one of {choices}")
+            values[declared.name] = _chosen(name, str(value), choices) if choices else value
     return cls(**values)
 
 
@@ -54,6 +53,14 @@ def _default(declared: "Field[Any]") -> str:
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _chosen(name: str, text: str, choices: tuple[str, ...]) -> str:
+    """Return the choice that a text means, in whatever case it is written."""
+    for choice in choices:
+        if choice.casefold() == text.casefold():
+            return choice
+    raise BadSetting(f"{name} is {text!r}; it must be one of {', '.join(choices)}")
 
 
 def _convert(name: str, text: str, wanted: object) -> object:

@@ -64,7 +64,11 @@ class NodeSettings:
     health_interval: float = flag(5.0, "Seconds between health checks.")
     server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
     web_workers: int = flag(1, "Processes of the web server in the production profile.")
-    log_level: str = flag("INFO", "Lowest level that is logged.")
+    log_level: str = flag(
+        "INFO",
+        "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    )
     engine: str = flag(
         "auto",
         "EVM engine; `auto` takes `native` where it is built.",

@@ -3,7 +3,9 @@
 import time
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import DatabaseError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from typing_extensions import override
@@ -28,9 +30,33 @@ class Command(BaseCommand):
         )
         with Progress(*columns, console=Console(stderr=True)) as bars:
             tasks: dict[str, TaskID] = {}
-            while not _show(bars, tasks):
+            said: str | None = None
+            while (silence := _silence()) is not None or not _show(bars, tasks):
+                if silence not in (None, said):
+                    bars.console.print(silence, markup=False)
+                said = silence
                 time.sleep(PERIOD)
         self.stdout.write("All chains are bootstrapped.")
+
+
+def _silence() -> str | None:
+    """Say why nobody tells how far the chains are; None while somebody does, or need not."""
+    node = settings.NODE
+    try:
+        reported = selectors.status()
+    except DatabaseError:  # its first start makes the tables
+        reported = None
+    else:
+        if not node.bootstrap:
+            return None
+    if reported is None:
+        return f"No node has run yet on {node.directory}: waiting for its start."
+    if not selectors.is_fresh(reported):
+        return (
+            "The node's network does not run, its last report is of "
+            f"{reported.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC: waiting for its start."
+        )
+    return None
 
 
 def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:

@@ -46,9 +46,14 @@ class Command(BaseCommand):
         embedded = node.profile == "embedded"
         try:
             with claim_directory(node.directory) if embedded else nullcontext():
-                check_port(node.http_host, node.http_port, "NODE_HTTP_PORT")
+                check_port(node.http_host, node.http_port, "NODE_HTTP_PORT", "NODE_HTTP_HOST")
                 if embedded and node.network:
-                    check_port(node.staking_host, node.staking_port, "NODE_STAKING_PORT")
+                    check_port(
+                        node.staking_host,
+                        node.staking_port,
+                        "NODE_STAKING_PORT",
+                        "NODE_STAKING_HOST",
+                    )
                 initialise_or_explain()
                 self._run(_companions() if embedded else [])
         except CannotStart as error:

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
+from network_app import selectors
 from network_app.management.commands import bootstrap_progress, runnetwork
 from network_app.models import SyncPhase
 from tests.builders import network_rows
@@ -56,6 +58,38 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
     shown = capsys.readouterr().err
     assert "P-Chain" in shown
     assert "100 %  4,000 of 4,000" in shown
+
+
+@FOLLOWS
+@pytest.mark.django_db
+def test_while_nobody_tells_it_is_said_why(
+    node_settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_tables() -> Any:
+        raise OperationalError("no such table")
+
+    def end() -> None:
+        raise KeyboardInterrupt
+
+    steps: list[Callable[[], Any]] = [
+        lambda: monkeypatch.setattr(selectors, "status", status),
+        lambda: network_rows.report(heartbeat_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        lambda: None,
+        end,
+    ]
+    status = selectors.status
+    monkeypatch.setattr(selectors, "status", no_tables)
+    monkeypatch.setattr(
+        bootstrap_progress, "time", type("Time", (), {"sleep": lambda _seconds: steps.pop(0)()})
+    )
+
+    with pytest.raises(KeyboardInterrupt):
+        said("bootstrap_progress")
+
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.count("No node has run yet on ") == 1
+    silent = "network does not run, its last report is of 2026-01-02 03:04:05 UTC"
+    assert shown.count(silent) == 1
 
 
 def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, settings: Any) -> None:

@@ -100,6 +100,17 @@ def test_no_command_makes_files_that_others_can_read(tmp_path: Path) -> None:
     assert [path.name for path in directory.rglob("*") if mode(path) & 0o077] == []
 
 
+def test_a_data_directory_that_cannot_be_is_told_without_a_trace(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    environment = {"PATH": os.environ["PATH"], "NODE_DATA_DIR": str(file)}
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "check"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    words = f"NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: {file}: File exists\n"
+    assert (ended.returncode, ended.stderr) == (1, words)
+
+
 @pytest.mark.node_settings(platform_genesis="/nowhere/genesis.json", http_port=0)
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
 def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(

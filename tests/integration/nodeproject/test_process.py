@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nodeproject.process import DirectoryInUse, PortInUse, check_port, claim_directory
+from nodeproject.process import (
+    DirectoryInUse,
+    NotOurAddress,
+    PortInUse,
+    check_port,
+    claim_directory,
+)
 
 
 def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
@@ -28,3 +34,9 @@ def test_a_port_that_is_taken_is_told_before_the_start() -> None:
             check_port("127.0.0.1", port, "NODE_X")
 
     check_port("127.0.0.1", port, "NODE_X")
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.7"])
+def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: str) -> None:
+    with pytest.raises(NotOurAddress, match=rf"^cannot listen on '{host}' .*another NODE_HOST$"):
+        check_port(host, 0, "NODE_PORT", "NODE_HOST")

@@ -40,7 +40,17 @@ def test_an_address_is_read_and_shown(text: str, address: Address) -> None:
 def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
     node(bootstrap=("10.0.0.1:1", text))
 
-    with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT$"):
+    with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT"):
+        addresses.bootstrappers()
+
+
+def test_the_name_of_a_host_is_quoted_as_it_was_written(node: Any) -> None:
+    node(bootstrap=("localhost:9651",))
+
+    words = (
+        r"^NODE_BOOTSTRAP has 'localhost:9651', which is not IP:PORT \(names are not looked up\)$"
+    )
+    with pytest.raises(MalformedAddress, match=words):
         addresses.bootstrappers()
 
 
