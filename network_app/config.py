@@ -108,6 +108,10 @@ class NetworkConfig:
     """Blocks that are committed together while bootstrapping."""
     most_fetched: int = 50_000
     """Fetched blocks that wait, above which the gap is fetched in pieces."""
+    most_fetched_bytes: int = 4096 * MIB
+    """Of fetched blocks of a chain that wait, above which a round has failed; a piece of
+    `ancestors_count` blocks of the largest size fits. Nobody has verified such blocks, so that a
+    peer that lies could else fill the disk: `most_fetched` of them may be a hundred GB."""
     fetch_again: float = 0.5
     """Seconds before all peers are asked once more for a block that none gave."""
     poll_interval: float = 0.1

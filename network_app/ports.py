@@ -264,6 +264,9 @@ class Chain(Protocol):
     def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
         """Return the lowest stored block and its parent, or None: where fetching goes on."""
 
+    def fetched_bytes(self) -> int:
+        """Return how many bytes the stored blocks have together."""
+
     def forget_fetched(self, up_to: int | None = None) -> None:
         """Delete stored blocks up to a height, or all."""
 

@@ -138,6 +138,10 @@ class WrappedChain:
         """Return the lowest stored block and its parent."""
         return fetched.lowest(self.alias)
 
+    def fetched_bytes(self) -> int:
+        """Return how many bytes the stored blocks have together."""
+        return fetched.size(self.alias)
+
     def forget_fetched(self, up_to: int | None = None) -> None:
         """Delete stored blocks up to a height, or all."""
         with database.atomic(durable=True):

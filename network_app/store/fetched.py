@@ -16,6 +16,7 @@ _LOWEST = """
 SELECT height, block_id, parent_id FROM network_app_fetchedblock
 WHERE chain = %s ORDER BY height LIMIT 1
 """
+_BYTES = "SELECT COALESCE(SUM(LENGTH(raw)), 0) FROM network_app_fetchedblock WHERE chain = %s"
 _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 
 
@@ -50,6 +51,12 @@ def lowest(alias: str) -> tuple[BlockPlace, ID] | None:
         return None
     height, block_id, parent_id = row
     return BlockPlace(height, ID(bytes(block_id))), ID(bytes(parent_id))
+
+
+def size(alias: str) -> int:
+    """Return how many bytes the blocks have together."""
+    row = sql.row(_BYTES, (alias,))
+    return 0 if row is None else int(row[0])
 
 
 def forget(alias: str, up_to: int | None) -> None:

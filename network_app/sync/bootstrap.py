@@ -17,17 +17,19 @@ from network_app.sync.errors import (
     NobodyHas,
     RoundFailed,
     Stuck,
+    TooMuchFetched,
     WrongHeight,
 )
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Claim, Found, Frontier
+from network_app.sync.frontier import Claim, Found, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
-from primitives.ids import EMPTY_ID, ID, NodeID
+from network_app.sync.reaching import Reacher
+from primitives.ids import ID, NodeID
 
 LOOK = 0.1
-"""Seconds between looks whether enough beacons are connected, or whether there is room."""
+"""Seconds between looks whether enough beacons are connected."""
 FIRST_RETRY = 0.5
 """Seconds after a round that failed; they grow up to `sync_repeat`."""
 NO_END = 1 << 63
@@ -59,8 +61,9 @@ class Bootstrap:
         self._reached = False
         """Whether the frontier was reached since this process began."""
         self._executor = Executor(head, config, self._executed)
-        # What goes on while blocks are executed is fetched in pieces of one answer's size.
-        self._piece = max(1, min(config.ancestors_count, config.most_fetched // 2))
+        self._reacher = Reacher(
+            head, frontier, fetcher, choice, config, executor=self._executor, progress=progress
+        )
 
     @property
     def has_beacons(self) -> bool:
@@ -119,7 +122,7 @@ class Bootstrap:
         found = await self._ask()
         for one in found.agreed:
             if await self._height_of(one.block_id) is None:
-                await self._reach(one)
+                await self._reacher.reach(one)
         executed = self._head.place.height - start.height
         if 0 < executed < before / 2:
             return executed, True
@@ -153,7 +156,7 @@ class Bootstrap:
         try:
             height = await self._height_of(claim.block_id)
             if height is None:
-                await self._reach(claim)
+                await self._reacher.reach(claim)
                 await self._forget_fetched()  # what nobody has signed is left to following
             elif claim.height not in (None, height):
                 raise WrongHeight(claim.block_id, height, claim.height or 0)
@@ -192,6 +195,9 @@ class Bootstrap:
             lowest, parent_id = extent
             start = self._head.place
             top = BlockPlace(lowest.height - 1, parent_id)
+            if top.height - start.height > self._config.most_fetched:  # no run goes on so far below
+                await self._forget_fetched()
+                continue
             known = {*self._frontier.beacons().connected, *self._choice.validators()}
             try:
                 await self._fetcher.fill(top, start, known)
@@ -208,80 +214,6 @@ class Bootstrap:
                 await self._forget_fetched()
             await run(chain.forget_fetched, self._head.place.height)
 
-    async def _reach(self, found: Agreed | Claim) -> None:
-        """Fetch and execute all up to a block, both at the same time.
-
-        What is only claimed is asked of those who claim it: others do not answer if it is not true.
-        """
-        claimed = isinstance(found, Claim)
-        top = await self._fetcher.block(found.block_id, found.supporters, others=not claimed)
-        if isinstance(found, Claim) and found.height not in (None, top.height):
-            raise WrongHeight(top.block_id, top.height, found.height or 0)
-        if top.height <= self._head.place.height:
-            (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
-            if ours == top.block_id:
-                return  # it was accepted meanwhile
-            raise Forked(top.height, ours or EMPTY_ID, top.block_id)
-        known = 0 if self._head.following else self._progress.target_height
-        self._progress.target_height = max(known, top.height)
-        fetched: asyncio.Queue[int | None] = asyncio.Queue()
-        place = BlockPlace(top.height, top.block_id)
-        fetching = asyncio.create_task(self._fetch(place, found, fetched))
-        try:
-            while (height := await fetched.get()) is not None:
-                await self._executor.execute(height, agreed=not claimed)
-                self._fetcher.forget_sources(self._head.place.height)
-            await fetching
-        finally:
-            fetching.cancel()
-            await asyncio.gather(fetching, return_exceptions=True)
-
-    async def _fetch(
-        self, top: BlockPlace, found: Agreed | Claim, fetched: asyncio.Queue[int | None]
-    ) -> None:
-        """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
-        low, among, claimed = self._head.place, found.supporters, isinstance(found, Claim)
-        try:
-            while low.height < top.height:
-                while self._waiting_above(low) > self._config.most_fetched:
-                    await asyncio.sleep(LOOK)
-                goal = await self._goal(low, top, found)
-                # Each peer is read at a limited rate, so it is quicker to ask several; validators
-                # have what lies deep below the frontier.
-                spread = goal != top and not claimed
-                askable = {*among, *self._choice.validators()} if spread else among
-                await self._fetcher.fill(goal, low, askable, others=not claimed)
-                low = goal
-                self._progress.top_fetched = low.height
-                fetched.put_nowait(low.height)
-        finally:
-            fetched.put_nowait(None)
-
-    def _waiting_above(self, low: BlockPlace) -> int:
-        """Return how many blocks wait to be executed when one more piece is fetched."""
-        return low.height + self._piece - self._head.place.height
-
-    async def _goal(self, low: BlockPlace, top: BlockPlace, way: Agreed | Claim) -> BlockPlace:
-        """Return the block down from which the next piece is fetched.
-
-        Blocks name their parents only, so the beacons, or those who claim that there is
-        more, are asked for the one at the right height.
-        """
-        gap = top.height - low.height
-        if gap <= self._piece:
-            return top
-        height = low.height + self._piece
-        among, claimed = way.supporters, isinstance(way, Claim)
-        found = await self._frontier.accepted_at(height, low, among if claimed else None)
-        if found is not None:
-            able = {*found.supporters, *among}
-            block = await self._fetcher.block(found.block_id, able, others=not claimed)
-            if block.height == height:
-                return BlockPlace(height, block.block_id)
-        if gap <= self._config.most_fetched:
-            return top
-        raise NoAgreement(len(self._frontier.beacons().connected))
-
     async def _clean_up(self, error: RoundFailed) -> NodeID | None:
         """Forget fetched blocks that lead to nothing, drop and return who sent an invalid one."""
         sender = None
@@ -289,7 +221,7 @@ class Bootstrap:
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
                 self._choice.drop(sender, str(error))
-        if isinstance(error, (BlockRefused, Forked, Stuck, WrongHeight)):
+        if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, WrongHeight)):
             await self._forget_fetched()
         return sender
 

@@ -3,11 +3,12 @@
 import asyncio
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace, ParsedBlock
+from network_app.sync.backlog import Backlog, stands_still
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import Forked, NobodyHas, WrongHeight
 from network_app.sync.head import Head
@@ -39,6 +40,7 @@ class Fetcher:
         self._requests = requests
         self._choice = choice
         self._config = config
+        self._backlog = Backlog(head, config)
         self._sources: list[Source] = []
         self._asked: Counter[NodeID] = Counter()
         """Peers that have not answered yet."""
@@ -61,12 +63,15 @@ class Fetcher:
         among: Collection[NodeID],
         *,
         others: bool = True,
+        drains: Callable[[], bool] = stands_still,
     ) -> int:
         """Fetch and store all blocks from `top` down to right above `low`; return how many.
 
-        `others` says whether peers besides those named are asked.
+        `others` says whether peers besides those named are asked; `drains`, whether blocks below
+        `low` are being executed, so that it is worth waiting for room.
 
         Raises:
+            TooMuchFetched: There is no room for them.
             NobodyHas: No peer gave one of them.
             WrongHeight: One claims a height that does not fit its parent's.
             Forked: What they lead to at `low` is another block.
@@ -76,7 +81,7 @@ class Fetcher:
             blocks, sender = await self._ask_around(
                 wanted.block_id, among, low.height, wanted.height, others=others
             )
-            await self._head.run(self._head.chain.keep_fetched, blocks)
+            await self._backlog.keep(blocks, drains=drains)
             self._note(sender, blocks)
             count += len(blocks)
             wanted = BlockPlace(blocks[-1].height - 1, blocks[-1].parent_id)

@@ -71,6 +71,7 @@ class MemoryChain:
         self.heights = {id_of(GENESIS): 0}
         self.stored: dict[int, ParsedBlock] = {}
         self.most_stored = 0
+        self.most_bytes_stored = 0
         self.pool: dict[ID, bytes] = {}
         self.refused: set[bytes] = set()
         self.accepted_in: list[int] = []
@@ -240,6 +241,7 @@ class MemoryChain:
         with self._lock:
             self.stored.update((one.height, one) for one in blocks)
             self.most_stored = max(self.most_stored, len(self.stored))
+            self.most_bytes_stored = max(self.most_bytes_stored, self.fetched_bytes())
 
     def fetched(self, above: int, count: int) -> list[bytes]:
         with self._lock:
@@ -261,6 +263,10 @@ class MemoryChain:
                 return None
             lowest = self.stored[min(self.stored)]
             return BlockPlace(lowest.height, lowest.block_id), lowest.parent_id
+
+    def fetched_bytes(self) -> int:
+        with self._lock:
+            return sum(len(one.raw) for one in self.stored.values())
 
     def forget_fetched(self, up_to: int | None = None) -> None:
         with self._lock:

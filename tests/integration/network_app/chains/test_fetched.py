@@ -88,6 +88,21 @@ def test_blocks_are_forgotten_up_to_a_height(node: Chains) -> None:
     assert FetchedBlock.objects.count() == 0
 
 
+def test_their_bytes_are_counted_for_each_chain(node: Chains) -> None:
+    assert node.c.fetched_bytes() == 0
+    node.c.keep_fetched([block(height) for height in range(1, 6)])
+    node.p.keep_fetched([block(3)._replace(raw=bytes(70_000))])
+
+    assert node.c.fetched_bytes() == 5 * len("block 1 ")
+    assert node.p.fetched_bytes() == 70_000
+    node.c.keep_fetched([block(5, "other")])
+    assert node.c.fetched_bytes() == 5 * len("block 1 ") + len("other")
+    node.c.forget_fetched(3)
+    assert node.c.fetched_bytes() == 2 * len("block 1 ") + len("other")
+    node.p.forget_fetched()
+    assert node.p.fetched_bytes() == 0
+
+
 def test_large_blocks_come_back_as_they_were(node: Chains) -> None:
     large = block(1)._replace(raw=bytes(range(256)) * 8_000)
     node.c.keep_fetched([large])
