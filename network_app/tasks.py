@@ -36,16 +36,7 @@ def measure_bootstrap() -> dict[str, float]:
         if row.waiting is not None:
             _log.info("%s-Chain waits, %s", row.chain, row.waiting)
             continue
-        left = "unknown" if row.seconds_left is None else f"{row.seconds_left:.0f} s"
-        _log.info(
-            "%s-Chain at %d of %d (%.0f %%), %.1f blocks/s, %s left",
-            row.chain,
-            row.height,
-            row.target_height,
-            row.percent,
-            rates[row.chain],
-            left,
-        )
+        _log.info("%s-Chain: %s (%d %%)%s", row.chain, row.place, row.percent, _pace(row))
     return rates
 
 
@@ -53,3 +44,11 @@ def measure_bootstrap() -> dict[str, float]:
 def prune_peers() -> dict[str, int]:
     """Forget nodes that are gone for good."""
     return {"forgotten": records.prune()}
+
+
+def _pace(row: selectors.Sync) -> str:
+    """Return rate and time left as far as they were measured."""
+    if row.blocks_per_second is None:
+        return ""
+    rate = f", {row.blocks_per_second:,.1f} blocks/s"
+    return rate if row.seconds_left is None else f"{rate}, {row.seconds_left:,.0f} s left"

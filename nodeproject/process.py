@@ -75,7 +75,7 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         socket.getaddrinfo(host, None)  # of a name that nobody knows the next call does not tell
         socket.create_server((host, port), family=family).close()
     except socket.gaierror as error:
-        raise NotOurAddress(host, error.strerror, host_setting) from error
+        raise NotOurAddress(host, error.strerror or str(error), host_setting) from error
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         if error.errno == errno.EADDRNOTAVAIL:

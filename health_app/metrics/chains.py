@@ -68,9 +68,15 @@ _UPTIME: Final = Family(
     "Part of their stay that validators were online, as this node sees it.",
     labels=("of",),
 )
-_CAPACITY: Final = Family("platform_gas_capacity", "Gas that the next block may use now.")
-_EXCESS: Final = Family("platform_gas_excess", "Gas used above the target: it drives the price.")
-_PRICE: Final = Family("platform_gas_price", "Price of one gas.")
+_CAPACITY: Final = Family(
+    "platform_gas_capacity",
+    "Gas that was left after the last block, as platform.getFeeState says; time since adds to it.",
+)
+_EXCESS: Final = Family(
+    "platform_gas_excess",
+    "Gas used above the target, after the last block: it drives the price; time since lowers it.",
+)
+_PRICE: Final = Family("platform_gas_price", "Price of one gas after the last block.")
 
 
 def of_cchain() -> Iterator[Figure]:

@@ -28,7 +28,10 @@ _PEERS_OF_SUBNET: Final = Family(
 _BENCHED: Final = Family(
     "network_peers_benched", "Connected peers that are not asked on a chain.", labels=_CHAIN
 )
-_KNOWN: Final = Family("network_known_nodes", "Nodes whose address is known.")
+_KNOWN: Final = Family(
+    "network_known_nodes",
+    "Validators and bootstrappers whose signed address is kept; no other peers, and not this node.",
+)
 _REPORTS: Final = Family(
     "network_process_up", "Whether the process that talks to peers reported lately."
 )

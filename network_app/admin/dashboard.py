@@ -37,7 +37,7 @@ def _peers_card(status: NetworkStatus, *, is_fresh: bool) -> Card:
     return Card(
         "Peers",
         display.link(f"{count:,} connected", page),
-        f"{status.known:,} addresses known",
+        formats.format_known(status.known),
     )
 
 
@@ -68,17 +68,14 @@ def _bootstrap_cards(*, is_fresh: bool) -> tuple[Card, ...]:
 
 
 def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
-    words = [f"{row.height:,} of {row.target_height:,}"]
-    if row.phase == SyncPhase.BOOTSTRAPPED:
-        words = [f"at height {row.height:,}"]
-    elif is_fresh and row.waiting is not None:
-        words = [str(row.waiting)]
-    elif is_fresh:
-        words.append(formats.format_left(row.seconds_left))
+    words = [row.place]
+    if is_fresh and row.phase != SyncPhase.BOOTSTRAPPED:
+        left = formats.format_left(row.seconds_left)
+        words = [*words, left] if row.waiting is None else [str(row.waiting)]
     page = links.page("chainsync", row.chain)
     return Card(
         f"{formats.CHAINS[row.chain]} bootstrap",
-        display.line(display.link(f"{display.done(row)} %", page), display.progress_bar(row)),
+        display.line(display.link(f"{row.percent} %", page), display.progress_bar(row)),
         display.stack(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
     )
 

@@ -27,7 +27,7 @@ from platform_app.admin.display import amount, full_amount, share_bar, short_nod
 from primitives.ids import NodeID
 
 __all__ = [
-    "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "done", "faint", "full",
+    "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "faint", "full",
     "full_amount", "full_link", "full_node", "line", "link", "moment", "names", "node_link", "pair", "progress",
     "progress_bar", "share", "share_bar", "short_link", "short_node", "since", "stack", "sync_phase",
     "unbroken",
@@ -92,10 +92,10 @@ def share(fraction: float) -> SafeString:
 
 
 def progress(row: ChainSync) -> SafeString:
-    """Return how far a chain is: a bar under the share that is done and the heights."""
+    """Return how far a chain is: a bar under the share that is done and the blocks."""
     return format_html(
         '<span class="nd-progress"><span class="nd-ends"><span>{} %</span>{}</span>{}</span>',
-        done(row), faint(f"{row.height:,} of {row.target_height:,}"), progress_bar(row),
+        row.percent, faint(row.place), progress_bar(row),
     )  # fmt: skip
 
 
@@ -105,13 +105,8 @@ def progress_bar(row: ChainSync) -> SafeString:
     return format_html(
         '<span class="nd-way" role="progressbar" aria-label="{} bootstrap" aria-valuemin="0" '
         'aria-valuemax="100" aria-valuenow="{}">{}</span>',
-        formats.CHAINS[row.chain], done(row), bar(done(row), kind),
+        formats.CHAINS[row.chain], row.percent, bar(row.percent, kind),
     )  # fmt: skip
-
-
-def done(row: ChainSync) -> int:
-    """Return how much of the way is done in whole percent; less than 100 until all is."""
-    return 100 if row.phase == SyncPhase.BOOTSTRAPPED else min(int(row.percent), 99)
 
 
 def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:

@@ -38,6 +38,12 @@ def format_share(fraction: float) -> str:
     return f"{tenths // 10}.{tenths % 10} %"
 
 
+def format_known(count: int) -> str:
+    """Return how many addresses this node keeps: not those of peers that are just connected."""
+    kept = f"{count:,} address{'' if count == 1 else 'es'} known"
+    return f"{kept} of validators and bootstrappers"
+
+
 def age_of(moment: datetime, now: datetime) -> str:
     """Return how long ago something was: 3 min ago."""
     return f"{format_age(int((now - moment).total_seconds()))} ago"

@@ -1,12 +1,13 @@
 """What pages about peers show besides their rows, read for a whole page at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from chaindb import clock
 from network_app import selectors
 from network_app.models import Peer
+from platform_app import runtime
 from platform_app.selectors import stakers
 from platform_app.selectors.chain import NoGenesis
 from primitives.ids import NodeID
@@ -23,6 +24,8 @@ class Facts:
     """Of a current validator, its delegators' included, in smallest units."""
     uptime: float | None = None
     """The part of its time that a current validator was online, as this node saw it."""
+    validating: bool = False
+    """Whether this node is a current validator: else nobody has seen an uptime of it."""
 
 
 def read(found: Sequence[Peer]) -> list[Facts]:
@@ -33,9 +36,18 @@ def read(found: Sequence[Peer]) -> list[Facts]:
     reported = status is not None and selectors.is_fresh(status)
     stakes = _stakes()
     uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
+    validating = _is_ours(stakes)
     return [
-        Facts(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id)) for peer in found
+        Facts(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id), validating)
+        for peer in found
     ]
+
+
+def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
+    try:
+        return runtime.node_id() in stakes
+    except OSError:  # before the first start has made the certificate
+        return False
 
 
 def _stakes() -> dict[NodeID, int]:

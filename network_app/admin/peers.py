@@ -180,8 +180,10 @@ class PeerAdmin(NetworkAdmin):
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 
     @admin.display(description="Our uptime, it says")
-    def observed(self, peer: Peer) -> SafeString:
-        """Return what it says of this node's uptime."""
+    def observed(self, peer: Any) -> SafeString:
+        """Return what it says of this node's uptime; nothing while this node does not validate."""
+        if not peer.facts.validating:
+            return display.NOTHING
         share = peer.observed_uptime
         return display.share_bar(f"{share} %", share, enough=share >= _REWARDING)
 

@@ -64,8 +64,9 @@ class NetworkStatusAdmin(NetworkAdmin):
 
     @admin.display(description="Peers")
     def peers(self, row: NetworkStatus) -> SafeString:
-        """Return how many are connected, and of how many others the address is known."""
-        return display.pair(f"{row.connected:,} connected", f"{row.known:,} addresses known")
+        """Return how many are connected, and how many addresses are kept, whoever is connected."""
+        known = display.faint(formats.format_known(row.known))  # may be broken: it is long
+        return display.stack(display.unbroken(f"{row.connected:,} connected"), known)
 
     @admin.display(description="Connections so far")
     def came(self, row: NetworkStatus) -> str:

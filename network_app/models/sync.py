@@ -3,6 +3,7 @@
 from django.db import models
 from typing_extensions import override
 
+from chaindb.formats import with_unit
 from network_app.ports import Gathering
 from network_app.sync.frontier import needed_of
 
@@ -58,9 +59,19 @@ class ChainSync(models.Model):
         return Gathering(self.beacons_connected, needed_of(self.beacons), self.beacons)
 
     @property
-    def percent(self) -> float:
-        """How much of the way is done, 0 to 100."""
+    def percent(self) -> int:
+        """How much of this run's way is done, cut off: less than 100 until all is."""
+        if self.phase == SyncPhase.BOOTSTRAPPED:
+            return 100
+        way = self.target_height - self.start_height
+        return min(99, 100 * (self.height - self.start_height) // way) if way > 0 else 0
+
+    @property
+    def place(self) -> str:
+        """Where it is, in the words that fit `percent`: both count from where this run began."""
         way = self.target_height - self.start_height
         if self.phase == SyncPhase.BOOTSTRAPPED or way <= 0:
-            return 100.0 if self.phase == SyncPhase.BOOTSTRAPPED else 0.0
-        return min(100.0, 100.0 * (self.height - self.start_height) / way)
+            return f"at height {self.height:,}"
+        done = self.height - self.start_height
+        words = f"{done:,} of {with_unit(f'{way:,}', 'blocks')}"
+        return f"{words} since height {self.start_height:,}" if self.start_height else words

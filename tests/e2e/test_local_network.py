@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from primitives.devkeys import DEV_KEYS
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import ROOT
@@ -89,6 +90,11 @@ def test_nodes_are_started_shown_and_ended_together(
             assert client.call("info.getNodeID")["nodeID"] == ids[place]
             validators = client.call("platform.getCurrentValidators")["validators"]
             assert {one["nodeID"] for one in validators} == set(ids)
+        home = tmp_path / "data" / "network" / f"node{place + 1}"
+        assert (home / "admin_password").read_text().strip()
+        assert DEV_KEYS[next(iter(DEV_KEYS))] in (home / "node.log").read_text()
+    assert "the user admin, whose password is in nodeN/admin_password" in text
+    assert "funded accounts and their keys are in nodeN/node.log" in text
     assert len(node_processes(tmp_path)) == NODES
 
     network.stop(how=signal.SIGINT)

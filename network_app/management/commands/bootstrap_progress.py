@@ -73,4 +73,4 @@ def _place(row: selectors.Sync) -> str:
         return str(row.waiting)
     rate = "" if not row.blocks_per_second else f", {row.blocks_per_second:,.0f} blocks/s"
     left = "" if not row.seconds_left else f", {row.seconds_left:,.0f} s left"
-    return f"{row.height:,} of {row.target_height:,}{rate}{left}"
+    return f"{row.place}{rate}{left}"

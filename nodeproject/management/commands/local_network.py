@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from typing_extensions import override
 
+from nodeproject.initialise import password_file
 from nodeproject.local_network import (
     FIRST_HTTP_PORT,
     LocalNode,
@@ -44,9 +46,12 @@ LOG, LAST_LOG = "node.log", "node.log.1"
 
 
 def _count(text: str) -> int:
-    count = int(text)
+    try:
+        count = int(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no whole number") from error
     if count < 1:
-        raise ValueError(text)
+        raise ArgumentTypeError("must be 1 or more")
     return count
 
 
@@ -115,6 +120,7 @@ class Command(BaseCommand):
                 time.sleep(0.3)
         wide = Console(width=max(console.width, WIDTH))
         wide.print(_table(nodes))
+        wide.print(escape(_login()))
         wide.print(
             f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
             f"before ({LAST_LOG}). Ctrl-C ends them all."
@@ -180,6 +186,14 @@ def _is_ready(node: LocalNode) -> bool:
             return bool(answer.status == 200 and answer.headers["node-id"] == str(node.node_id))
     except (urllib.error.URLError, OSError):
         return False
+
+
+def _login() -> str:
+    """Return how to log in to the nodes: all have the caller's user name, each its own password."""
+    return (
+        f"Each node's admin knows the user {settings.NODE.admin_user}, whose password is in "
+        f"nodeN/{password_file().name}; funded accounts and their keys are in nodeN/{LOG}."
+    )
 
 
 def _table(nodes: Sequence[LocalNode]) -> Table:

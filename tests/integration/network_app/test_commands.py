@@ -57,7 +57,7 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
     assert steps == []
     shown = capsys.readouterr().err
     assert "P-Chain" in shown
-    assert "100 %  4,000 of 4,000" in shown
+    assert "100 %  at height 4,000" in shown
 
 
 @FOLLOWS

@@ -1,5 +1,6 @@
 """What the clock brings the network: uptimes from connections, rates from heights."""
 
+import re
 from typing import Any
 
 import pytest
@@ -79,8 +80,35 @@ def test_rates_are_told(caplog: pytest.LogCaptureFixture) -> None:
 
     assert list(rates) == ["C"]
     assert rates["C"] == pytest.approx(10.0, rel=0.2)
-    assert "C-Chain at 400 of 1000 (40 %), " in caplog.text
-    network_rows.sync("C", **way, measured_height=400, measured_at=network_rows.ago(10))
+    (words,) = caplog.messages
+    assert re.fullmatch(
+        r"C-Chain: 400 of 1,000 blocks \(40 %\), \d+\.\d blocks/s, \d+ s left", words
+    )
+
+
+@pytest.mark.django_db
+def test_a_chain_that_stands_still_has_no_time_left(caplog: pytest.LogCaptureFixture) -> None:
+    network_rows.sync(
+        "C", phase=SyncPhase.BOOTSTRAPPING, start_height=12_300, height=12_612,
+        target_height=12_681, measured_height=12_612, measured_at=network_rows.ago(10),
+    )  # fmt: skip
+
     with caplog.at_level("INFO"):
         assert tasks.measure_bootstrap() == {"C": 0.0}
-    assert "0.0 blocks/s, unknown left" in caplog.text
+
+    assert caplog.messages == [
+        "C-Chain: 312 of 381 blocks since height 12,300 (81 %), 0.0 blocks/s"
+    ]
+
+
+@pytest.mark.django_db
+def test_before_the_first_measurement_no_rate_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    network_rows.sync(
+        "C", phase=SyncPhase.BOOTSTRAPPING, height=832, target_height=3_003,
+        measured_height=832, measured_at=network_rows.ago(0),
+    )  # fmt: skip
+
+    with caplog.at_level("INFO"):
+        tasks.measure_bootstrap()
+
+    assert caplog.messages == ["C-Chain: 832 of 3,003 blocks (27 %)"]

@@ -4,6 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from nodeproject.local_network import (
     EACH_ITS_OWN,
@@ -69,3 +70,16 @@ def test_more_or_fewer_nodes_than_validators_are_told(
     running: int, founders: int, said: list[str]
 ) -> None:
     assert remarks(nodes(running), frozenset(IDS[:founders])) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        ("0", "must be 1 or more"),
+        ("-3", "must be 1 or more"),
+        ("five", "'five' is no whole number"),
+    ],
+)
+def test_a_network_has_a_node_at_least(count: str, words: str) -> None:
+    with pytest.raises(CommandError, match=f"^Error: argument --nodes: {words}$"):
+        call_command("local_network", f"--nodes={count}")

@@ -107,6 +107,16 @@ def test_the_network_is_shown_as_its_process_reports(page: Page) -> None:
     assert page['svc_bootstrap_height{chain="C"}'] == 10
 
 
+def test_help_says_what_is_counted_and_when(text: str) -> None:
+    for said in (
+        "svc_network_known_nodes Validators and bootstrappers whose signed address is kept; no other "
+        "peers, and not this node.",
+        "svc_platform_gas_capacity Gas that was left after the last block, as platform.getFeeState "
+        "says; time since adds to it.",
+    ):
+        assert f"# HELP {said}" in text.splitlines()
+
+
 def test_a_silent_network_has_no_peers(observed: None, db: None) -> None:
     network_rows.report(connected=7, heartbeat_at=network_rows.ago(60))
     page = parse(exposition()[1].decode())

@@ -25,7 +25,8 @@ def _network(browse: Browse) -> str:
 def test_it_shows_peers_stake_bootstrap_heartbeat_and_messages(browse: Browse) -> None:
     text = _network(browse)
     for shown in (
-        "65 connected", "1,234 addresses known", ">alive</span>", "203.0.113.7:9651", "12,345",
+        "65 connected", "1,234 addresses known of validators and bootstrappers",
+        ">alive</span>", "203.0.113.7:9651", "12,345",
         "5.0 MiB", "54,321", "999 bytes", "3.2 % of the latest failed",
         ">100 %</a>", ">25 %</a>", "250 of 1,000", 'aria-valuenow="25"', "time unknown",
         f'href="{listing("peer")}"', f'href="{detail("chainsync", "C")}"',
@@ -67,6 +68,16 @@ def test_it_goes_without_an_identity(browse: Browse, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(runtime, "node_id", nobody)
     assert "Stake connected" not in _network(browse)
+
+
+@pytest.mark.usefixtures("network")
+def test_percent_and_blocks_are_of_the_same_way(browse: Browse) -> None:
+    models.ChainSync.objects.filter(pk="C").update(
+        start_height=12_300, height=12_612, target_height=12_681
+    )
+    text = _network(browse)
+    assert ">81 %</a>" in text
+    assert "312 of 381 blocks since height 12,300, time unknown" in text
 
 
 @pytest.mark.usefixtures("network")

@@ -4,7 +4,9 @@ import pytest
 from django.utils.html import escape
 
 from chaindb import clock
+from chaindb.display import NOTHING
 from network_app.models import Peer
+from platform_app import runtime
 from platform_app.services import uptime
 from tests.builders import network_rows, platform_history
 from tests.builders.network_rows import ago
@@ -80,6 +82,29 @@ def test_a_stranger_has_no_stake_and_no_measured_uptime(browse: Browse) -> None:
     assert "does not validate" in text
     assert "100 %" in text
     assert "100.00 %" not in text
+
+
+def test_nobody_has_seen_an_uptime_of_a_node_that_does_not_validate(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = (f"{listing('peer')}?q={past.node(4)}", detail("peer", past.node(4)))
+    assert all(">4 %<" in browse(path).text for path in paths)
+
+    monkeypatch.setattr(runtime, "node_id", lambda: past.node(100))
+
+    for path, before in zip(paths, ("field-observed", "Our uptime, it says</label>"), strict=True):
+        said = browse(path).text.partition(before)[2].partition("</span>")[0]
+        assert said.endswith(NOTHING.removesuffix("</span>"))
+
+
+def test_peers_are_shown_before_there_is_a_certificate(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody() -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(runtime, "node_id", nobody)
+    assert ">4 %<" not in browse(listing("peer"), q=str(past.node(4))).text
 
 
 def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:

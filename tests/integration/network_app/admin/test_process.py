@@ -25,7 +25,7 @@ def test_both_chains_are_listed_with_a_bar(browse: Browse) -> None:
     page = browse(listing("chainsync"))
     assert [row.chain for row in page.rows] == ["P", "C"]
     for shown in (
-        ">bootstrapped</span>", "100 %", ">bootstrapping</span>", "25 %", "250 of 1,000", "4,321",
+        ">bootstrapped</span>", "100 %", ">bootstrapping</span>", "25 %", "250 of 1,000 blocks", "4,321",
         'aria-valuenow="25"', "width:25%", "width:100%", "time unknown",
     ):  # fmt: skip
         assert shown in page.text, shown
@@ -37,6 +37,17 @@ def test_rate_and_time_left_are_what_was_measured(browse: Browse) -> None:
         text = browse(path).text
         assert "5.0 blocks/s" in text
         assert "2 min left" in text
+
+
+def test_a_way_that_did_not_begin_at_zero_is_told_as_percent_counts_it(browse: Browse) -> None:
+    ChainSync.objects.filter(pk="C").update(
+        start_height=12_300, height=12_612, target_height=12_681
+    )
+    for path in (listing("chainsync"), detail("chainsync", "C")):
+        text = browse(path).text
+        assert "81 %" in text
+        assert "312 of 381 blocks since height 12,300" in text
+        assert "of 12,681" not in text
 
 
 def test_it_is_not_done_before_all_is_done(browse: Browse) -> None:
@@ -69,12 +80,20 @@ def test_the_process_says_how_it_is_in_sizes_that_people_read(browse: Browse) ->
     for path in (listing("networkstatus"), detail("networkstatus", 1)):
         text = browse(path).text
         for shown in (
-            ">alive</span>", "203.0.113.7:9651", "65 connected", "1,234 addresses known",
+            ">alive</span>", "203.0.113.7:9651", "65 connected",
+            "1,234 addresses known of validators and bootstrappers",
             "12,345 messages", "54,321 messages", "5.0 MiB", "999 bytes", "3.2 % of the latest",
         ):  # fmt: skip
             assert shown in text, shown
     assert "140" in text
     assert "75" in text
+
+
+def test_one_address_is_one(browse: Browse) -> None:
+    network_rows.report(known=1)
+    assert (
+        ">1 address known of validators and bootstrappers<" in browse(listing("networkstatus")).text
+    )
 
 
 def test_a_process_that_does_not_report_is_called_silent(browse: Browse) -> None:

@@ -147,9 +147,9 @@ def test_a_new_run_knows_nothing_of_an_earlier_one() -> None:
 
 @pytest.mark.parametrize(
     ("height", "done", "percent"),
-    [(50, False, 0.0), (525, False, 50.0), (1000, False, 100.0), (60, True, 100.0)],
+    [(50, False, 0), (525, False, 50), (999, False, 99), (1000, False, 99), (60, True, 100)],
 )
-def test_percent_of_the_way(height: int, percent: float, *, done: bool) -> None:
+def test_percent_of_the_way(height: int, percent: int, *, done: bool) -> None:
     sync.write("P", state(height=height, bootstrapped=done), at(0))
 
     assert row().percent == percent
@@ -157,9 +157,33 @@ def test_percent_of_the_way(height: int, percent: float, *, done: bool) -> None:
 
 def test_no_way_is_done_only_when_it_is_said() -> None:
     sync.write("P", state(start_height=9, height=9, target_height=9), at(0))
-    assert row().percent == 0.0
+    assert row().percent == 0
     sync.write("P", state(bootstrapped=True, start_height=9, height=9, target_height=9), at(1))
-    assert row().percent == 100.0
+    assert row().percent == 100
+
+
+@pytest.mark.parametrize(
+    ("start", "height", "target", "percent", "words"),
+    [
+        (0, 832, 3003, 27, "832 of 3,003 blocks"),
+        (12_300, 12_612, 12_681, 81, "312 of 381 blocks since height 12,300"),
+        (12_300, 12_300, 12_301, 0, "0 of 1 block since height 12,300"),
+        (12_300, 12_300, 0, 0, "at height 12,300"),
+    ],
+)
+def test_the_words_count_from_where_percent_does(
+    start: int, height: int, target: int, percent: int, words: str
+) -> None:
+    sync.write("C", state(start_height=start, height=height, target_height=target), at(0))
+
+    assert (row("C").percent, row("C").place) == (percent, words)
+
+
+def test_a_chain_that_is_done_is_at_a_height() -> None:
+    sync.write("C", state(), at(0))
+    sync.write("C", state(bootstrapped=True, height=1300), at(1))
+
+    assert row("C").place == "at height 1,300"
 
 
 def test_a_conflict_is_written_and_forgotten() -> None:
