@@ -18,6 +18,7 @@ from typing import Any
 
 from network_app.bloom import EMPTY
 from network_app.config import NetworkConfig
+from network_app.handshake.claims import IPAddress, SignedIP, claimed_ip_port, preimage
 from network_app.handshake.handshake import make
 from network_app.peers.dialer import Address
 from network_app.peers.network import Network
@@ -25,7 +26,14 @@ from network_app.peers.pace import Crowd
 from network_app.peers.throttle import BytePool
 from network_app.ports import PeerInfo, ValidatorFacts
 from network_app.wire import framing
-from network_app.wire.p2p_pb2 import GetAcceptedFrontier, Handshake, Message, PeerList
+from network_app.wire.p2p_pb2 import (
+    ClaimedIpPort,
+    GetAcceptedFrontier,
+    Handshake,
+    Message,
+    PeerList,
+)
+from primitives.certificate_keys import sign
 from primitives.ids import NodeID
 from tests.builders.nodes import Node, node
 
@@ -189,6 +197,14 @@ def frontier_request(number: int = 1) -> Message:
     )
 
 
+def passed_on(who: Node, ip: IPAddress, port: int, timestamp: int) -> ClaimedIpPort:
+    """Return a node's address as others gossip it: signed with its TLS key."""
+    signature = sign(who.identity.tls_key, preimage(ip, port, timestamp))
+    return claimed_ip_port(
+        who.identity.certificate_der, SignedIP(ip, port, timestamp, tls_signature=signature)
+    )
+
+
 # --- strangers ---
 
 
@@ -221,6 +237,9 @@ class Stranger:
         self.node = who
         self.reader = reader
         self.writer = writer
+        host, port = writer.get_extra_info("sockname")[:2]
+        self.address = f"{host}:{port}"
+        """Where it calls from, as the other side sees it."""
 
     @property
     def node_id(self) -> NodeID:

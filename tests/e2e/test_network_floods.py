@@ -1,162 +1,295 @@
-"""Strangers at a node's peer port: whatever they do, its memory stays bounded and its RPC answers."""
+"""Strangers at a node's peer port: whatever they do, its memory stays bounded and its RPC answers.
 
-import contextlib
+Each test proves that its strangers got in, and that those were turned out that had to be, for the
+reason that they gave.
+"""
+
+import asyncio
 import secrets
-import socket
-import ssl
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
-from primitives.identity import make_certificate
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import (
+    Ancestors,
+    AppGossip,
+    ClaimedIpPort,
+    GetAncestors,
+    Message,
+    PeerList,
+    Ping,
+)
+from tests.builders.nodes import Node
+from tests.builders.peers import Stranger, frontier_request, passed_on
 from tests.builders.wire import compress
-from tests.servers.node import RunningNode
-from tests.servers.process import resident_bytes
+from tests.e2e.floods import PATIENCE, Flooded, Witness, until
+from tests.e2e.network import LocalNetwork
+from tests.e2e.strangers import (
+    NOWHERE,
+    Calls,
+    addresses,
+    answered,
+    client_hello,
+    crowd,
+    frames_that_never_end,
+    pouring,
+    strangers,
+)
 
 MIB = 1024 * 1024
-MOST_GROWTH = 96 * MIB
-"""All that a node may keep because of strangers; its pools of unprocessed bytes are far smaller."""
+MOST_GROWTH = 128 * MIB
+"""All that a node may hold because of all of them and of what it is asked meanwhile."""
 BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
 """A list of a million empty addresses in some 200 bytes."""
-PATIENCE = 5.0
-"""Seconds in which RPC must answer meanwhile; how fast it is otherwise is measured in benchmarks."""
-
-
-@pytest.fixture
-def identity(tmp_path: Path) -> ssl.SSLContext:
-    """What a stranger shows when it is asked for a certificate: one of its own."""
-    made = make_certificate(int(time.time()))
-    (tmp_path / "key").write_bytes(made.key_pem)
-    (tmp_path / "certificate").write_bytes(made.certificate_pem)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.load_cert_chain(tmp_path / "certificate", tmp_path / "key")
-    return context
+UNKNOWN = b"\xfa\x7f\xe8\x07" + bytes(1000)
+"""A message of a later protocol: its field 2047, which breaks no rule."""
+RECEIVED = 'messages_total{direction="received"}'
+MOST_HALF_OPEN = 64
+IN_A_LIST = 15
+"""Addresses of a list that are looked at."""
+LISTED = 60
+"""Addresses of a list that is longer than it may be."""
 
 
 @pytest.fixture(scope="module")
-def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
     """A node that strangers come to, one test after the other."""
-    with RunningNode(tmp_path_factory.mktemp("flooded")) as node:
-        yield node.start()
+    env = {"NODE_LOG_LEVEL": "DEBUG"}
+    with LocalNetwork(tmp_path_factory.mktemp("flooded"), 5, env=env) as network:
+        yield Flooded(network)
 
 
 @pytest.fixture
-def peer_port(flooded: RunningNode) -> int:
-    return flooded.staking_port
+def witness(flooded: Flooded) -> Iterator[Witness]:
+    """Sees that the node answers all the while and holds little more than before all floods."""
+    flooded.forget()
+    with Witness(flooded.node) as watching:
+        yield watching
+    assert watching.most - flooded.before < MOST_GROWTH
 
 
-@pytest.fixture
-def bounded(flooded: RunningNode) -> Iterator[None]:
-    """Checks after the test that the node is still itself."""
-    flooded.rpc("eth_blockNumber")
-    before = resident_bytes(flooded.pid)
-    yield
-    assert answers(flooded)
-    assert resident_bytes(flooded.pid) - before < MOST_GROWTH
+async def assert_serves(flooded: Flooded) -> None:
+    """Somebody who comes now becomes a peer and is answered."""
+    async with strangers(flooded, crowd(1)) as (honest,):
+        await answered(honest)
 
 
-def answers(node: RunningNode) -> bool:
-    began = time.monotonic()
-    node.rpc("eth_blockNumber")
-    return time.monotonic() - began < PATIENCE
+# --- before the handshake ---
 
 
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-
-
-@pytest.mark.usefixtures("bounded")
-def test_connections_that_say_nothing(flooded: RunningNode, peer_port: int) -> None:
-    with ExitStack() as opened:
-        for _ in range(600):
-            with contextlib.suppress(OSError):
-                opened.enter_context(connect(peer_port))
-        assert answers(flooded)
-
-
-def greeted(port: int, identity: ssl.SSLContext) -> bool:
-    """Say whether the node talks to somebody who connects now: its handshake comes first."""
-    try:
-        with identity.wrap_socket(connect(port)) as newcomer:
-            return len(newcomer.recv(4)) > 0
-    except OSError:
-        return False
-
-
-@pytest.mark.usefixtures("bounded")
-def test_connections_that_say_nothing_do_not_keep_others_out(
-    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+@pytest.mark.parametrize("said", [b"", client_hello()], ids=["silent", "hello"])
+async def test_connections_without_tls_give_way_to_others(
+    flooded: Flooded, witness: Witness, said: bytes
 ) -> None:
-    with ExitStack() as opened:
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                opened.enter_context(connect(peer_port))
-        end = time.monotonic() + PATIENCE  # the silent ones stay for longer than that
-        while not greeted(peer_port, identity):
-            assert time.monotonic() < end
-        assert answers(flooded)
+    async with Calls(flooded, said) as calls:
+        await calls.go_on(until_ended=300)
+        await until(lambda: calls.staying <= MOST_HALF_OPEN, "few are left")
+        await witness.looks()
+        await assert_serves(flooded)
+
+        reasons = {ending.reason for ending in calls.endings().values()}
+        assert reasons == {f"more than {MOST_HALF_OPEN} connections without TLS"}
+        assert not said or sum(one.heard > 0 for one in calls.made) >= MOST_HALF_OPEN
 
 
-@pytest.mark.usefixtures("bounded")
-def test_messages_that_are_small_on_the_wire_and_large_in_memory(
-    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+async def test_bytes_that_are_no_tls(flooded: Flooded, witness: Witness) -> None:
+    async with Calls(flooded, b"?" + secrets.token_bytes(4095)) as calls:
+        await calls.go_on(until_ended=200)
+        await until(lambda: not calls.staying, "all are turned out")
+        await witness.looks()
+
+        failed = [one for one in calls.endings().values() if one.reason.startswith("TLS failed")]
+        assert len(failed) >= 100
+
+
+async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) -> None:
+    nodes = crowd(30)
+    for _ in range(10):
+        flooded.forget()  # the system gives the same ports again
+        async with strangers(flooded, nodes, finished=False) as arrived:
+            for one in arrived:
+                one.writer.write((3).to_bytes(4, "big") + b"???")
+        assert await flooded.all_ended(addresses(arrived)) == {"connection lost": 30}
+    await witness.looks()
+
+
+# --- what breaks a rule ---
+
+
+@pytest.mark.parametrize("finished", [False, True])
+async def test_messages_that_are_small_on_the_wire_and_large_in_memory(
+    flooded: Flooded, witness: Witness, *, finished: bool
 ) -> None:
-    frame = len(BOMB).to_bytes(4, "big") + BOMB
-    with ExitStack() as opened:
-        for _ in range(40):
-            with contextlib.suppress(OSError):
-                stranger = opened.enter_context(identity.wrap_socket(connect(peer_port)))
-                stranger.sendall(frame * 100)
-        assert answers(flooded)
+    count = 2 if finished else 40  # peers are read ever more slowly, the more there are
+    async with strangers(flooded, crowd(count), finished=finished) as arrived:
+        await assert_turned_out(
+            flooded,
+            witness,
+            arrived,
+            said=[(len(BOMB).to_bytes(4, "big") + BOMB) * 100] * count,
+            reasons=["8 unreadable frames"] * count,
+        )
 
 
-@pytest.mark.usefixtures("bounded")
-def test_handshakes_that_never_end(
-    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+@pytest.mark.parametrize(("finished", "limit"), [(False, 2**16), (True, 2**21)])
+async def test_frames_that_are_too_large(
+    flooded: Flooded, witness: Witness, *, finished: bool, limit: int
 ) -> None:
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    half = identity.wrap_bio(incoming, outgoing)
-    with contextlib.suppress(ssl.SSLWantReadError):
-        half.do_handshake()
-    hello = outgoing.read()
-    with ExitStack() as opened:
-        for _ in range(300):
-            with contextlib.suppress(OSError):
-                opened.enter_context(connect(peer_port)).sendall(hello)
-        assert answers(flooded)
+    announced = [limit + 1, 2**32 - 1] * 20
+    async with strangers(flooded, crowd(40), finished=finished) as arrived:
+        await assert_turned_out(
+            flooded,
+            witness,
+            arrived,
+            said=[size.to_bytes(4, "big") + bytes(MIB) for size in announced],
+            reasons=[f"frame of {size} bytes exceeds the limit of {limit}" for size in announced],
+        )
 
 
-@pytest.mark.usefixtures("bounded")
-def test_bytes_that_are_no_tls(flooded: RunningNode, peer_port: int) -> None:
-    for _ in range(200):
-        with contextlib.suppress(OSError), connect(peer_port) as stranger:
-            stranger.sendall(secrets.token_bytes(4096))
-    assert answers(flooded)
-
-
-@pytest.mark.usefixtures("bounded")
-@pytest.mark.parametrize("announced", [2**21, 2**21 + 1, 2**32 - 1])
-def test_frames_that_are_too_large_or_never_end(
-    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext, announced: int
+async def assert_turned_out(
+    flooded: Flooded,
+    witness: Witness,
+    arrived: Sequence[Stranger],
+    *,
+    said: Sequence[bytes],
+    reasons: Sequence[str],
 ) -> None:
-    with ExitStack() as opened:
-        for _ in range(40):
-            with contextlib.suppress(OSError):
-                stranger = opened.enter_context(identity.wrap_socket(connect(peer_port)))
-                stranger.sendall(announced.to_bytes(4, "big") + bytes(MIB))
-        assert answers(flooded)
+    """Each says its own, and the node closes each connection for the reason that it gave."""
+
+    async def say(one: Stranger, said: bytes) -> None:
+        with suppress(ConnectionError):  # rightly closed before all was said
+            one.writer.write(said)
+            await one.writer.drain()
+
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.gather(*map(say, arrived, said))
+        await witness.looks()
+        assert all(await asyncio.gather(*[one.ended() for one in arrived]))
+    await flooded.shows(arrived, still=False)
+    endings = flooded.endings(addresses(arrived))
+    assert [endings[one.address].reason for one in arrived] == list(reasons)
 
 
-@pytest.mark.usefixtures("bounded")
-def test_connections_that_come_and_go(
-    flooded: RunningNode, peer_port: int, identity: ssl.SSLContext
+# --- what breaks none ---
+
+WELL_FORMED = [
+    (Message(ping=Ping(uptime=50)), 1000),
+    (frontier_request(), 100),
+    (
+        Message(
+            get_ancestors=GetAncestors(
+                chain_id=bytes(32), request_id=1, deadline=10**9, container_id=bytes(32)
+            )
+        ),
+        100,
+    ),
+    (Message(app_gossip=AppGossip(chain_id=bytes(32), app_bytes=bytes(1000))), 200),
+    # nobody has asked for these
+    (Message(ancestors=Ancestors(chain_id=bytes(32), containers=[bytes(MIB)])), 5),
+]
+"""Messages of each kind, and how many of them a stranger sends."""
+
+
+async def test_messages_of_all_kinds_in_a_flood(flooded: Flooded, witness: Witness) -> None:
+    before = flooded.metric(RECEIVED)
+    async with strangers(flooded, crowd(4 * len(WELL_FORMED))) as arrived:
+        for one, (message, count) in zip(arrived, 4 * WELL_FORMED, strict=True):
+            one.writer.write(framing.encode(message) * count)
+        await witness.looks()
+        await assert_serves(flooded)
+        await answered(*arrived)
+        sent = 4 * sum(count for _, count in WELL_FORMED)
+        await until(lambda: flooded.metric(RECEIVED) - before > sent, "all were read")
+        await flooded.shows(arrived)
+        assert not flooded.endings(addresses(arrived))
+
+
+async def test_frames_without_end_of_which_none_is_known(
+    flooded: Flooded, witness: Witness
 ) -> None:
-    for _ in range(300):
-        with contextlib.suppress(OSError), identity.wrap_socket(connect(peer_port)) as stranger:
-            stranger.sendall((3).to_bytes(4, "big") + b"???")
-    assert answers(flooded)
+    before = flooded.metric(RECEIVED)
+    async with strangers(flooded, crowd(2)) as arrived:
+        async with pouring(arrived, len(UNKNOWN).to_bytes(4, "big") + UNKNOWN):
+            await until(lambda: flooded.metric(RECEIVED) - before >= 1000, "so many are read")
+            await witness.looks()
+            await assert_serves(flooded)
+        await flooded.shows(arrived)
+        assert not flooded.endings(addresses(arrived))
+
+
+# --- ten thousand addresses ---
+
+
+def lists(told: Sequence[ClaimedIpPort], size: int) -> list[Message]:
+    """Return addresses as they are gossiped, so many at a time."""
+    return [
+        Message(peer_list=PeerList(claimed_ip_ports=told[start : start + size]))
+        for start in range(0, len(told), size)
+    ]
+
+
+async def test_ten_thousand_addresses_while_frames_do_not_end(
+    flooded: Flooded, witness: Witness
+) -> None:
+    async with frames_that_never_end(flooded):
+        await assert_serves(flooded)
+        await addresses_of_nobody(flooded, witness)
+        await addresses_of_validators(flooded, witness)
+
+
+async def addresses_of_nobody(flooded: Flooded, witness: Witness) -> None:
+    """Tell ten thousand, rightly signed, of a thousand nodes; at the end two of validators.
+
+    Only these are kept.
+    """
+    now, known = int(time.time()), flooded.metric("known_nodes")
+    nobody = [
+        passed_on(who, NOWHERE + number, 1, now - number)
+        for who in crowd(1000)
+        for number in range(10)
+    ]
+    async with strangers(flooded, crowd(4)) as arrived:
+        for place, one in enumerate(arrived):
+            one.send(*lists(nobody[place::4], LISTED))
+        for one, validator in zip(arrived, flooded.others[:2], strict=False):
+            one.send(*lists([passed_on(validator, NOWHERE, 1, now)], 1))
+        await witness.looks()
+        await answered(*arrived)
+        await until(lambda: flooded.metric("known_nodes") > known, "the validators are known")
+        await flooded.shows(arrived)
+
+        assert flooded.metric("known_nodes") == known + 2
+        assert await latest_known(flooded, flooded.others[:2]) == {now}
+
+
+async def addresses_of_validators(flooded: Flooded, witness: Witness) -> None:
+    """Tell ten thousand, of two validators who sign newer and newer ones and tell of each other.
+
+    All are believed, and of each the newest is kept.
+    """
+    hostile = flooded.others[2:]
+    now, known = int(time.time()), flooded.metric("known_nodes")
+    async with strangers(flooded, hostile, signed_at=now - 5000) as arrived:
+        for one, other in zip(arrived, reversed(hostile), strict=True):
+            newer = [
+                passed_on(other, NOWHERE + number, 1, now - 4999 + number) for number in range(5000)
+            ]
+            one.send(*lists(newer, IN_A_LIST))
+        await witness.looks()
+        await answered(*arrived)
+        await flooded.shows(arrived)
+
+        assert flooded.metric("known_nodes") == known + 2
+        assert await latest_known(flooded, hostile) == {now}
+
+
+async def latest_known(flooded: Flooded, whose: Sequence[Node]) -> set[int]:
+    """Return when the addresses were signed that the node tells a newcomer of these nodes."""
+    async with strangers(flooded, crowd(1), finished=False) as (newcomer,):
+        newcomer.send(newcomer.handshake())
+        told = (await newcomer.receive_kind("peer_list")).peer_list.claimed_ip_ports
+    certificates = {who.identity.certificate_der for who in whose}
+    return {one.timestamp for one in told if one.x509_certificate in certificates}

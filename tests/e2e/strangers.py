@@ -1,0 +1,226 @@
+"""Strangers at a running node: connections without TLS by the hundred, and whole crowds of peers.
+
+What one of them can say is in `tests.builders.peers`.
+"""
+
+import asyncio
+import itertools
+import ssl
+import time
+from asyncio import IncompleteReadError, StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from ipaddress import IPv4Address
+from typing import Any
+
+from network_app.wire import framing
+from network_app.wire.p2p_pb2 import Message, Ping
+from tests.builders.nodes import Node, node
+from tests.builders.peers import Stranger, stranger
+from tests.e2e.floods import PATIENCE, PAUSE, Ending, Flooded
+
+NOWHERE = IPv4Address("127.1.0.1")
+"""Addresses from here on lead nowhere, at port 1: what is gossiped is dialled."""
+SILENCE = 30
+"""Seconds in which a message has to come, and to be whole."""
+
+_NUMBERS = itertools.count(1000)
+
+
+# --- without TLS ---
+
+
+def client_hello() -> bytes:
+    """Return how a TLS handshake begins."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing).do_handshake()
+    return outgoing.read()
+
+
+class Caller:
+    """A connection whose TLS never comes up: what it says first, and what it hears."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        host, port = writer.get_extra_info("sockname")[:2]
+        self.address = f"{host}:{port}"
+        self.heard = 0
+        """Bytes."""
+        self._reader = reader
+        self._writer = writer
+        self._listening = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def connect(cls, address: tuple[str, int], said: bytes) -> "Caller":
+        """Connect and say something."""
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(said)
+        return cls(reader, writer)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the node has closed it."""
+        return self._listening.done()
+
+    async def leave(self) -> None:
+        """Close it from this side."""
+        self._writer.transport.abort()
+        await self._listening
+
+    async def _listen(self) -> None:
+        try:
+            while heard := await self._reader.read(65536):
+                self.heard += len(heard)
+        except ConnectionError:
+            return  # the node did not even say goodbye
+
+
+class Calls:
+    """Connections that say the same and come in batches, however many are turned away at once."""
+
+    def __init__(self, flooded: Flooded, said: bytes) -> None:
+        self._flooded = flooded
+        self._said = said
+        self.made: list[Caller] = []
+
+    async def __aenter__(self) -> "Calls":
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        for one in self.made:
+            await one.leave()
+
+    @property
+    def staying(self) -> int:
+        """How many of them the node has not closed."""
+        return sum(not one.is_over for one in self.made)
+
+    async def go_on(self, until_ended: int) -> None:
+        """Call until the node has let so many in and closed them again.
+
+        Raises:
+            TimeoutError: It never did.
+        """
+        async with asyncio.timeout(PATIENCE):
+            while len(self.endings()) < until_ended:
+                connecting = [Caller.connect(self._flooded.address, self._said) for _ in range(50)]
+                self.made += await asyncio.gather(*connecting)
+                await asyncio.sleep(PAUSE)
+
+    def endings(self) -> dict[str, Ending]:
+        """Return how those that were let in have ended."""
+        return self._flooded.endings(one.address for one in self.made)
+
+
+# --- with TLS ---
+
+
+async def arrive(stay: AsyncExitStack, flooded: Flooded, who: Node) -> Stranger:
+    """Connect, again if there were too many in this second, until the node has said hello."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            attempt = AsyncExitStack()
+            try:
+                one = await attempt.enter_async_context(stranger(flooded.address, who))
+                await one.receive_kind("handshake")
+            except (OSError, IncompleteReadError):
+                await attempt.aclose()
+                await asyncio.sleep(PAUSE)
+            else:
+                stay.push_async_exit(attempt)
+                return one
+
+
+@asynccontextmanager
+async def strangers(
+    flooded: Flooded, who: Sequence[Node], *, finished: bool = True, signed_at: int | None = None
+) -> AsyncIterator[list[Stranger]]:
+    """Nodes whose TLS is up; `finished`: and their handshake, so that they are shown as peers.
+
+    `signed_at` is when they signed their own addresses (Unix seconds), now if left out.
+    """
+    async with AsyncExitStack() as stay:
+        arrived = [await arrive(stay, flooded, one) for one in who]
+        if finished:
+            for one in arrived:
+                await one.finish_handshake(**address_of(one.node, signed_at or int(time.time())))
+            await flooded.shows(arrived)
+        yield arrived
+
+
+def crowd(size: int) -> list[Node]:
+    """Return nodes that validate nothing and that nobody has seen before."""
+    return [node(next(_NUMBERS)) for _ in range(size)]
+
+
+def address_of(who: Node, signed_at: int) -> dict[str, Any]:
+    """Return the part of a handshake that says where a node listens: where nobody does."""
+    claim = who.claim(NOWHERE, 1, signed_at)
+    return {
+        "ip_addr": claim.ip.packed,
+        "ip_port": claim.port,
+        "ip_signing_time": claim.timestamp,
+        "ip_node_id_sig": claim.tls_signature,
+        "ip_bls_sig": claim.bls_signature,
+    }
+
+
+async def answered(*asking: Stranger) -> None:
+    """Wait until a node has worked off all that these have said."""
+    async with asyncio.timeout(PATIENCE):
+        for one in asking:
+            one.send(Message(ping=Ping()))
+        for one in asking:
+            await one.receive_kind("pong")
+
+
+def addresses(many: Sequence[Stranger]) -> list[str]:
+    """Return where these call from."""
+    return [one.address for one in many]
+
+
+@asynccontextmanager
+async def pouring(many: Sequence[Stranger], poured: bytes) -> AsyncIterator[None]:
+    """Let strangers say the same without end, and read nothing; nobody may be turned out for it."""
+
+    async def pour(one: Stranger) -> None:
+        while True:
+            one.writer.write(poured)
+            await one.writer.drain()
+
+    tasks = [asyncio.create_task(pour(one)) for one in many]
+    try:
+        yield
+        assert not any(task.done() for task in tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+@asynccontextmanager
+async def frames_that_never_end(flooded: Flooded) -> AsyncIterator[None]:
+    """Two of the largest, for which there is room at one time, and many that need no common room.
+
+    Half of them go on byte by byte; in the end all are turned out.
+    """
+    sizes = [framing.MAX_FRAME] * 2 + [60 * 1024] * 30
+    async with strangers(flooded, crowd(len(sizes))) as arrived:
+        for one, size in zip(arrived, sizes, strict=True):
+            one.writer.write(size.to_bytes(4, "big") + bytes(size - 1000))
+
+        async def trickle() -> None:
+            while True:
+                await asyncio.sleep(0.5)
+                for one in arrived[::2]:
+                    one.writer.write(b"\0")
+
+        trickling = asyncio.create_task(trickle())
+        try:
+            yield
+            reasons = await flooded.all_ended(addresses(arrived))
+            assert reasons == {f"no message in {SILENCE} s": len(arrived)}
+        finally:
+            trickling.cancel()
