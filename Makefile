@@ -68,7 +68,7 @@ test-unit: $(STAMPS)/dev native  ## Rules alone: no database, no network
 	$(SCRATCH) $(PYTEST) tests/unit -n 2
 
 .PHONY: search
-search: $(STAMPS)/dev native  ## Property tests with hundreds of cases for each that `test` tries (an hour)
+search: $(STAMPS)/dev native  ## Property tests with dozens of cases for each that `test` tries; takes long
 	$(SCRATCH) $(PYTEST) tests/unit tests/conformance -m hypothesis --hypothesis-profile=thorough -n 2
 
 .PHONY: test-conformance

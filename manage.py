@@ -4,11 +4,12 @@
 import gc
 import sys
 
+from nodeproject.process import COLLECTOR
 from nodeproject.profile import choose_settings
 
 if __name__ == "__main__":
     # What is imported stays: looking through it for garbage takes a tenth of the start.
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(*COLLECTOR)
     choose_settings()
     from django.core.management import execute_from_command_line
 

@@ -15,6 +15,10 @@ SWITCH_INTERVAL = 0.0005
 wait for the block that its transaction has set off in the worker's thread."""
 
 
+COLLECTOR = (20_000, 20, 50)
+"""Thresholds of Python's collector: fewer looks than by default at objects that stay."""
+
+
 class CannotStart(Exception):
     """The node cannot start here; the message says why and what to do."""
 
@@ -94,4 +98,4 @@ def tune() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(*COLLECTOR)

@@ -39,8 +39,8 @@ class EmbeddedWorkers:
         self._beat.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Let the running task finish, then end both threads."""
-        # The beat may sleep until its next message is due, and nobody needs that one any more.
+        """Let the running task finish and end the worker's thread; the beat's ends with the process."""
+        # It may sleep until its next message is due, and nobody needs that one any more.
         self._beat.service.stop(wait=False)
         state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
         deadline = time.monotonic() + timeout

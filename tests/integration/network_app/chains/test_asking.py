@@ -150,7 +150,7 @@ def test_transactions_that_wait_are_shown_to_others(world: World) -> None:
     assert chain.transaction_id(payment.raw) == payment.tx_id
 
 
-def test_others_transactions_are_checked_as_clients_are(world: World) -> None:
+def test_others_transactions_are_read_and_checked(world: World) -> None:
     good = world.c.make(value=1)
     chain = world.maker.c
     taken, refused, known = chain.issue([good.raw, b"\x02", good.raw])
