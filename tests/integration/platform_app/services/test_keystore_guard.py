@@ -14,7 +14,7 @@ from platform_app.services.keystore_errors import (
     TooManyAttempts,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, lanes
+from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, Limit, lanes
 from platform_app.wallet import sealing
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import KEYS, NOW
@@ -31,6 +31,16 @@ def fail(times: int, name: str = NAME) -> None:
     for _ in range(times):
         with pytest.raises(IncorrectPassword):
             keystore.export_user(name, "wrong")
+
+
+@pytest.fixture
+def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every lock last as long as the longest: a short one could end before a test looks."""
+
+    def seconds_after(limit: Limit, failures: int) -> int:
+        return 0 if failures < limit.free else limit.longest
+
+    monkeypatch.setattr(Limit, "seconds_after", seconds_after)
 
 
 def locked_for(name: str = NAME) -> int:
@@ -65,6 +75,7 @@ def test_each_further_one_locks_twice_as_long() -> None:
             fail(1)
 
 
+@pytest.mark.usefixtures("long_locks")
 def test_even_the_right_password_waits_and_nothing_is_derived(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,6 +110,7 @@ def test_a_lock_is_one_users_alone() -> None:
     assert keystore.list_addresses("bob", PASSWORD) == []
 
 
+@pytest.mark.usefixtures("long_locks")
 def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     some_user()
     fail(OF_USER.free)
@@ -112,7 +124,7 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     )
 
 
-@time_machine.travel(NOW, tick=False)
+@pytest.mark.usefixtures("long_locks")
 def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(NAME, PASSWORD)
