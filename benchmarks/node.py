@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.server import Kind, StartFailed, free_port
+from benchmarks.server import Kind, StartFailed
+from tests.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 

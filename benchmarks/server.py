@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.rpc import Client
 from benchmarks.wire import Endpoint, Http
+from tests.servers.ports import free_port
 
 PATIENCE = 60.0
 """Seconds that a server has to answer for the first time."""
@@ -95,13 +95,6 @@ def running(kind: Kind) -> Iterator[Server]:
             yield server
         finally:
             _end(process)
-
-
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(server: Server, output: Path) -> None:

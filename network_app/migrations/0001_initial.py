@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                 ('heartbeat_at', models.DateTimeField()),
                 ('ip', models.CharField(help_text='host:port that this node advertises', max_length=64)),
                 ('connected', models.IntegerField()),
-                ('known', models.IntegerField(help_text='Nodes whose address is known')),
+                ('known', models.IntegerField(help_text='Validators and bootstrappers whose address is kept')),
                 ('messages_sent', models.BigIntegerField()),
                 ('messages_received', models.BigIntegerField()),
                 ('bytes_sent', models.BigIntegerField()),

@@ -57,7 +57,7 @@ class NetworkStatus(models.Model):
     heartbeat_at = models.DateTimeField()
     ip = models.CharField(max_length=64, help_text="host:port that this node advertises")
     connected = models.IntegerField()
-    known = models.IntegerField(help_text="Nodes whose address is known")
+    known = models.IntegerField(help_text="Validators and bootstrappers whose address is kept")
     messages_sent = models.BigIntegerField()
     messages_received = models.BigIntegerField()
     bytes_sent = models.BigIntegerField()
