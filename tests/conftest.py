@@ -7,13 +7,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.searching import QUICK, THOROUGH
 
-# A run of the tests is a look at new cases; `make search` is a search.
-settings.register_profile("quick", max_examples=QUICK)
-settings.register_profile("thorough", max_examples=THOROUGH, deadline=None)
+# A run of the tests is a look at new cases; `make search` is a search. How long a case takes, or is drawn,
+# says something of the machine.
+PATIENT: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=QUICK, **PATIENT)
+settings.register_profile("thorough", max_examples=THOROUGH, **PATIENT)
 settings.load_profile("quick")
 
 

@@ -195,7 +195,8 @@ class Gossip:
 
     async def _look(self) -> tuple[list[ID], list[ID]]:
         """Return all that wait, and those of them that were pushed long ago; forget what does not."""
-        foreign = list(self._foreign)
+        # What is being issued now may wait only after this look, and be done before it ends.
+        foreign = [one for one in self._foreign if one not in self._being_issued]
         waiting = await self._head.run(self._chain.waiting, MOST_WAITING)
         long_ago = self._clock() - self._config.push_again
         old = [tx_id for tx_id in waiting if self._pushed.get(tx_id, long_ago + 1) <= long_ago]

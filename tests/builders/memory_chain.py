@@ -189,7 +189,7 @@ class MemoryChain:
     ) -> Accepted:
         del bootstrapping
         self.executing.set()
-        assert self.may_execute.wait(30)
+        assert self.may_execute.wait(60)
         vouched = len(raws)
         while vouched and not agreed:
             told_by = tellers[vouched - 1] if tellers else ()

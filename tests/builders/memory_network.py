@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
+from typing import Final
 
 from network_app.config import NetworkConfig
 from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
@@ -20,6 +21,12 @@ from tests.builders.memory_chain import NORMAL, MemoryChain
 
 Tamper = Callable[[Message, NodeID], Message | None]
 """Takes what a node sends, and to whom; returns what is sent instead, or None."""
+
+
+PATIENT: Final = MappingProxyType({
+    "first_request_timeout": 5.0, "least_request_timeout": 5.0, "most_request_timeout": 5.0,
+})  # fmt: skip
+"""Fields of a configuration where no answer is missing: a machine that pauses makes none late."""
 
 
 def node_id(name: str) -> NodeID:
@@ -266,7 +273,7 @@ async def running(*nodes: Node) -> AsyncIterator[None]:
     assert [node.failures for node in nodes] == [[] for _ in nodes]
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -1,7 +1,11 @@
 """Rows that the network's process writes: what it reports of itself, its peers, how far chains are."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import time_machine
 
 from network_app.models import ChainSync, NetworkStatus, Peer, SyncPhase
 from primitives.ids import NodeID
@@ -10,6 +14,13 @@ from primitives.ids import NodeID
 def ago(seconds: float) -> datetime:
     """Return a moment in the past."""
     return datetime.now(UTC) - timedelta(seconds=seconds)
+
+
+@contextmanager
+def still() -> Iterator[None]:
+    """Stop the wall's clock: what was some seconds ago is so however long the test takes."""
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        yield
 
 
 def report(**changes: Any) -> NetworkStatus:

@@ -49,7 +49,7 @@ CONFIG = NetworkConfig(
     peer_list_interval=0.05,
     filter_interval=0.2,
 )
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until a test gives up waiting."""
 
 

@@ -14,6 +14,7 @@ async function logIn(base, password, viewport = SCREENS.desk) {
     ],
   })
   const page = await browser.newPage({ viewport })
+  page.setDefaultTimeout(120_000)
   const faults = []
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
   page.on('pageerror', (error) => faults.push(String(error)))

@@ -189,7 +189,7 @@ export async function keystore({ username, password, keys, validator, ...given }
 }
 
 async function settled(api, txID) {
-  for (let tries = 0; tries < 600; tries += 1) {
+  for (let tries = 0; tries < 2400; tries += 1) {
     const { status } = await api.getTxStatus(txID)
     if (!['Processing', 'Unknown'].includes(status)) return status
     await new Promise((done) => setTimeout(done, 50))

@@ -14,7 +14,7 @@ async function offline(work) {
 
 /** The status of a transaction as soon as there is a decision. */
 async function decided(wallet, txID) {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 120_000
   while (Date.now() < deadline) {
     const found = await wallet.status(txID)
     if (!['Processing', 'Unknown'].includes(found.status)) return found

@@ -110,7 +110,17 @@ export async function events(given) {
 }
 
 export async function eventsBySubscription(given) {
-  const client = connect(given, { transport: webSocket(given.wsUrl) })
+  let subscriptions = 0
+  const transport = (options) => {
+    const made = webSocket(given.wsUrl)(options)
+    const subscribe = async (asked) => {
+      const subscription = await made.value.subscribe(asked)
+      subscriptions += 1
+      return subscription
+    }
+    return { ...made, value: { ...made.value, subscribe } }
+  }
+  const client = connect(given, { transport })
   const contract = await deployed(given, client)
   const heads = []
   const values = []
@@ -127,7 +137,7 @@ export async function eventsBySubscription(given) {
       onTransactions: (hashes) => pending.push(...hashes), onError,
     }),
   ]
-  await pause(500) // watching begins in the background
+  await until(() => subscriptions === stop.length) // watching begins in the background
   const hash = await client.wallet.writeContract({
     ...contract, functionName: 'storeMany', args: [5n, 3n],
   })

@@ -23,12 +23,19 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.postgresql import PostgresqlServer
 
-CLIENTS = Path(__file__).resolve().parents[1] / "clients"
+HERE = Path(__file__).resolve().parent
+CLIENTS = HERE.parent / "clients"
 CHAIN_ID = 43112
 RICH_KEY = next(iter(DEV_KEYS.values()))
+SCRIPT_SECONDS = 300
+"""Until a client's script is given up: browsers and compilers start slowly on a busy machine."""
 
 MakeNode = Callable[..., CheckedNode]
 """Makes a node of a test's own, not started yet: its profile, and options of `RunningNode`."""
+
+
+LONGEST = 600
+"""Seconds of one test with the starts of its nodes. What is waited for says earlier that it did not come."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,6 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = item.path.stem
         item.add_marker(pytest.mark.xdist_group("network" if "network" in name else name))
+        if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LONGEST))
 
 
 Postgresql = Callable[[], PostgresqlServer]
@@ -183,7 +192,7 @@ def node_script(script: str, *arguments: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=SCRIPT_SECONDS,
     )
     if done.returncode:
         pytest.fail(f"{script} {arguments[:2]}:\n{done.stderr}", pytrace=False)

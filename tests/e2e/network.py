@@ -37,7 +37,7 @@ class NetworkNode(RunningNode):
 
     def get(self, path: str) -> tuple[int, Any]:
         """Ask for a path and return the status and what the JSON says."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -45,7 +45,7 @@ class NetworkNode(RunningNode):
 
     def metrics(self) -> str:
         """Return what Prometheus would read."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
             connection.request("GET", "/ext/metrics")
             return connection.getresponse().read().decode()
@@ -172,7 +172,7 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         return self._end.enter_context(node)
 
 
-def wait_for(reached: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+def wait_for(reached: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
     """Return when something is so.
 
     Raises:

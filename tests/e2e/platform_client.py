@@ -25,7 +25,7 @@ UNDECIDED = {"Processing", "Unknown"}
 class PlatformClient(AbstractContextManager["PlatformClient"]):
     """One connection to a node; not for several threads."""
 
-    def __init__(self, port: int, *, timeout: float = 30.0) -> None:
+    def __init__(self, port: int, *, timeout: float = 60.0) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         self._ids = itertools.count(1)
 
@@ -60,7 +60,7 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         found: str = self.call("platform.getTxStatus", txID=tx_id)["status"]
         return found
 
-    def wait(self, tx_ids: Iterable[str], seconds: float = 30.0) -> list[str]:
+    def wait(self, tx_ids: Iterable[str], seconds: float = 120.0) -> list[str]:
         """Return what became of transactions as soon as all are decided."""
         waiting = list(tx_ids)
         deadline = time.monotonic() + seconds

@@ -88,23 +88,26 @@ class Calls:
     async def __aenter__(self) -> "Calls":
         return self
 
-    async def __aexit__(self, *_exception: object) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         for one in self.made:
             await one.leave()
+        if not any(exception):  # who comes and goes now is seen to go after all of these
+            async with strangers(self._flooded, crowd(1), finished=False):
+                pass
 
     @property
     def staying(self) -> int:
         """How many of them the node has not closed."""
         return sum(not one.is_over for one in self.made)
 
-    async def go_on(self, until_ended: int) -> None:
-        """Call until the node has let so many in and closed them again.
+    async def go_on(self, until_ended: int, why: str = "") -> None:
+        """Call until the node has let so many in and closed them again, for a reason that begins so.
 
         Raises:
             TimeoutError: It never did.
         """
         async with asyncio.timeout(PATIENCE):
-            while len(self.endings()) < until_ended:
+            while sum(one.reason.startswith(why) for one in self.endings().values()) < until_ended:
                 connecting = [Caller.connect(self._flooded.address, self._said) for _ in range(50)]
                 self.made += await asyncio.gather(*connecting)
                 await asyncio.sleep(PAUSE)
@@ -140,6 +143,8 @@ async def strangers(
     """Nodes whose TLS is up; `finished`: and their handshake, so that they are shown as peers.
 
     `signed_at` is when they signed their own addresses (Unix seconds), now if left out.
+
+    In the end the node has seen all of them go: no line of its log is left for who gets their ports next.
     """
     async with AsyncExitStack() as stay:
         arrived = [await arrive(stay, flooded, one) for one in who]
@@ -148,6 +153,7 @@ async def strangers(
                 await one.finish_handshake(**address_of(one.node, signed_at or int(time.time())))
             await flooded.shows(arrived)
         yield arrived
+    await flooded.all_ended(addresses(arrived))
 
 
 def crowd(size: int) -> list[Node]:

@@ -72,7 +72,7 @@ def test_the_nodes_own_validator_is_found_and_in_the_file(
 def test_it_is_there_at_any_address_and_under_its_own_names(
     node: CheckedNode, host: str, status: int, told: str
 ) -> None:
-    connection = HTTPConnection("127.0.0.1", node.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", node.port, timeout=60)
     connection.request("GET", "/admin/", headers={"host": host})
     answer = connection.getresponse()
     assert answer.status == status

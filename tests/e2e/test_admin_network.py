@@ -35,8 +35,8 @@ def joiner(network: LocalNetwork) -> NetworkNode:
     """A node that came later and has reached the frontier."""
     node = network.joiner()
     node.start()
-    wait_for(lambda: agreed([*network.nodes, node]), "the joiner has the others' heads", 90)
-    wait_for(lambda: node.get("/ext/health")[0] == 200, "the joiner is healthy", 90)
+    wait_for(lambda: agreed([*network.nodes, node]), "the joiner has the others' heads")
+    wait_for(lambda: node.get("/ext/health")[0] == 200, "the joiner is healthy")
     wait_for(lambda: len(node.peers()) == 2, "the joiner is connected to both")
     wait_for(lambda: len(history(node)) >= 6, "each check is in the history")
     other = network.nodes[1]
@@ -89,6 +89,6 @@ def test_a_restart_is_no_news(joiner: NetworkNode) -> None:
     before = history(joiner)
 
     joiner.restart()
-    wait_for(lambda: joiner.get("/ext/health")[0] == 200, "it is healthy again", 90)
+    wait_for(lambda: joiner.get("/ext/health")[0] == 200, "it is healthy again")
 
     assert history(joiner) == before

@@ -18,6 +18,8 @@ from tests.servers.ports import free_ports
 from tests.servers.process import ServerDied, ServerProcess
 
 NODES = 2
+STARTED = 180.0
+"""Seconds in which the nodes are ready, or the command has said that they are not."""
 
 
 def command(
@@ -53,7 +55,7 @@ def network(tmp_path: Path, first_port: int) -> Iterator[ServerProcess]:
         yield running
     finally:
         running.kill()
-        wait_for(lambda: not node_processes(tmp_path), "the nodes have ended", 30)
+        wait_for(lambda: not node_processes(tmp_path), "the nodes have ended")
 
 
 def is_told(network: ServerProcess) -> bool:
@@ -77,7 +79,7 @@ def node_processes(directory: Path) -> list[str]:
 def test_nodes_are_started_shown_and_ended_together(
     network: ServerProcess, tmp_path: Path, first_port: int
 ) -> None:
-    network.wait_until(lambda: is_told(network), 120)
+    network.wait_until(lambda: is_told(network), STARTED)
 
     text = network.log.read_text()
     ids = re.findall(r"NodeID-\w+", text)
@@ -105,14 +107,14 @@ def test_nodes_are_started_shown_and_ended_together(
 def test_what_the_nodes_have_made_is_there_at_the_next_start(
     network: ServerProcess, tmp_path: Path, first_port: int
 ) -> None:
-    network.wait_until(lambda: is_told(network), 120)
+    network.wait_until(lambda: is_told(network), STARTED)
     before = re.findall(r"NodeID-\w+", network.log.read_text())
     network.stop(how=signal.SIGINT)
     network.log.unlink()
 
     again = command(tmp_path, first_port)
     try:
-        again.wait_until(lambda: is_told(again), 120)
+        again.wait_until(lambda: is_told(again), STARTED)
         assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
     finally:
         again.stop(how=signal.SIGINT)
@@ -121,7 +123,7 @@ def test_what_the_nodes_have_made_is_there_at_the_next_start(
 def test_what_is_unusual_about_a_run_is_told(
     network: ServerProcess, tmp_path: Path, first_port: int
 ) -> None:
-    network.wait_until(lambda: is_told(network), 120)
+    network.wait_until(lambda: is_told(network), STARTED)
     network.stop(how=signal.SIGINT)
     network.log.unlink()
     first = tmp_path / "data" / "network" / "node1"
@@ -129,7 +131,7 @@ def test_what_is_unusual_about_a_run_is_told(
 
     again = command(tmp_path, first_port, nodes=1, NODE_HTTP_PORT="1", NODE_LOG_LEVEL="DEBUG")
     try:
-        again.wait_until(lambda: is_told(again), 120)
+        again.wait_until(lambda: is_told(again), STARTED)
         text = again.log.read_text()
         assert "This network began with 2 validators, of which 1 runs" in text
         assert "ignored: NODE_HTTP_PORT." in text
@@ -141,25 +143,25 @@ def test_what_is_unusual_about_a_run_is_told(
 
 
 def test_nodes_end_with_the_command_however_it_ends(network: ServerProcess, tmp_path: Path) -> None:
-    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, 60)
+    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, STARTED)
 
     network.kill()
 
-    wait_for(lambda: not node_processes(tmp_path), "the nodes have ended", 30)
+    wait_for(lambda: not node_processes(tmp_path), "the nodes have ended")
 
 
 def test_a_second_one_beside_it_is_refused(
     network: ServerProcess, tmp_path: Path, first_port: int
 ) -> None:
-    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, 60)
+    network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, STARTED)
     second = command(tmp_path, first_port, "second.log")
 
     with pytest.raises(ServerDied, match="another node runs on"):
-        second.finish(60)
+        second.finish(STARTED)
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
     with socket.create_server(("127.0.0.1", first_port + 2)):
         refused = command(tmp_path, first_port)
         with pytest.raises(ServerDied, match=f":{first_port + 2} .*choose another --first-port"):
-            refused.finish(60)
+            refused.finish(STARTED)

@@ -15,6 +15,8 @@ from tests.e2e.conftest import CHAIN_ID, RICH_KEY, MakeNode
 from tests.e2e.transactions import Sender, wait_for_receipts
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
+PATIENCE = 60.0
+"""Seconds until an answer or a notification is given up."""
 
 
 @pytest.fixture
@@ -26,16 +28,16 @@ def sender() -> Sender:
 @contextmanager
 def subscribed(node: CheckedNode, kind: str) -> Iterator[ClientConnection]:
     """Open a connection that is told."""
-    with connect(node.ws_url, compression=None) as connection:
+    with connect(node.ws_url, compression=None, open_timeout=PATIENCE) as connection:
         call = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": [kind]}
         connection.send(json.dumps(call))
-        assert "result" in json.loads(connection.recv(10))
+        assert "result" in json.loads(connection.recv(PATIENCE))
         yield connection
 
 
 def told(connection: ClientConnection) -> Any:
     """Return the next notification's result."""
-    return json.loads(connection.recv(30))["params"]["result"]
+    return json.loads(connection.recv(PATIENCE))["params"]["result"]
 
 
 @pytest.mark.parametrize("profile", ["embedded", "production"])

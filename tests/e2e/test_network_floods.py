@@ -87,22 +87,24 @@ async def test_connections_without_tls_give_way_to_others(
     async with Calls(flooded, said) as calls:
         await calls.go_on(until_ended=300)
         await until(lambda: calls.staying <= MOST_HALF_OPEN, "few are left")
-        await witness.looks()
-        await assert_serves(flooded)
-
+        # Now: those that stay will be turned out for their silence, whenever a slow machine is done here.
         reasons = {ending.reason for ending in calls.endings().values()}
         assert reasons == {f"more than {MOST_HALF_OPEN} connections without TLS"}
-        assert not said or sum(one.heard > 0 for one in calls.made) >= MOST_HALF_OPEN
+
+        await witness.looks()
+        await assert_serves(flooded)
+        if said:
+            await until(
+                lambda: sum(one.heard > 0 for one in calls.made) >= MOST_HALF_OPEN,
+                "as many as have room were answered",
+            )
 
 
 async def test_bytes_that_are_no_tls(flooded: Flooded, witness: Witness) -> None:
     async with Calls(flooded, b"?" + secrets.token_bytes(4095)) as calls:
-        await calls.go_on(until_ended=200)
+        await calls.go_on(until_ended=200, why="TLS failed")
         await until(lambda: not calls.staying, "all are turned out")
         await witness.looks()
-
-        failed = [one for one in calls.endings().values() if one.reason.startswith("TLS failed")]
-        assert len(failed) >= 100
 
 
 async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) -> None:
@@ -258,10 +260,9 @@ async def addresses_of_nobody(flooded: Flooded, witness: Witness) -> None:
             one.send(*lists([passed_on(validator, NOWHERE, 1, now)], 1))
         await witness.looks()
         await answered(*arrived)
-        await until(lambda: flooded.metric("known_nodes") > known, "the validators are known")
         await flooded.shows(arrived)
 
-        assert flooded.metric("known_nodes") == known + 2
+        assert await known_nodes(flooded) == known + 2
         assert await latest_known(flooded, flooded.others[:2]) == {now}
 
 
@@ -282,8 +283,17 @@ async def addresses_of_validators(flooded: Flooded, witness: Witness) -> None:
         await answered(*arrived)
         await flooded.shows(arrived)
 
-        assert flooded.metric("known_nodes") == known + 2
+        assert await known_nodes(flooded) == known + 2
         assert await latest_known(flooded, hostile) == {now}
+
+
+async def known_nodes(flooded: Flooded) -> int:
+    """Return of how many nodes an address is kept now, as the report says that shows a newcomer too.
+
+    All figures are of the node's last report, and reports come once a second or later.
+    """
+    async with strangers(flooded, crowd(1)):
+        return flooded.metric("known_nodes")
 
 
 async def latest_known(flooded: Flooded, whose: Sequence[Node]) -> set[int]:

@@ -67,7 +67,7 @@ def test_a_node_that_joins_fetches_everything_and_follows(network: LocalNetwork)
     )
     assert joiner.ask("info.isBootstrapped", chain="C") == {"isBootstrapped": False}
     wait_for(lambda: syncing(joiner), "eth_syncing says how far it is")
-    wait_for(lambda: height(joiner) > BLOCKS // 10, "it is on its way", 120)
+    wait_for(lambda: height(joiner) > BLOCKS // 10, "it is on its way")
     joiner.kill()  # it goes on where it was
     reached = BLOCKS // 10
     joiner.start()

@@ -36,16 +36,21 @@ def test_both_profiles_follow_each_other(network: LocalNetwork) -> None:
 
     for node in network.nodes:
         with node.client() as client:
-            wait_for_receipts(client, hashes, 60)
+            wait_for_receipts(client, hashes)
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
 def test_health_and_metrics_know_the_peers_of_another_process(network: LocalNetwork) -> None:
     producer = network.nodes[0]
     wait_for(lambda: producer.get("/ext/health")[0] == 200, "it is healthy")
-    assert producer.checks()["network"]["message"]["connectedPeers"] == 2
-    assert producer.checks()["P"]["message"]["vm"] == {"percentConnected": 1}
-    assert "svc_network_peers 2.0" in producer.metrics()
+    wait_for(
+        lambda: (
+            producer.checks()["network"]["message"]["connectedPeers"] == 2
+            and producer.checks()["P"]["message"]["vm"] == {"percentConnected": 1}
+        ),
+        "both checks know both",
+    )
+    wait_for(lambda: "svc_network_peers 2.0" in producer.metrics(), "so do the metrics")
 
 
 def test_the_network_process_can_be_killed_alone(network: LocalNetwork) -> None:
@@ -56,4 +61,4 @@ def test_the_network_process_can_be_killed_alone(network: LocalNetwork) -> None:
     sender = Sender(Account.from_key(list(DEV_KEYS.values())[4]), 43112)
     with follower.client() as client:
         sent = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
-        wait_for_receipts(client, [sent], 60)
+        wait_for_receipts(client, [sent])

@@ -11,12 +11,15 @@ from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import address, fund, new_keys
 from tests.e2e.transactions import Sender, wait_for_receipts
 
+MORE = 20
+"""Blocks of one transaction each, in which at least three of five nodes have had a turn."""
+
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
     with LocalNetwork(tmp_path_factory.mktemp("turns"), 5, turns=True) as running:
         running.start()
-        wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all", 90)
+        wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all")
         yield running
 
 
@@ -33,7 +36,7 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
             for _ in range(8):
                 raw = sender.transfer(sender.address)
                 hashes.append(client.call("eth_sendRawTransaction", raw))
-                wait_for_receipts(client, hashes[-1:], 60)
+                wait_for_receipts(client, hashes[-1:])
 
     clients = [threading.Thread(target=load, args=(place,)) for place in range(5)]
     for one in clients:
@@ -46,7 +49,7 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
     assert len(hashes) == 40
     for node in network.nodes:
         with node.client() as client:
-            wait_for_receipts(client, hashes, 60)
+            wait_for_receipts(client, hashes)
         wait_for(
             lambda node=node: (
                 node.ask("platform.getBalance", address=address(key))["balance"] == "1000000"
@@ -54,11 +57,14 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
             "the coin is everywhere",
         )
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
-    with network.nodes[0].database() as ask:
-        proposers = ask(
-            "SELECT COUNT(DISTINCT proposer_id) FROM network_app_outerblock WHERE chain = 'C'"
-        )
-    assert proposers[0][0] >= 3
+    sender = Sender(Account.from_key(keys[7]), 43112)
+    for _ in range(MORE):  # few blocks may have held all of them, and turns are drawn by lot
+        if proposers(network.nodes[0]) >= 3:
+            break
+        with network.nodes[0].client() as client:
+            sent = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+            wait_for_receipts(client, [sent])
+    assert proposers(network.nodes[0]) >= 3
 
 
 def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNetwork) -> None:
@@ -66,7 +72,7 @@ def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNet
     wait_for(lambda: all(healthy(node) for node in network.nodes), "all are healthy")
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
     network.cut(alone)
-    wait_for(lambda: connected_stake(alone) < 0.5, "it is alone", 90)
+    wait_for(lambda: connected_stake(alone) < 0.5, "it is alone")
     height = alone.rpc("eth_blockNumber")
     keys = list(DEV_KEYS.values())
     left_out, heard = (Sender(Account.from_key(keys[place]), 43112) for place in (5, 6))
@@ -75,16 +81,30 @@ def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNet
     with others[0].client() as client:
         for _ in range(4):  # some of the slots of these blocks are its own
             sent = client.call("eth_sendRawTransaction", heard.transfer(heard.address))
-            wait_for_receipts(client, [sent], 90)
+            wait_for_receipts(client, [sent])
     assert alone.rpc("eth_blockNumber") == height
-    assert "connected to 20.00% of the stake" in alone.checks()["P"]["error"]
+    # Of each of the others it gives up after another silence.
+    wait_for(
+        lambda: "connected to 20.00% of the stake" in alone.checks()["P"].get("error", ""),
+        "it hears nobody",
+    )
+    assert alone.rpc("eth_blockNumber") == height
 
     network.mend(alone)
     for node in network.nodes:
         with node.client() as client:
-            wait_for_receipts(client, [waiting, sent], 90)
+            wait_for_receipts(client, [waiting, sent])
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
     wait_for(lambda: healthy(alone), "it is healthy")
+
+
+def proposers(node: NetworkNode) -> int:
+    """Return how many nodes have made blocks of the C-Chain."""
+    with node.database() as ask:
+        ((count,),) = ask(
+            "SELECT COUNT(DISTINCT proposer_id) FROM network_app_outerblock WHERE chain = 'C'"
+        )
+    return int(count)
 
 
 def healthy(node: NetworkNode) -> bool:

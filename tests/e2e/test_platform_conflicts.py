@@ -20,6 +20,8 @@ from tests.servers.client import RpcFault
 PAIRS = 24
 CONNECTIONS = 4
 """Of each side: together they meet both of two web processes, but for one time in a hundred."""
+PATIENCE = 120.0
+"""Seconds until the other side is given up."""
 REFUSALS = ("tx conflicts with other tx: ", "failed to read consumed UTXO ")
 
 ISSUER = """
@@ -85,7 +87,7 @@ def test_two_clients_spend_the_same_coins(node: CheckedNode) -> None:
         with ExitStack() as end:
             clients = [end.enter_context(PlatformClient(node.port)) for _ in range(CONNECTIONS)]
             for number, tx in enumerate(txs):
-                barrier.wait(30)
+                barrier.wait(PATIENCE)
                 try:
                     taken.append(clients[number % CONNECTIONS].issue(raw(tx)))
                 except RpcFault as fault:
@@ -107,7 +109,7 @@ def test_two_processes_spend_the_same_coins(node: CheckedNode) -> None:
     refused: list[str] = []
 
     def issue() -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not (directory / "ready").exists():
             assert time.monotonic() < deadline, "the other process does not begin"
             time.sleep(0.001)
@@ -137,7 +139,7 @@ def test_two_clients_add_the_same_validator(node: CheckedNode) -> None:
         with PlatformClient(node.port) as client:
             wallet.look(client)
             added = raw(wallet.add_validator(validator, end))
-            barrier.wait(30)
+            barrier.wait(PATIENCE)
             try:
                 taken.append(client.issue(added))
             except RpcFault as fault:

@@ -10,7 +10,17 @@ from primitives.keys import format_private_key
 from tests.e2e.checked import CheckedNode
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_rows import check_platform_rows
-from tests.e2e.platform_sdk import DAY, DELEGATED, OLD, STAKE, Sdk, new_node_id, new_validator, soon
+from tests.e2e.platform_sdk import (
+    DAY,
+    DELEGATED,
+    OLD,
+    SOON,
+    STAKE,
+    Sdk,
+    new_node_id,
+    new_validator,
+    soon,
+)
 from tests.e2e.platform_wallet import UNIT, address, fund, new_keys
 from tests.servers.client import RpcFault
 
@@ -80,7 +90,7 @@ def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> 
         assert client.call("platform.importKey", **USER, privateKey=key) == {"address": EWOQ}
         funds = client.balance(EWOQ)
 
-        start = story.now() + 60
+        start = story.now() + SOON
         end = start + 15 * DAY
         validating = story.act(
             "addValidator",
@@ -117,7 +127,7 @@ def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> 
         subnet = story.act("createSubnet", controlKeys=[EWOQ, control], threshold=1)
         (made,) = client.call("platform.getSubnets", ids=[subnet])["subnets"]
         assert (sorted(made["controlKeys"]), made["threshold"]) == (sorted([EWOQ, control]), "1")
-        begin = story.now() + 60
+        begin = story.now() + SOON
         joining = story.act(
             "addSubnetValidator",
             nodeID=node_id,

@@ -11,6 +11,7 @@ from tests.e2e.platform_sdk import (
     DELEGATED,
     OLD,
     SHARES,
+    SOON,
     STAKE,
     Sdk,
     hexed,
@@ -59,7 +60,7 @@ def test_stakers_begin_earn_and_leave(fresh: CheckedNode, library: str) -> None:
     assert tx_ids(found, "pending" if library == OLD else "current") == txs
 
     subnet = add_subnet(sdk, validator)
-    fresh.manage("time_travel", "2m")
+    fresh.manage("time_travel", f"{2 * SOON}s")
     now = sdk.run("stakersNow", txIDs=txs, nodeID=validator["nodeID"], subnetID=subnet)
     assert tx_ids(now, "current") == txs
     assert now["pending"] == {"validators": [], "delegators": []}

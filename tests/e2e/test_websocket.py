@@ -14,6 +14,9 @@ from tests.e2e.checked import CheckedNode
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
+PATIENCE = 60.0
+"""Seconds until an answer is given up."""
+
 Open = Callable[[], ClientConnection]
 
 pytestmark = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
@@ -23,14 +26,20 @@ pytestmark = pytest.mark.parametrize("node", ["embedded", "daphne", "production"
 def opened(node: CheckedNode) -> Iterator[Open]:
     """Opens connections, which end with the test."""
     with ExitStack() as connections:
-        yield lambda: connections.enter_context(connect(node.ws_url, compression=None))
+        yield lambda: connections.enter_context(
+            connect(node.ws_url, compression=None, open_timeout=PATIENCE)
+        )
 
 
 def asked(connection: ClientConnection, method: str, *params: Any) -> Any:
-    """Return the answer to a call, without its frame."""
+    """Return the answer to a call, without its frame.
+
+    What is told meanwhile is passed over: a process may learn of an earlier test's block only now.
+    """
     call = {"jsonrpc": "2.0", "id": "a", "method": method, "params": params}
     connection.send(json.dumps(call))
-    reply = json.loads(connection.recv(10))
+    while (reply := json.loads(connection.recv(PATIENCE))).get("method") == "eth_subscription":
+        pass
     assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", "a")
     if "result" in reply:
         assert_conforms(method, reply["result"])
@@ -70,8 +79,8 @@ def test_both_doors_answer_the_same_bytes(opened: Open, node: CheckedNode) -> No
     with node.client() as client:
         for body in [*bodies, f"[{','.join(bodies)}]", "[]", '{"jsonrpc":"2.0","id":1}', "{"]:
             connection.send(body)
-            assert connection.recv(10) == client.post(body.encode()).body.decode()
+            assert connection.recv(PATIENCE) == client.post(body.encode()).body.decode()
     with pytest.raises(ConnectionClosed) as closed:  # as geth does after what is no JSON
-        connection.recv(10)
+        connection.recv(PATIENCE)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007

@@ -40,7 +40,7 @@ class Sender:
 
 
 def wait_for_receipts(
-    client: RpcClient, hashes: Sequence[str], seconds: float = 30.0
+    client: RpcClient, hashes: Sequence[str], seconds: float = 120.0
 ) -> list[dict[str, Any]]:
     """Return the receipts of transactions as soon as all are in blocks."""
     deadline = time.monotonic() + seconds

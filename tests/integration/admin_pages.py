@@ -52,7 +52,8 @@ def _plan(sql: str, params: Any) -> list[str]:
         if connection.vendor == "postgresql":
             # A few hundred rows are scanned whatever indexes there are: ask what it could do.
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
-            cursor.execute("SET LOCAL enable_sort = off; SET LOCAL jit = off")
+            cursor.execute("SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off")
+            cursor.execute("SET LOCAL jit = off")
             cursor.execute(f"EXPLAIN {sql}", params)
             return [row[0].strip() for row in cursor.fetchall()]
         cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)

@@ -40,7 +40,7 @@ class Reply(NamedTuple):
 class RpcClient(AbstractContextManager["RpcClient"]):
     """One connection to a node; not for several threads."""
 
-    def __init__(self, port: int, *, timeout: float = 30.0) -> None:
+    def __init__(self, port: int, *, timeout: float = 60.0) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         self._ids = itertools.count(1)
 

@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+PATIENCE = 120.0
+"""Seconds until a server is given up: it has something to do on a busy machine, or it hangs."""
+
 
 class ServerError(Exception):
     """A server of the tests did not do what the tests need."""
@@ -80,7 +83,7 @@ class ServerProcess:
         """Whether the command itself still runs."""
         return self._process.poll() is None
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 60.0) -> None:
+    def wait_until(self, ready: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait until the server is ready.
 
         Raises:
@@ -110,7 +113,7 @@ class ServerProcess:
         if code:
             raise ServerDied(f"{self.command} failed with {code}:\n{self.tail()}")
 
-    def stop(self, seconds: float = 30.0, *, how: signal.Signals = signal.SIGTERM) -> None:
+    def stop(self, seconds: float = PATIENCE, *, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the command to end, wait for it, and end what is left of its group.
 
         Raises:
@@ -124,7 +127,7 @@ class ServerProcess:
         if self.running:
             self._process.send_signal(how)
 
-    def wait_for_end(self, seconds: float = 30.0) -> None:
+    def wait_for_end(self, seconds: float = PATIENCE) -> None:
         """Wait until a command that was asked has ended, and end what is left of its group.
 
         Raises:

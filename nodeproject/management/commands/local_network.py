@@ -39,7 +39,7 @@ PATIENCE = 120.0
 """Seconds within which all nodes must be ready."""
 WIDTH = 200
 """Columns of the table: URLs are copied, so they are not broken."""
-GRACE = 15.0
+GRACE = 30.0
 """Seconds that a node has to end."""
 LOG, LAST_LOG = "node.log", "node.log.1"
 """In each node's directory: of this run, and of the one before."""
@@ -182,7 +182,7 @@ def _stop(running: Sequence[subprocess.Popen[bytes]]) -> None:
 def _is_ready(node: LocalNode) -> bool:
     """Say whether it answers, and is this very node, and has all blocks."""
     try:
-        with urllib.request.urlopen(f"{node.url}/ext/health/readiness", timeout=2) as answer:  # noqa: S310  # our own
+        with urllib.request.urlopen(f"{node.url}/ext/health/readiness", timeout=10) as answer:  # noqa: S310  # our own
             return bool(answer.status == 200 and answer.headers["node-id"] == str(node.node_id))
     except (urllib.error.URLError, OSError):
         return False

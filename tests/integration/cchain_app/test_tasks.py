@@ -33,6 +33,9 @@ class Sent:
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
     monkeypatch.setattr(wakeup, "current_app", made)
+    # By the cache's own clock two seconds, and a worker's one, could end while a test looks.
+    monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
+    monkeypatch.setattr(tasks, "TURN", 3600.0)
     return made
 
 

@@ -97,7 +97,7 @@ def test_several_processes_write_a_change_once() -> None:
 
     def process() -> None:
         try:
-            together.wait(10)
+            together.wait(60)
             outcomes.append(services.record("C", failing("stuck")))
         finally:
             connections.close_all()

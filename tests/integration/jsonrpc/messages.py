@@ -4,6 +4,8 @@ import asyncio
 
 import msgspec
 
+from tests.integration.patience import SECONDS
+
 NUMBER = '{"jsonrpc":"2.0","id":1,"method":"number"}'
 NUMBER_ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x10"}'
 PARSE_ERROR = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
@@ -15,6 +17,6 @@ def request(identifier: int, method: str, *params: object) -> str:
 
 
 async def until(condition) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not condition():
             await asyncio.sleep(0.01)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from jsonrpc.asgi import RawDoor
@@ -20,6 +21,7 @@ from jsonrpc.registry import MethodRegistry
 from jsonrpc.replies import Replies
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
+from tests.integration.patience import SECONDS
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'
@@ -27,15 +29,41 @@ THREAD = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
 NOTE = b'{"jsonrpc":"2.0","method":"number"}'
 
 
+class Connection(HttpToolsProtocol):
+    """A connection that notes how many bytes the server has taken from it."""
+
+    met: list["Connection"]
+    """All that one server had so far; a subclass has it for its server."""
+    taken = 0
+
+    @override
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.met.append(self)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self.taken += len(data)
+
+    def is_at_rest(self, sent: int) -> bool:
+        """Whether the server has all that was sent, and has answered what can be answered."""
+        if self.transport.is_closing():
+            return True
+        cycle = self.cycle
+        return self.taken == sent and (cycle is None or cycle.more_body or cycle.response_complete)
+
+
 @dataclass
 class Served:
     """Two servers of one application: with and without the direct door."""
 
+    replies: Replies
+    """Of both."""
     ports: dict[str, int]
     asgi: dict[str, int]
     """How many requests came to the application."""
-    replies: Replies
-    """Of both."""
+    protocols: dict[str, type[Connection]]
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +81,17 @@ def served() -> Iterator[Served]:
 
     door = RawDoor(by_path([endpoint]), nowhere, workers)
 
-    class Direct(DirectProtocol):
+    class Direct(Connection, DirectProtocol):
+        met = []
         heads = Heads(by_path([endpoint]))
 
-    made = Served({}, {"direct": 0, "plain": 0}, endpoint.replies)
+    class Plain(Connection):
+        met = []
+
+    protocols: dict[str, type[Connection]] = {"direct": Direct, "plain": Plain}
+    made = Served(endpoint.replies, {}, dict.fromkeys(protocols, 0), protocols)
     running = []
-    for name, protocol in (("direct", Direct), ("plain", HttpToolsProtocol)):
+    for name, protocol in protocols.items():
 
         async def counted(scope: Any, receive: Any, send: Any, name: str = name) -> None:
             made.asgi[name] += 1
@@ -68,7 +101,7 @@ def served() -> Iterator[Served]:
         made.ports[name] = listener.getsockname()[1]
         config = uvicorn.Config(
             counted, http=protocol, loop="uvloop", lifespan="off", log_level="critical",
-            proxy_headers=False,
+            proxy_headers=False, timeout_keep_alive=int(SECONDS),
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -77,7 +110,7 @@ def served() -> Iterator[Served]:
     yield made
     for server, thread, listener in running:
         server.should_exit = True
-        thread.join(10)
+        thread.join(SECONDS)
         listener.close()
     workers.close()
 
@@ -88,20 +121,22 @@ def request(body: bytes = CALL, *headers: bytes, line: bytes = b"POST /rpc HTTP/
     return b"\r\n".join((line, *usual, length, *headers, b"", body))
 
 
-def exchange(port: int, *pieces: bytes) -> bytes:
-    """Send pieces on one connection, one after the other, and return all that comes back."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+def exchange(served: Served, name: str, *pieces: bytes) -> bytes:
+    """Send pieces on one connection, each when the one before is answered; return all answers."""
+    met = served.protocols[name].met
+    known, sent = len(met), 0
+    with socket.create_connection(("127.0.0.1", served.ports[name]), SECONDS) as connection:
         for piece in pieces:
             connection.sendall(piece)
-            time.sleep(0.03)
-        connection.shutdown(socket.SHUT_WR)
-        connection.settimeout(1)
+            sent += len(piece)
+            deadline = time.monotonic() + SECONDS
+            while len(met) == known or not met[known].is_at_rest(sent):
+                assert time.monotonic() < deadline, "the server does not come to rest"
+                time.sleep(0.001)
+        connection.shutdown(socket.SHUT_WR)  # the server ends the connection then
         received = b""
-        try:
-            while part := connection.recv(65_536):
-                received += part
-        except TimeoutError:
-            pass
+        while part := connection.recv(65_536):
+            received += part
     return re.sub(rb"date: [^\r]*\r\n", b"", received)
 
 
@@ -148,7 +183,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
-    direct, plain = (exchange(served.ports[kind], *REQUESTS[name]) for kind in ("direct", "plain"))
+    direct, plain = (exchange(served, kind, *REQUESTS[name]) for kind in ("direct", "plain"))
 
     assert direct == plain
     assert direct.startswith(b"HTTP/1.1 ")
@@ -162,7 +197,7 @@ def test_both_doors_answer_the_same_bytes(served: Served, name: str) -> None:
 def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: str) -> None:
     before = served.asgi["direct"]
 
-    exchange(served.ports["direct"], *REQUESTS[name])
+    exchange(served, "direct", *REQUESTS[name])
 
     assert served.asgi["direct"] == before
 
@@ -170,16 +205,22 @@ def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: st
 def test_what_the_direct_door_answers_is_counted_once(served: Served) -> None:
     before = served.replies.read().get(("POST", 200), 0)
 
-    exchange(served.ports["direct"], request(), request(THREAD))
+    exchange(served, "direct", request(), request(THREAD))
 
     assert served.replies.read()["POST", 200] == before + 2
 
 
 def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served: Served) -> None:
-    with socket.create_connection(("127.0.0.1", served.ports["direct"]), timeout=10) as connection:
+    address = "127.0.0.1", served.ports["direct"]
+    with socket.create_connection(address, SECONDS) as connection:
         for body in (CALL, THREAD, CALL):
             connection.sendall(request(body))
-            assert b'"id":7' in connection.recv(65_536)
+            received = b""
+            while not received.endswith(b"}"):
+                part = connection.recv(65_536)
+                assert part, "the connection has ended"
+                received += part
+            assert b'"id":7' in received
 
 
 def test_an_endpoint_with_a_rate_limit_is_left_to_the_raw_door() -> None:
@@ -205,6 +246,6 @@ def test_a_door_that_fails_leaves_the_request_to_the_other(
 
     monkeypatch.setattr(Dispatcher, "answer_hot", fail_once)
 
-    assert b'"result":"0x10"' in exchange(served.ports["direct"], request())
+    assert b'"result":"0x10"' in exchange(served, "direct", request())
     assert "the direct door failed" in caplog.text
     assert original(Dispatcher(MethodRegistry()), THREAD) is not MISS

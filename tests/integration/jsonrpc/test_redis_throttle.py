@@ -10,6 +10,10 @@ from redis.asyncio import Redis
 
 from jsonrpc.redis_throttle import RedisThrottle
 from jsonrpc.throttle import Rate
+from tests.integration.jsonrpc.messages import until
+from tests.integration.patience import SECONDS
+
+KEY = "throttle:a"
 
 
 @pytest.fixture
@@ -21,36 +25,36 @@ def redis_socket(tmp_path: Path) -> Iterator[str]:
         yield path
     finally:
         server.terminate()
-        server.wait(timeout=10)
+        server.wait(timeout=SECONDS)
 
 
 async def connect(path: str) -> Redis:
-    redis = Redis(unix_socket_path=path)
-    for _ in range(200):
-        if Path(path).exists():
-            break
-        await asyncio.sleep(0.02)
+    redis = Redis(unix_socket_path=path, socket_timeout=SECONDS)
+    await until(Path(path).exists)
     await redis.ping()
     return redis
 
 
 async def test_two_processes_share_a_bucket(redis_socket: str) -> None:
     redis = await connect(redis_socket)
-    one, other = RedisThrottle(redis, Rate(0.1, 4)), RedisThrottle(redis, Rate(0.1, 4))
+    one, other = RedisThrottle(redis, Rate(0.001, 4)), RedisThrottle(redis, Rate(0.001, 4))
     assert await one.take("a", 3) == 0.0
     assert await other.take("a", 1) == 0.0
-    assert await one.take("a", 1) == pytest.approx(10, abs=1)
+    assert await one.take("a", 1) == pytest.approx(1_000, abs=100)
     assert await other.take("b", 1) == 0.0
     await redis.aclose()
 
 
 async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str) -> None:
     redis = await connect(redis_socket)
-    throttle = RedisThrottle(redis, Rate(100, 10))
+    # A rate at which nothing comes back while the test runs; it waits by making the bucket older.
+    throttle = RedisThrottle(redis, Rate(0.001, 10))
     assert await throttle.take("a", 30) == 0.0
     wait = await throttle.take("a", 1)
-    assert wait == pytest.approx(0.21, abs=0.05)
-    await asyncio.sleep(wait + 0.01)
+    assert wait == pytest.approx(21_000, abs=100)
+    await redis.hincrbyfloat(KEY, "at", 1_000 - wait)
+    assert await throttle.take("a", 1) == pytest.approx(1_000, abs=100)
+    await redis.hincrbyfloat(KEY, "at", -1_001)
     assert await throttle.take("a", 1) == 0.0
     assert await throttle.take("a", 30) > 0
     await redis.aclose()
@@ -58,8 +62,11 @@ async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str)
 
 async def test_a_bucket_that_is_full_again_is_forgotten(redis_socket: str) -> None:
     redis = await connect(redis_socket)
+    assert await RedisThrottle(redis, Rate(0.001, 5)).take("a", 2) == 0.0
+    assert await redis.ttl(KEY) == pytest.approx(2_000, abs=100)
+    await redis.delete(KEY)
     assert await RedisThrottle(redis, Rate(100, 5)).take("a", 2) == 0.0
-    assert await redis.exists("throttle:a")
-    await asyncio.sleep(0.1)
-    assert not await redis.exists("throttle:a")
+    async with asyncio.timeout(SECONDS):
+        while await redis.exists(KEY):
+            await asyncio.sleep(0.01)
     await redis.aclose()

@@ -2,12 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
-from channels.testing import HttpCommunicator, WebsocketCommunicator
+from channels.testing import HttpCommunicator
 
 from jsonrpc.asgi import RawDoor
 from jsonrpc.connection import OutboundLimits
@@ -20,14 +20,15 @@ from jsonrpc.session import SocketLimits
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.websocket import JsonRpcConsumer
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, PARSE_ERROR, request, until
+from tests.integration.patience import SECONDS, PatientCommunicator
 
 JSON = [(b"content-type", b"application/json"), (b"host", b"localhost")]
 
 
 @asynccontextmanager
-async def opened(application, **headers: str) -> AsyncIterator[WebsocketCommunicator]:
+async def opened(application, **headers: str) -> AsyncIterator[PatientCommunicator]:
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    socket = WebsocketCommunicator(application, "/ws", headers=raw)
+    socket = PatientCommunicator(application, "/ws", headers=raw)
     socket.scope["client"] = ("127.0.0.1", 1)
     connected, _ = await socket.connect()
     assert connected
@@ -130,21 +131,33 @@ async def test_subscriptions_end_with_their_connection(application, hub) -> None
     assert hub.subscriptions("newHeads") == []
 
 
-async def test_a_slow_call_does_not_hold_up_a_quick_one(application) -> None:
+@pytest.fixture
+def go(registry) -> Iterator[threading.Event]:
+    """What calls of the method `held` wait for, each in a thread of the workers."""
+    made = threading.Event()
+    registry.add("held", lambda: made.wait(SECONDS))
+    yield made
+    made.set()
+
+
+async def test_a_slow_call_does_not_hold_up_a_quick_one(application, go) -> None:
     async with opened(application()) as ws:
-        await ws.send_to(text_data=request(7, "sleep", 0.2))
+        await ws.send_to(text_data=request(7, "held"))
         await ws.send_to(text_data=NUMBER)
         assert await ws.receive_from() == NUMBER_ANSWER
+        go.set()
         assert '"id":7' in await ws.receive_from()
 
 
-async def test_too_many_waiting_calls_get_an_error(application) -> None:
+async def test_too_many_waiting_calls_get_an_error(application, go) -> None:
     async with opened(application()) as ws:
         for identifier in range(6):
-            await ws.send_to(text_data=request(identifier, "sleep", 0.1))
-        answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(6)]
-    busy = [answer["id"] for answer in answers if "error" in answer]
-    assert busy == [4, 5]
+            await ws.send_to(text_data=request(identifier, "held"))
+        refused = [msgspec.json.decode(await ws.receive_from()) for _ in range(2)]
+        go.set()
+        answers = [msgspec.json.decode(await ws.receive_from()) for _ in range(4)]
+    assert [answer["id"] for answer in refused if "error" in answer] == [4, 5]
+    assert sorted(answer["id"] for answer in answers if "result" in answer) == [0, 1, 2, 3]
 
 
 async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application) -> None:
@@ -177,16 +190,17 @@ async def test_over_its_rate_a_socket_gets_the_error_and_stays(application, cloc
 
 
 async def test_a_long_message_that_nobody_can_count_now_is_refused(
-    application, clock, workers
+    application, clock, workers, go
 ) -> None:
     throttle = LocalThrottle(Rate(1, 100), clock)
     app = application(throttle=throttle, budget=Limits(hot_body=100))
     async with opened(app) as ws:
         for identifier in range(4):
-            await ws.send_to(text_data=request(identifier, "sleep", 0.2))
+            await ws.send_to(text_data=request(identifier, "held"))
         await until(lambda: workers.pending == 4)
         await ws.send_to(text_data=f"[{NUMBER}]".ljust(101))
         assert "server is busy" in await ws.receive_from()
+        go.set()
         answers = [await ws.receive_from() for _ in range(4)]
         assert all("result" in answer for answer in answers)
 
@@ -200,7 +214,7 @@ class Store:
 
     def put(self, arguments):
         self.pieces.append([value for (value,) in arguments])
-        self.go.wait(10)
+        self.go.wait(SECONDS)
         return [2 * value for (value,) in arguments]
 
 
@@ -249,9 +263,9 @@ async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) ->
         HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
     ]
     async with opened(door) as ws:
-        first = asyncio.create_task(posts[0].get_response(timeout=10))
+        first = asyncio.create_task(posts[0].get_response(timeout=SECONDS))
         await until(lambda: store.pieces == [[1]])
-        second = asyncio.create_task(posts[1].get_response(timeout=10))
+        second = asyncio.create_task(posts[1].get_response(timeout=SECONDS))
         await ws.send_to(text_data=request(3, "put", 3))
         await waits(ws)
         store.go.set()
@@ -334,7 +348,7 @@ SCOPE = {"type": "websocket", "path": "/ws", "query_string": b"", "headers": []}
 async def test_a_socket_that_takes_nothing_is_left_where_it_cannot_be_cut(application, hub) -> None:
     server = Stalled(NUMBER)
     app = application(limits=SocketLimits(outbound=OutboundLimits(seconds=0.02)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SECONDS):
         await app(SCOPE, server.receive, server.send)
     assert hub.connections == 0
 
@@ -354,7 +368,7 @@ async def test_a_server_that_stops_ends_its_sockets(application, hub) -> None:
 async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None:
     config = GateConfig(websocket_origins=("https://a.example",))
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    ws = WebsocketCommunicator(application(config), "/ws", headers=raw)
+    ws = PatientCommunicator(application(config), "/ws", headers=raw)
     connected, _ = await ws.connect()
     assert not connected
 
@@ -362,7 +376,7 @@ async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None
 async def test_a_full_process_says_so(application) -> None:
     app = application()
     async with opened(app), opened(app), opened(app):
-        ws = WebsocketCommunicator(app, "/ws")
+        ws = PatientCommunicator(app, "/ws")
         assert (await ws.connect())[0]
         closed = await ws.receive_output()
         assert (closed["code"], closed["reason"]) == (1013, "too many connections")

@@ -163,7 +163,7 @@ class Network:
         if self.error is not None:
             raise self.error
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stopping.wait(), 10)
+        await asyncio.wait_for(stopping.wait(), 60)
         self.stopped = True
 
 

@@ -111,7 +111,7 @@ def test_a_data_directory_that_cannot_be_is_told_without_a_trace(tmp_path: Path)
     assert (ended.returncode, ended.stderr) == (1, words)
 
 
-@pytest.mark.node_settings(platform_genesis="/nowhere/genesis.json", http_port=0)
+@pytest.mark.node_settings(platform_genesis="/nowhere/genesis.json", http_port=0, staking_port=0)
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
 def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
     empty_directory: Path, command: str
@@ -120,7 +120,7 @@ def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
         call_command(command, skip_checks=True)
 
 
-@pytest.mark.node_settings(http_port=0)
+@pytest.mark.node_settings(http_port=0, staking_port=0)
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
 @pytest.mark.parametrize(
     "reason",

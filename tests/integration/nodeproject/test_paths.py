@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from channels.testing import WebsocketCommunicator
 from django.test import Client
+
+from tests.integration.patience import PatientCommunicator
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:
 async def test_a_websocket_where_there_is_none_is_refused(path: str) -> None:
     from nodeproject.asgi import application
 
-    communicator = WebsocketCommunicator(application, path)
+    communicator = PatientCommunicator(application, path)
 
     connected, _ = await communicator.connect()
 

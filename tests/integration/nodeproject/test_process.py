@@ -12,6 +12,7 @@ from nodeproject.process import (
     check_port,
     claim_directory,
 )
+from tests.servers.ports import free_port
 
 
 def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
@@ -27,8 +28,8 @@ def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_told_before_the_start() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
         words = f"cannot listen on 127.0.0.1:{port} .Address already in use.: choose another NODE_X"
         with pytest.raises(PortInUse, match=words):
             check_port("127.0.0.1", port, "NODE_X")

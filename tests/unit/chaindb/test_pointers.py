@@ -38,7 +38,7 @@ def own_layer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
 
 
 async def heard(inbox: "asyncio.Queue[pointers.Message]") -> pointers.Message:
-    return await asyncio.wait_for(inbox.get(), 5)
+    return await asyncio.wait_for(inbox.get(), 60)
 
 
 async def joined(layer: Any, chain: Chain, members: int) -> None:
@@ -65,7 +65,7 @@ async def test_every_bound_loop_gets_each_message(embedded: None) -> None:
     try:
         pointers.send(Chain.C, {"type": "x", "number": 1})
         assert await heard(mine) == {"type": "x", "number": 1}
-        assert await asyncio.to_thread(told.wait, 5)
+        assert await asyncio.to_thread(told.wait, 60)
         assert theirs == [{"type": "x", "number": 1}]
     finally:
         for unbind in unbinds:
@@ -180,7 +180,7 @@ def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
 
     own_layer(Recorder())
     pointers.send(Chain.P, {"type": "p"})
-    assert told.wait(5)
+    assert told.wait(60)
     assert sent == [("pchain.pointers", {"type": "p"}, "pointers")]
 
 
@@ -207,5 +207,5 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
     own_layer(Away())
     monkeypatch.setattr(pointers, "_report", report_and_tell)
     pointers.send(Chain.P, {"type": "p"})
-    assert logged.wait(5)
+    assert logged.wait(60)
     assert "a pointer was not sent; followers find the block by their tick: away" in caplog.text

@@ -37,7 +37,7 @@ def test_changes_are_written_in_their_order() -> None:
     for error in ("a", "", "b"):
         history.note("C", CheckResult(error=error))
 
-    assert database.full.wait(10)
+    assert database.full.wait(60)
     assert database.written == [("C", "a"), ("C", ""), ("C", "b")]
 
 
@@ -49,7 +49,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     history.note("P", CheckResult(error="the database does not answer"))
     history.note("P", CheckResult())
 
-    assert database.full.wait(10)
+    assert database.full.wait(60)
     assert database.written == [("P", "the database does not answer"), ("P", "")]
     assert database.attempts == 5
     assert [one.getMessage() for one in caplog.records] == [
@@ -65,7 +65,7 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
     history.note("C", CheckResult(error="odd"))
     history.note("C", CheckResult())
 
-    assert database.full.wait(10)
+    assert database.full.wait(60)
     assert database.written == [("C", "")]
     assert [one.getMessage() for one in caplog.records] == ["a change of check C was not written"]
 
@@ -77,20 +77,20 @@ def test_only_so_many_changes_wait() -> None:
 
     def record(name: str, result: CheckResult) -> None:
         begun.set()
-        blocked.wait(10)
+        blocked.wait(60)
         written.append(result.error)
         if result.error == "last":
             done.set()
 
     history = History(record, retry=0)
     history.note("C", CheckResult(error="first"))
-    assert begun.wait(10)
+    assert begun.wait(60)
     for number in range(KEPT + 5):
         history.note("C", CheckResult(error=str(number)))
     history.note("C", CheckResult(error="last"))
     blocked.set()
 
-    assert done.wait(10)
+    assert done.wait(60)
     assert len(written) == 1 + KEPT
     assert written[:2] == ["first", "6"]
 
@@ -109,10 +109,10 @@ def test_it_is_seen_whether_the_database_takes_writes() -> None:
     history = History(database.record, touch, writes=writes, retry=0)
     for _ in range(3):
         history.probe()
-        assert tried.acquire(timeout=10)
+        assert tried.acquire(timeout=60)
     history.note("C", CheckResult())
 
-    assert database.full.wait(10)
+    assert database.full.wait(60)
     assert writes.refusal() == "its disk is full"
 
 
@@ -122,5 +122,5 @@ def test_a_change_that_is_refused_says_so_too() -> None:
     database, writes = Database(full, wanted=1), Writes()
     History(database.record, writes=writes, retry=0).note("C", CheckResult())
 
-    assert database.full.wait(10)
+    assert database.full.wait(60)
     assert writes.refusal() == "its disk is full"

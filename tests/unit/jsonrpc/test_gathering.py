@@ -36,7 +36,7 @@ class Store:
     def put(self, arguments: list[tuple[Any, ...]]) -> list[object]:
         """Double each number."""
         self.pieces.append([value for (value,) in arguments])
-        self.go.wait(10)
+        self.go.wait(60)
         return [ArithmeticError() if value < 0 else 2 * value for (value,) in arguments]
 
 
@@ -64,7 +64,7 @@ def workers() -> Iterator[Workers]:
 
 @pytest.fixture
 def gatherer(dispatcher: Dispatcher, workers: Workers) -> Gatherer:
-    return Gatherer(dispatcher, workers, 10)
+    return Gatherer(dispatcher, workers, 60)
 
 
 def put(value: object, identifier: object = 1) -> bytes:

@@ -35,7 +35,7 @@ async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> Non
     rest = eager.start(after(event, times=2))
     assert isinstance(rest, eager.Paused)
     task = asyncio.ensure_future(rest)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not task.done():
             event.set()
             await asyncio.sleep(0)
@@ -160,8 +160,11 @@ async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
     peer.reads.clear()
     connection.push("a")
     connection.push("b")
-    await asyncio.sleep(0.08)
+    async with asyncio.timeout(60):
+        while not peer.abandoned:
+            await asyncio.sleep(0.005)
     assert connection.closed
+    await settle()
     assert peer.abandoned == 1
     assert (peer.sent, peer.closed) == ([], [])
 

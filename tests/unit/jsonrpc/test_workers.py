@@ -34,10 +34,10 @@ async def test_a_job_that_waits_for_a_thread_grows_old_too(clock: Clock) -> None
 
     def block() -> Any:
         begun.set()
-        return end.wait(10)
+        return end.wait(60)
 
     first = asyncio.create_task(pool.run(None, block))
-    assert await asyncio.to_thread(begun.wait, 10)
+    assert await asyncio.to_thread(begun.wait, 60)
     clock.now = 130.0
     second = asyncio.create_task(pool.run(None, int, "7"))
     await asyncio.sleep(0)
@@ -56,7 +56,7 @@ async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
     pool = Workers(threads=1)
     end = threading.Event()
     with pytest.raises(TimeoutError):
-        await pool.run(0.01, end.wait, 10)
+        await pool.run(0.01, end.wait, 60)
     clock.now = 105.0
     assert (pool.pending, pool.longest_seconds()) == (1, 5.0)
 

@@ -171,12 +171,12 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
 
     def slow(query: Query) -> Shown:
         begun.set()
-        end.wait(10)
+        end.wait(60)
         return Shown(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())
 
     scene = Scene(slow=Page(slow, waits=True))
     first = asyncio.create_task(scene.get("/ext/slow"))
-    assert await asyncio.to_thread(begun.wait, 10)
+    assert await asyncio.to_thread(begun.wait, 60)
     second = await scene.get("/ext/slow")
     end.set()
 

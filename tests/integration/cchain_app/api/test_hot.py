@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app.api import REGISTRY
+from cchain_app.api import REGISTRY, execution
 from chaindb.hotpath import WouldBlock
 from jsonrpc.dispatch import MISS, Dispatcher
 from tests.builders import bytecode
@@ -29,8 +29,10 @@ async def on_event_loop(asked: bytes):
 
 
 @pytest.fixture
-def used(chain):
+def used(chain, monkeypatch):
     """A chain whose blocks, accounts and slots are remembered, since they were asked for."""
+    # Steps alone bound a call: five milliseconds pass on a busy machine while nothing is done.
+    monkeypatch.setattr(execution, "SECONDS_ON_EVENT_LOOP", 60.0)
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     made, block = chain.do(to=CONTRACT, gas=100_000, value=0)
     asked = {

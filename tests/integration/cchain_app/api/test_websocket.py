@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import pytest
-from channels.testing import WebsocketCommunicator
 from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import models
@@ -22,6 +21,7 @@ from jsonrpc.hub import Hub
 from jsonrpc.workers import Workers
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
+from tests.integration.patience import SECONDS, PatientCommunicator
 
 LOGGER = bytecode.created(SENDER, 0)
 
@@ -34,7 +34,7 @@ class Socket:
     """A client of the consumer."""
 
     def __init__(self, application: Any) -> None:
-        self._communicator = WebsocketCommunicator(application, "/ext/bc/C/ws")
+        self._communicator = PatientCommunicator(application, "/ext/bc/C/ws")
 
     async def __aenter__(self) -> "Socket":
         accepted, _ = await self._communicator.connect()
@@ -55,7 +55,7 @@ class Socket:
         return answer["result"] if "result" in answer else answer["error"]
 
     async def next(self) -> Any:
-        return json.loads(await self._communicator.receive_from(timeout=5))
+        return json.loads(await self._communicator.receive_from())
 
     async def silent(self) -> bool:
         return await self._communicator.receive_nothing(timeout=0.1)
@@ -131,15 +131,16 @@ async def test_submissions_by_several_sockets_share_commits(application, shared_
 
     def held(newcomers):
         commits.append(len(newcomers))
-        go.wait(10)
+        go.wait(SECONDS)
         return admit(newcomers)
 
     monkeypatch.setattr(transactions, "_admit", held)
     async with Socket(application) as one, Socket(application) as two, Socket(application) as three:
         sockets = (one, two, three)
         await one.send(30, "eth_sendRawTransaction", hexed(made[30].raw))
-        while not commits:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(SECONDS):
+            while not commits:
+                await asyncio.sleep(0.01)
         for index in range(30):
             await sockets[index % 3].send(index, "eth_sendRawTransaction", hexed(made[index].raw))
         for socket in sockets:

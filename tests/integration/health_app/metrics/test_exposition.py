@@ -184,7 +184,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(
     go_on = threading.Event()
 
     def hang() -> list[Figure]:
-        go_on.wait(30)
+        go_on.wait(60)
         return []
 
     hanging = Reader(hang, seconds=0.05)

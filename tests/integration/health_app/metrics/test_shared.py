@@ -53,7 +53,7 @@ class Process:
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()
-        self._process.wait(30)
+        self._process.wait(60)
 
 
 Start = Callable[[str], Process]

@@ -17,8 +17,10 @@ pytestmark = pytest.mark.usefixtures("network")
 
 def _measure(height: int) -> None:
     """Let ten seconds pass in which the C-Chain came to a height, and measure."""
-    ChainSync.objects.filter(pk="C").update(height=height, measured_at=ago(10), measured_height=250)
-    sync.measure(datetime.now(UTC))
+    now = datetime.now(UTC)
+    before = now - timedelta(seconds=10)
+    ChainSync.objects.filter(pk="C").update(height=height, measured_at=before, measured_height=250)
+    sync.measure(now)
 
 
 def test_both_chains_are_listed_with_a_bar(browse: Browse) -> None:

@@ -26,7 +26,7 @@ from tests.integration.network_app.world import (
 )
 
 BLOCKS = 12
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]":

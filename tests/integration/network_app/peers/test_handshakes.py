@@ -126,7 +126,7 @@ async def test_who_becomes_a_validator_is_checked_again_before_a_ping() -> None:
 
 
 async def test_a_version_is_checked_again_before_a_ping() -> None:
-    upgrade = int(time.time()) + 2
+    upgrade = int(time.time()) + 1000
     async with (
         running(node(0), ping_interval=0.05, upgrade_time=upgrade) as one,
         stranger(one.address) as peer,
@@ -135,6 +135,8 @@ async def test_a_version_is_checked_again_before_a_ping() -> None:
         await peer.receive_kind("ping")
         assert one.network.connected()[peer.node_id].version == "old/1.13.0"
 
+        assert one.network._running is not None
+        one.network._running.lives._around.introductions._wall = lambda: upgrade
         assert await peer.ended()
         await eventually(lambda: one.ended["IncompatibleVersion"] == 1)
 
@@ -218,7 +220,7 @@ async def test_a_second_handshake_ends_the_connection() -> None:
 
 
 async def test_a_handshake_has_to_be_finished_in_time() -> None:
-    async with running(node(0), handshake_timeout=0.5) as one, stranger(one.address) as peer:
+    async with running(node(0), handshake_timeout=2.0) as one, stranger(one.address) as peer:
         peer.send(peer.handshake())
 
         assert await peer.ended()

@@ -34,13 +34,14 @@ def test_peers_are_those_who_are_connected_longest_first() -> None:
     assert selectors.connected_ids() == {ALICE, BOB}
 
 
+@network_rows.still()
 def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
     network_rows.peer(ALICE)
     assert selectors.peers() == []
     network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE + 1))
     assert selectors.peers() == []
     assert selectors.connected_ids() == frozenset()
-    network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE - 5))
+    network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE))
     assert selectors.connected_ids() == {ALICE}
 
 

@@ -1,7 +1,10 @@
 """A node that joins late: frontier, filter, pieces, restarts, and peers that lie."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
+from network_app.ports import Accepted
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
 from tests.builders.memory_chain import BAD, SEAL, MemoryChain, block_bytes, id_of
@@ -27,7 +30,8 @@ async def test_a_node_without_bootstrappers_follows_at_once() -> None:
 async def test_a_few_thousand_blocks_are_fetched_in_pieces_and_executed_in_batches() -> None:
     world = World()
     world.add("first", long_chain(3000), weight=1)
-    joining = world.add("joining", beacons=["first"], config=quick_config(**PIECES))
+    config = quick_config(**PIECES, most_request_timeout=5)  # no piece comes too late
+    joining = world.add("joining", beacons=["first"], config=config)
     world.link_all()
     async with running(*world.nodes.values()):
         await until(joining.follows)
@@ -105,16 +109,26 @@ async def test_a_filled_store_is_used_and_completed() -> None:
 async def test_a_restart_in_the_middle_goes_on_where_it_was() -> None:
     world = World()
     first = world.add("first", long_chain(2000), weight=1)
-    chain = MemoryChain(execution=0.0005)
+    chain = MemoryChain()
+    accept = chain.accept
+
+    def gets_stuck(raws: Sequence[bytes], **given: Any) -> Accepted:
+        if chain.height > 300:
+            chain.may_execute.clear()
+        return accept(raws, **given)
+
+    chain.accept = gets_stuck  # type: ignore[method-assign]
     config = quick_config(**PIECES)
     before = world.add("joining", chain, beacons=["first"], config=config)
     world.link(first, before)
     async with running(first):
         async with running(before):
-            await until(lambda: chain.height > 300)
+            await until(lambda: not chain.may_execute.is_set())
         reached, stored = chain.height, len(chain.stored)
-        assert reached < 2000
+        assert 300 < reached < 2000
         assert stored
+        chain.accept = accept  # type: ignore[method-assign]
+        chain.may_execute.set()
 
         again = world.add("joining", chain, beacons=["first"], config=config)
         async with running(again):
@@ -183,7 +197,7 @@ class Liar:
 async def bootstrap_beside_a_liar(wrong: str) -> tuple[World, Node, Node, Liar]:
     """Bootstrap from an honest node and one that lies; return when it has lied and all is there."""
     # Answers are small, so that many are needed and all are asked.
-    config = quick_config(ancestors_count=40, most_fetched=1000)
+    config = quick_config(ancestors_count=40, most_fetched=1000, most_request_timeout=5)
     world = World()
     honest = world.add("honest", long_chain(1200), weight=1, config=config)
     copies = MemoryChain(), MemoryChain()
@@ -338,7 +352,7 @@ async def test_questions_are_answered_while_a_chain_bootstraps_and_queries_are_n
     asking.engine.handle = listen  # type: ignore[method-assign]
     chain.may_execute.clear()
     async with running(first, joining, asking):
-        await asyncio.to_thread(chain.executing.wait, 10)
+        assert await asyncio.to_thread(chain.executing.wait, 60)
         genesis = bytes(id_of(chain.raws[0]))
         for number, field in enumerate(
             ["get_accepted_frontier", "get_accepted", "get_ancestors", "get", "pull_query"]

@@ -93,5 +93,5 @@ async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> Non
         announcer = producer.engine._by_alias["P"].announcer
         await until(lambda: announcer._pushed == 610)  # so these are not pushed to who comes now
         world.link(producer, follower)
-        await until(lambda: follower.chain.height == 610 and follower.follows(), 5)
+        await until(lambda: follower.chain.height == 610 and follower.follows())
     assert follower.received["ancestors"]

@@ -146,7 +146,7 @@ async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_
     stranger, validator = world.add("stranger"), world.add("validator", weight=1)
     world.link_all()
     top = bytes(id_of(node.chain.raws[-1]))
-    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=100_000_000))
+    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=1_000_000_000))
     for _ in range(4):
         await node.engine.handle(stranger.node_id, request)
     assert node.sent["ancestors"] == 1
@@ -164,7 +164,7 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
     stranger = world.add("stranger")
     world.link_all()
     top = bytes(id_of(node.chain.raws[-1]))
-    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=1_000_000_000))
+    request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=10_000_000_000))
     send, told = node.send, list[int]()
 
     def has_no_room(peer: NodeID, message: Message | Packed) -> bool:

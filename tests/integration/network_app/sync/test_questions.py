@@ -303,7 +303,7 @@ async def test_who_joins_is_told_the_genesis() -> None:
     fetching = asyncio.create_task(joining.engine.fetch(joining))  # type: ignore[arg-type]
     await asyncio.sleep(0.01)
     world.link(node, joining)  # type: ignore[arg-type]
-    answer = await asyncio.wait_for(fetching, 5)
+    answer = await asyncio.wait_for(fetching, 60)
     assert (answer.platform, answer.cchain) == told
 
     again = await joining.engine.ask(joining, node.node_id)  # type: ignore[arg-type]

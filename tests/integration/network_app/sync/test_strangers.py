@@ -154,7 +154,7 @@ async def test_a_flood_of_strangers_leaves_room_for_the_producer() -> None:
         await until(follower.follows)
         follower.chain.may_execute.clear()
         producer.make_block()
-        await asyncio.to_thread(follower.chain.executing.wait, 10)
+        assert await asyncio.to_thread(follower.chain.executing.wait, 60)
         junk = [block_bytes(ID(bytes(32)), 2 + at, b"junk", kind=UNSIGNED) for at in range(2000)]
         await push(stranger, follower, *junk)
         intake = follower.engine._by_alias["P"].follower._intake

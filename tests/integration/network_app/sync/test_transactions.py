@@ -1,7 +1,9 @@
 """Transactions that reach the producer from any node, once."""
 
 import asyncio
+import threading
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 
 from network_app.bloom import EMPTY
@@ -14,9 +16,10 @@ from network_app.sync.messages import (
     UNEXPECTED,
     with_handler,
 )
+from network_app.sync.transactions import Gossip
 from network_app.wire.p2p_pb2 import AppGossip, AppRequest, Message
 from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse, PushGossip
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, MemoryChain
 from tests.builders.memory_network import Node, World, quick_config, running, until
 
@@ -43,13 +46,35 @@ def pulled(*known: bytes) -> bytes:
     return with_handler(TRANSACTION_GOSSIP, request.SerializeToString())
 
 
+def gossip_of(node: Node) -> Gossip:
+    return node.engine._by_alias["P"].gossip
+
+
+def stop_clock(*nodes: Node) -> list[float]:
+    """Let no time pass for what nodes remember of transactions; return the time, which may be changed."""
+    now = [0.0]
+    for node in nodes:
+        gossip_of(node)._clock = lambda: now[0]
+    return now
+
+
+async def at_rest(*nodes: Node) -> None:
+    """Wait until nobody has sent a transaction for a while."""
+    before, end = -1, time.monotonic() + 60
+    while (sent := sum(node.sent["app_gossip"] for node in nodes)) != before:
+        assert time.monotonic() < end, "it goes round and round"
+        before = sent
+        await asyncio.sleep(0.5)
+
+
 async def ask(node: Node, asker: Node, app_bytes: bytes) -> Message:
     """Return what a node answers to an application request."""
     answers: list[Message] = []
 
     def noted(message: Message, to: NodeID) -> Message:
-        assert to == asker.node_id
-        answers.append(message)
+        if message.HasField("app_response") or message.HasField("app_error"):  # it asks, too
+            assert to == asker.node_id
+            answers.append(message)
         return message
 
     node.tamper = noted
@@ -106,7 +131,7 @@ async def test_named_transactions_are_pushed_without_looking_at_all_that_wait() 
     _, nodes = mesh(2)
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
-        await asyncio.sleep(0.1)
+        await until(lambda: not gossip_of(nodes[1])._scan)  # that it does once, to begin with
         chain = nodes[1].chain
         chain.waiting = lambda limit: 1 / 0  # type: ignore[method-assign, assignment]
         tx_id = chain.submit(b"named")
@@ -131,6 +156,34 @@ async def test_a_transaction_is_passed_on_to_a_producer_that_its_sender_does_not
     assert [node.sent["app_gossip"] for node in chain] == [1, 1, 1, 0]
 
 
+async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() -> None:
+    _, nodes = mesh(2)
+    gossip, chain = gossip_of(nodes[1]), nodes[1].chain
+    issue, waiting = chain.issue, chain.waiting
+    looks = threading.Event()
+
+    def late_issue(raws: Sequence[bytes]) -> list[ID | Exception]:
+        assert looks.wait(60)
+        return issue(raws)
+
+    def slow_look(limit: int) -> Sequence[ID]:
+        found = waiting(limit)
+        looks.set()
+        while gossip._being_issued:
+            time.sleep(0.01)
+        return found
+
+    async with running(*nodes):
+        await until(lambda: all(node.follows() for node in nodes))
+        await until(lambda: not gossip._scan)
+        chain.issue = late_issue  # type: ignore[method-assign]
+        gossip.offer([b"came meanwhile"], nodes[0].node_id)
+        await until(lambda: bool(gossip._being_issued))
+        chain.waiting = slow_look  # type: ignore[method-assign]
+        assert await gossip._look() == ([], [])
+        assert chain.transaction_id(b"came meanwhile") in gossip._foreign
+
+
 async def test_duplicates_do_not_go_round_in_circles() -> None:
     _, nodes = mesh(5)
     async with running(*nodes):
@@ -139,24 +192,26 @@ async def test_duplicates_do_not_go_round_in_circles() -> None:
         await until(lambda: all(node.chain.pool for node in nodes))
         for node in nodes:
             node.engine.transactions_issued("P")
-        await asyncio.sleep(0.5)
-        sent = sum(node.sent["app_gossip"] for node in nodes)
+        await until(lambda: not any(gossip_of(node)._passing_on for node in nodes))
+        await at_rest(*nodes)
         # Its own node tells four, and each of those tells the three others when it waits too long.
-        assert sent <= 4 + 4 * 3
+        assert sum(node.sent["app_gossip"] for node in nodes) <= 4 + 4 * 3
         assert [node.chain.issued for node in nodes if node is not nodes[1]] == 4 * [[b"once"]]
-        await asyncio.sleep(0.5)
-        assert sum(node.sent["app_gossip"] for node in nodes) == sent
 
 
 async def test_what_is_in_a_block_soon_is_not_passed_on() -> None:
-    _, nodes = mesh(5, push_interval=0.1)
+    _, nodes = mesh(5)
+    now = stop_clock(*nodes)
+    told = [gossip_of(node) for node in nodes if node is not nodes[1]]
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
         submit(nodes[1], b"quick")
-        await until(lambda: all(node.chain.pool for node in nodes))
+        await until(lambda: all(gossip._passing_on for gossip in told))
         for node in nodes:  # the block comes
             node.chain.pool.clear()
-        await asyncio.sleep(1.0)
+        now[0] += 1.0
+        await until(lambda: not any(gossip._passing_on for gossip in told))
+        await asyncio.sleep(0.3)
     assert sum(node.sent["app_gossip"] for node in nodes) == 4
 
 
@@ -190,7 +245,8 @@ async def test_a_notice_that_was_lost_is_made_up_for() -> None:
 
 
 async def test_a_refused_transaction_is_not_told_on_and_may_come_again_later() -> None:
-    _, nodes = mesh(3, push_again=0.2)
+    _, nodes = mesh(3)
+    now = stop_clock(*nodes)
     gossip = Message(
         app_gossip=AppGossip(
             chain_id=bytes(32),
@@ -201,8 +257,11 @@ async def test_a_refused_transaction_is_not_told_on_and_may_come_again_later() -
         await until(lambda: all(node.follows() for node in nodes))
         for _ in range(5):
             await nodes[0].engine.handle(nodes[1].node_id, gossip)
+        await until(lambda: bool(nodes[0].chain.issued))
+        await until(lambda: not len(gossip_of(nodes[0])._inbox))
         await asyncio.sleep(0.15)
         assert nodes[0].chain.issued == [BAD]
+        now[0] += quick_config().push_again
         await nodes[0].engine.handle(nodes[1].node_id, gossip)
         await until(lambda: len(nodes[0].chain.issued) == 2)
     assert nodes[0].sent["app_gossip"] == 0
@@ -281,7 +340,7 @@ async def test_gossip_of_a_chain_that_bootstraps_is_not_taken_in() -> None:
     joining = world.add("joining", chain, beacons=["producer"])
     world.link_all()
     async with running(producer, joining):
-        await asyncio.to_thread(chain.executing.wait, 10)
+        assert await asyncio.to_thread(chain.executing.wait, 60)
         submit(producer, b"too early")
         await until(lambda: joining.received["app_gossip"] > 0)
         await asyncio.sleep(0.05)

@@ -120,7 +120,7 @@ class Slow:
         self.reads += 1
         height = version().stakers_height
         self.began.set()
-        assert self.go_on.wait(30)
+        assert self.go_on.wait(60)
         return (height,)
 
 
@@ -130,10 +130,10 @@ def test_threads_that_ask_at_once_read_once() -> None:
     slow = Slow(StakerMemory(4))
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(slow.get)]
-        assert slow.began.wait(30)
+        assert slow.began.wait(60)
         asked += [pool.submit(slow.get) for _ in range(3)]
         for _ in range(4):
-            assert slow.asked.acquire(timeout=30)
+            assert slow.asked.acquire(timeout=60)
         slow.go_on.set()
 
         assert [one.result(30) for one in asked] == [(0,)] * 4
@@ -146,7 +146,7 @@ def test_who_asks_after_a_block_does_not_get_what_was_read_before_it() -> None:
     slow = Slow(StakerMemory(4))
     with ThreadPoolExecutor(2) as pool:
         before = pool.submit(slow.get)
-        assert slow.began.wait(30)
+        assert slow.began.wait(60)
         change_a_staker()
         after = pool.submit(slow.get)
         slow.go_on.set()

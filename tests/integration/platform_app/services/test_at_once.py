@@ -119,7 +119,7 @@ def test_of_rivals_that_processes_issue_at_once_one_gets_into_a_block(
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=90)
         assert process.returncode == 0, err
         said.update(out.split())
 

@@ -72,7 +72,7 @@ def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 begun = id(of) in first
                 first.add(id(of))
             if not begun:
-                chosen.wait(30)
+                chosen.wait(60)
             return tx
 
         return retry(of, once, now=now)
@@ -146,7 +146,7 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
         return asked
 
     def delete() -> None:
-        writing.wait(30)
+        writing.wait(60)
         keystore.delete_user(NAME, PASSWORD)
 
     monkeypatch.setattr(store, "add_keys", added)

@@ -81,17 +81,19 @@ def test_the_log_tells_changes_only(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_database_that_hangs_counts_as_away_and_is_asked_once() -> None:
-    go_on, begun = threading.Event(), []
+    go_on, begun, entered = threading.Event(), [], threading.Event()
 
     def hang() -> list[Figure]:
         begun.append(1)
-        go_on.wait(10)
+        entered.set()
+        go_on.wait(60)
         return [HEIGHT.of(7)]
 
     reader = Reader(hang, seconds=0.01)
     assert shown(reader.figures()) == shown(reader.figures()) == {"database_up": 0}
+    assert entered.wait(60)
     assert len(begun) == 1
-    reader = Reader(hang, seconds=10)
+    reader = Reader(hang, seconds=60)
     go_on.set()
     assert shown(reader.figures()) == {"height": 7}
     assert shown(reader.figures()) == {"height": 7}

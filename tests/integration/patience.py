@@ -1,0 +1,38 @@
+"""Waiting for what must come, for as long as a slow and noisy machine may need."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from typing_extensions import override
+
+from chaindb import pointers
+
+SECONDS = 60.0
+"""What has not come by then does not come."""
+
+
+class PatientCommunicator(WebsocketCommunicator):
+    """A client of a WebSocket application; Channels' own takes for lost what needs a second."""
+
+    @override
+    async def receive_output(self, timeout: float = SECONDS) -> Any:
+        return await super().receive_output(max(timeout, SECONDS))
+
+    @override
+    async def wait(self, timeout: float = SECONDS) -> None:
+        await super().wait(max(timeout, SECONDS))
+
+
+def groups_joined(patch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Return what is set once pointers are heard through a channel layer: earlier ones are lost."""
+    joined = asyncio.Event()
+    join = pointers._join
+
+    async def join_and_tell(*arguments: Any) -> None:
+        await join(*arguments)
+        joined.set()
+
+    patch.setattr(pointers, "_join", join_and_tell)
+    return joined
