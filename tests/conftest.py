@@ -1,6 +1,7 @@
 """What all tests share: nothing of a real node's data, and settings that a test names itself."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
@@ -20,7 +21,11 @@ settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers of this project known."""
+    """Make the markers of this project known, and hear Ctrl-C.
+
+    What a shell starts in the background is deaf to it, and so would be the nodes that tests start and end.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "node_settings(**values): settings of the node for one test, as in NodeSettings"
     )
