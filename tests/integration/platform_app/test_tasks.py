@@ -21,6 +21,13 @@ from tests.integration.platform_app.services.conftest import Sent
 TASK = "platform_app.build_blocks"
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker's turn, and the cache's memory of a request, end in no test by its own clock."""
+    monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
+    monkeypatch.setattr(tasks, "TURN", 3600.0)
+
+
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     """What is given to the broker; nobody has asked for anything yet."""
