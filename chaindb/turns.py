@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 from chaindb.chains import Chain
 
-Rule = Callable[[Chain, int, int], bool]
-"""Takes chain, height of the next block and the node's time in Unix seconds. It is asked for every
-block: a node alone must not pay for it, others a few statements at most."""
+Rule = Callable[[Chain, int, int | None], bool]
+"""Takes chain, height of the next block and the node's time in Unix seconds; without one it reads the
+clock. It is asked twice for every block: a node alone must not pay for it, others a few statements at
+most."""
 
 
-def _always(chain: Chain, height: int, now: int) -> bool:
+def _always(chain: Chain, height: int, now: int | None) -> bool:
     del chain, height, now
     return True
 
@@ -30,3 +31,8 @@ def install(rule: Rule | None) -> None:
 def may_produce(chain: Chain, height: int, now: int) -> bool:
     """Say whether this node may make the block at a height now (Unix seconds)."""
     return _rule(chain, height, now)
+
+
+def still_may(chain: Chain, height: int) -> bool:
+    """Say the same of a block that is made, before it is accepted: its turn may be over meanwhile."""
+    return _rule(chain, height, None)

@@ -303,6 +303,14 @@ class Gathering(NamedTuple):
         )
 
 
+class Agreement(NamedTuple):
+    """The others that take turns, as far as they are there, and since when nothing of theirs is missing."""
+
+    waited_for: int
+    since: float | None
+    """Unix seconds at which all of them had been asked; None: one has not agreed yet, or nobody is there."""
+
+
 class SyncState(NamedTuple):
     """How far a chain is; what `Records.sync` stores."""
 
@@ -320,6 +328,8 @@ class SyncState(NamedTuple):
     """For whom it waits before it begins."""
     conflict: str | None = None
     """Which block of those who make blocks contradicts one that is accepted here."""
+    agreement: Agreement | None = None
+    """With the others that take turns; None where this node does not, or has not asked them yet."""
 
 
 class Records(Protocol):

@@ -7,8 +7,13 @@ Of several a node takes its turn only while it hears more than half of their sta
 a network that falls apart at most one part goes on, and the others take its blocks when they meet again.
 Two of the same stake have to hear each other: while one is away nothing is made. Of two with unlike stake
 the greater goes on alone, and the lesser waits for it. At the start of a network nothing is made until
-more than half are there. Health says it by the stake that is connected (check P). What remains without
-voting: a block that was made right before a network fell apart may not have got to the others.
+more than half are there. Health says it by the stake that is connected (check P).
+
+Whoever takes over, because the owner of a slot let it pass, first has to hear from all others that take
+turns, asked after that slot, that they have no block which is missing here (`sync.roll`): one that a slow
+machine is late with would be contradicted. And whoever made a block asks once more, before it is accepted,
+whether its turn still lasts. What remains without voting: a block that was made right before a network
+fell apart may not have got to the others.
 """
 
 from collections.abc import Mapping
@@ -16,6 +21,7 @@ from functools import cache, lru_cache
 
 from django.conf import settings
 
+from chaindb import clock
 from chaindb.chains import Chain
 from network_app import selectors
 from network_app.chains.cchain import CChain
@@ -117,8 +123,8 @@ def is_producer() -> bool:
     return named is None or runtime.node_id() in named
 
 
-def may_produce(alias: Chain, height: int, now: int) -> bool:
-    """Say whether this node may make the block at a height now (Unix seconds).
+def may_produce(alias: Chain, height: int, now: int | None) -> bool:
+    """Say whether this node may make the block at a height now (Unix seconds; None: by the clock).
 
     A node that has neither NODE_BOOTSTRAP nor NODE_PRODUCERS always may, and that costs no query.
     """
@@ -127,7 +133,9 @@ def may_produce(alias: Chain, height: int, now: int) -> bool:
         return True
     if not is_producer() or not selectors.is_bootstrapped(alias):
         return False
-    return producers() == frozenset({runtime.node_id()}) or _has_turn(alias, height, now)
+    if producers() == frozenset({runtime.node_id()}):
+        return True
+    return _has_turn(alias, height, clock.now() if now is None else now)
 
 
 def validators_at(height: int) -> Mapping[NodeID, int]:
@@ -184,7 +192,16 @@ def _has_turn(alias: Chain, height: int, now: int) -> bool:
     slot = slot_of(now, parent.time)
     weights = validators_at(parent.p_chain_height)
     drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
-    return drawn == own and _hears_most(weights)
+    return drawn == own and _hears_most(weights) and _takes_over(alias, parent.time, slot)
+
+
+def _takes_over(alias: Chain, parent_time: int, slot: int) -> bool:
+    """Say whether those who owned the slots before have said, since, that they made nothing.
+
+    Nobody owned one before the first.
+    """
+    begins = parent_time + SLOT * slot - clock.offset()
+    return slot == 0 or selectors.is_agreed(alias, begins)
 
 
 def _hears_most(weights: Mapping[NodeID, int]) -> bool:

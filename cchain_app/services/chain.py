@@ -74,6 +74,8 @@ def _produce(
     head: AcceptedBlock, chosen: Sequence[Transaction], now: int, *, allow_empty: bool
 ) -> AcceptedBlock | None:
     made, invalid = _make(head, chosen, now)
+    if not turns.still_may(Chain.C, made.block.number):
+        return None
     if not made.block.transactions and not allow_empty:
         _drop(invalid)
         return None

@@ -33,6 +33,12 @@ class ChainSync(models.Model):
         null=True,
         help_text="Which signed block contradicts one that is accepted here",
     )
+    waited_for = models.IntegerField(
+        null=True, help_text="Others that take turns and have to agree before one takes over"
+    )
+    agreed_at = models.DateTimeField(
+        null=True, help_text="When they were last asked and had no block that is missing here"
+    )
     outstanding = models.IntegerField(help_text="Blocks received and not decided yet")
     oldest_outstanding_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField()

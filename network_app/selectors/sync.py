@@ -23,6 +23,23 @@ def waiting() -> str:
     return next((str(row.waiting) for row in syncs().values() if row.waiting is not None), "")
 
 
+def is_agreed(alias: str, since: float) -> bool:
+    """Say whether all others that take turns have no block that is missing here.
+
+    Those count that are there and answer; where none does there is nobody to agree with.
+
+    Args:
+        alias: P or C.
+        since: Unix seconds of the wall's clock; they were asked no earlier.
+    """
+    row = ChainSync.objects.filter(chain=alias).first()
+    if row is None or row.waited_for is None:
+        return False
+    if row.agreed_at is None:
+        return row.waited_for == 0
+    return row.agreed_at.timestamp() >= since
+
+
 def is_bootstrapped(alias: str) -> bool:
     """Say whether a chain has reached the frontier since this node's start.
 

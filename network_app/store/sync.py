@@ -12,7 +12,7 @@ WEIGHT = 0.5
 
 _STATE = (
     "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "conflict",
-    "outstanding", "oldest_outstanding_at", "updated_at",
+    "waited_for", "agreed_at", "outstanding", "oldest_outstanding_at", "updated_at",
 )  # fmt: skip
 _END = ("finished_at", "seconds_left")
 
@@ -31,11 +31,10 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     row.beacons = None if waiting is None else waiting.configured
     row.beacons_connected = None if waiting is None else waiting.connected
     row.conflict = state.conflict
-    row.oldest_outstanding_at = (
-        None
-        if state.oldest_outstanding is None
-        else datetime.fromtimestamp(state.oldest_outstanding, UTC)
-    )
+    agreement = state.agreement
+    row.waited_for = None if agreement is None else agreement.waited_for
+    row.agreed_at = None if agreement is None else _moment(agreement.since)
+    row.oldest_outstanding_at = _moment(state.oldest_outstanding)
     row.updated_at = now
     if phase == SyncPhase.BOOTSTRAPPED:
         row.finished_at = row.finished_at or now
@@ -68,6 +67,10 @@ def measure(now: datetime) -> list[ChainSync]:
 def begin_anew() -> None:
     """Forget what an earlier run wrote: a node that starts has to reach the frontier again."""
     ChainSync.objects.all().delete()
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _beginning(alias: str, state: SyncState, now: datetime) -> ChainSync:

@@ -24,6 +24,7 @@ from network_app.sync.polling import Poller
 from network_app.sync.progress import Progress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
+from network_app.sync.roll import Roll
 from network_app.sync.serving import Query, Serving
 from network_app.sync.transactions import Gossip
 from network_app.wire.p2p_pb2 import PushQuery
@@ -61,7 +62,8 @@ class Line:
         self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
         buffer = Buffer()
         fetcher = Fetcher(self.head, self.requests, choice, config)
-        self.progress = Progress(self.head, buffer)
+        roll = Roll()
+        self.progress = Progress(self.head, buffer, roll)
         self._bootstrap = Bootstrap(
             self.head,
             Frontier(self.requests, choice, config, shared.beacons),
@@ -84,7 +86,7 @@ class Line:
             own=network.node_id,
             serve=shared.serve,
         )
-        self._poller = Poller(self.head, self.follower, self.requests, choice, config)
+        self._poller = Poller(self.head, self.follower, self.requests, choice, config, roll=roll)
         self.follower.on_arrival.append(self._poller.hurry)
         self.head.on_advance.append(self.follower.wake)
 

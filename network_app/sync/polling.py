@@ -13,6 +13,7 @@ from network_app.sync.following import Follower
 from network_app.sync.head import Head
 from network_app.sync.messages import Answer
 from network_app.sync.requests import Requests
+from network_app.sync.roll import Roll
 from network_app.wire.p2p_pb2 import Chits, PullQuery
 from primitives.ids import NodeID
 
@@ -51,11 +52,14 @@ class Poller:
         requests: Requests,
         choice: Choice,
         config: NetworkConfig,
+        *,
+        roll: Roll,
     ) -> None:
         self._head = head
         self._follower = follower
         self._requests = requests
         self._choice = choice
+        self._roll = roll
         self._interval = Interval(config)
         self._hurry = asyncio.Event()
         self._open = 0
@@ -90,10 +94,17 @@ class Poller:
         if self._called is not None and now - self._called < ROLL_CALL:
             return
         self._called = now
-        for node_id in self._choice.connected():
-            if node_id in producers:
-                heard = partial(self._heard, node_id)
-                self._requests.post(node_id, self._question(), Chits, heard, counts=False)
+        others = producers.intersection(self._choice.connected())
+        asked_at = self._roll.call(others)
+        for node_id in others:
+            answered = partial(self._called_upon, node_id, asked_at)
+            self._requests.post(node_id, self._question(), Chits, answered, counts=False)
+
+    def _called_upon(self, node_id: NodeID, asked_at: float, answer: Answer | None) -> None:
+        if isinstance(answer, Chits):
+            agrees = answer.accepted_height <= self._head.place.height
+            self._roll.answered(node_id, asked_at, agrees=agrees)
+        self._heard(node_id, answer)
 
     def _query(self) -> None:
         if not self._head.following or self._open >= MOST_OPEN:

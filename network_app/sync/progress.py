@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from network_app.ports import Gathering, Records, Run, SyncState
 from network_app.sync.buffer import Buffer
 from network_app.sync.head import Head
+from network_app.sync.roll import Roll
 
 LOOK = 0.1
 """Seconds between looks at what has changed."""
@@ -23,6 +24,7 @@ class Progress:
 
     head: Head
     buffer: Buffer
+    roll: Roll
     start_height: int = 0
     target_height: int = 0
     top_fetched: int = 0
@@ -50,6 +52,7 @@ class Progress:
             oldest_outstanding=None if oldest is None else since(oldest),
             waiting=None if following else self.waiting,
             conflict=self.head.conflicts.words,
+            agreement=self.roll.agreement() if following else None,
         )
 
 
@@ -90,9 +93,14 @@ class Reporter:
         if alias not in self._written:
             return True
         before, since = self._written[alias]
-        if (state.bootstrapped, state.conflict) != (before.bootstrapped, before.conflict):
+        if _urgent(state) != _urgent(before):
             return True
         if state == before:
             return False
         only_height = state.bootstrapped and state.outstanding == before.outstanding
         return at - since >= (LONG_PERIOD if only_height else PERIOD)
+
+
+def _urgent(state: SyncState) -> tuple[object, ...]:
+    """Return what others have to know at once."""
+    return state.bootstrapped, state.conflict, state.agreement

@@ -84,7 +84,7 @@ def _next_block(now: int) -> Block | None:
     with building(Chain.P, height):
         built = _renewal(state, now) or _build(state, _waiting(state), now)
         _drop(built.dropped, now)
-        if built.block is None:
+        if built.block is None or not turns.still_may(Chain.P, height):
             return None
         step = _decide(built, state)
         accept([step])

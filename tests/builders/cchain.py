@@ -54,6 +54,13 @@ class MemoryState:
     def block_hash(self, number: int) -> Hash:
         return self.hashes.get(number, ZERO_HASH)
 
+    def copy(self) -> "MemoryState":
+        """Return the same state, to be changed apart."""
+        storages = {address: dict(slots) for address, slots in self.storages.items()}
+        return MemoryState(
+            dict(self.accounts), storages, dict(self.codes), dict(self.hashes), self.root
+        )
+
     def apply(self, changes: StateChanges) -> None:
         """Make the state what it is after a block."""
         self.codes |= changes.codes

@@ -83,6 +83,8 @@ def sync(chain: str, **changes: Any) -> ChainSync:
         "measured_at": ago(0),
         "blocks_per_second": None,
         "seconds_left": None,
+        "waited_for": None,
+        "agreed_at": None,
     }
     row, _ = ChainSync.objects.update_or_create(chain=chain, defaults=fields | changes)
     return row

@@ -4,6 +4,7 @@ Execution is the reference engine's; roots, bloom, receipts and hash are made by
 own code (`roots`), not by the node's. The state is kept in memory.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -48,10 +49,8 @@ class RecomputedChain:
     """A chain computed anew from its first state, block after block."""
 
     def __init__(self, config: ChainConfig, first_state: StateChanges) -> None:
-        self.state = MemoryState()
+        self.state, self._tries = _begin(first_state)
         self._config = config
-        self._tries = StateTries()
-        self._apply(first_state)
 
     @property
     def height(self) -> int:
@@ -91,7 +90,8 @@ class RecomputedChain:
             executed = ReferenceEngine().execute_block(
                 env, transactions, self.state, skip_invalid=False
             )
-        self._apply(executed.changes)
+        self.state.apply(executed.changes)
+        self._tries.apply(executed.changes, self.state)
         bloom, receipts = _receipts(executed, raw_transactions, env.fork)
         made = {
             "gas_used": Uint(executed.gas_used),
@@ -121,10 +121,6 @@ class RecomputedChain:
         header = replace(given, **{name: values[name] for name in known & values.keys()})
         return Recomputed(header, keccak256(rlp.encode(header)), tuple(receipts), tuple(results))
 
-    def _apply(self, changes: StateChanges) -> None:
-        self.state.apply(changes)
-        self._tries.apply(changes, self.state)
-
     def _environment(self, given: Header) -> BlockEnv:
         number, timestamp = int(given.number), int(given.timestamp)
         blobs = self._config.blob_params_at(number, timestamp)
@@ -144,6 +140,24 @@ class RecomputedChain:
             parent_hash=Hash(bytes(given.parent_hash)),
             parent_beacon_block_root=None if beacon_root is None else Hash(bytes(beacon_root)),
         )
+
+
+_begun: deque[tuple[StateChanges, MemoryState, StateTries]] = deque(maxlen=8)
+"""The first states that chains of this process began with last: few, and most tests have a chain."""
+
+
+def _begin(first_state: StateChanges) -> tuple[MemoryState, StateTries]:
+    """Return the state that a chain begins with, and its tries, for the caller to change."""
+    found = next((one for one in _begun if one[0] == first_state), None)
+    if found is None:
+        state, tries = MemoryState(), StateTries()
+        state.apply(first_state)
+        tries.apply(first_state, state)
+        tries.root()
+        found = (first_state, state, tries)
+        _begun.append(found)
+    _, state, tries = found
+    return state.copy(), tries.copy()
 
 
 @contextmanager

@@ -75,6 +75,13 @@ class StateTries:
         for address in changes.accounts.keys() | changes.cleared | written:
             self._accounts.put(address, self._account_value(address, state))
 
+    def copy(self) -> "StateTries":
+        """Return tries of the same state, with all that these remember."""
+        made = StateTries()
+        made._accounts = self._accounts.copy()
+        made._storages = {address: trie.copy() for address, trie in self._storages.items()}
+        return made
+
     def root(self) -> Bytes32:
         """Return the root of the state."""
         return self._accounts.root()
@@ -111,6 +118,13 @@ class RememberingTrie:
         for length in range(_KEPT_LEVELS + 1):
             self._nodes.pop(path[:length], None)
 
+    def copy(self) -> "RememberingTrie":
+        """Return a trie of the same values and nodes."""
+        made = RememberingTrie()
+        made._values = {prefix: dict(values) for prefix, values in self._values.items()}
+        made._nodes = dict(self._nodes)
+        return made
+
     def root(self) -> Bytes32:
         """Return the root of what the trie holds now."""
         node = self._node(b"")
@@ -132,15 +146,11 @@ class RememberingTrie:
         return self._specification.patricialize(self._below(prefix), Uint(len(prefix)))
 
     def _holds(self, prefix: Nibbles) -> bool:
-        if len(prefix) == _KEPT_LEVELS:
-            return bool(self._values.get(prefix))
-        return any(map(self._holds, _children(prefix)))
+        return any(values for path, values in self._values.items() if path.startswith(prefix))
 
     def _below(self, prefix: Nibbles) -> dict[Nibbles, bytes]:
-        if len(prefix) == _KEPT_LEVELS:
-            return self._values.get(prefix, {})
-        children = map(self._below, _children(prefix))
-        return {path: value for child in children for path, value in child.items()}
+        found = (values for path, values in self._values.items() if path.startswith(prefix))
+        return {path: value for values in found for path, value in values.items()}
 
 
 def _children(prefix: Nibbles) -> list[Nibbles]:

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.services.chain import produce_block
 from chaindb import clock
 from chaindb import turns as asked
 from chaindb.chains import Chain
-from network_app import turns
+from network_app import selectors, turns
 from network_app.chains.wrapped import WrappedChain
-from network_app.models import NetworkStatus, Peer, SyncPhase
+from network_app.models import ChainSync, NetworkStatus, Peer, SyncPhase
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
@@ -54,7 +56,18 @@ def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
     return OTHER
 
 
-def live(*, silent: float = 0.0, phase: str = SyncPhase.BOOTSTRAPPED, heard: float = -600) -> None:
+NEVER_AGAIN = datetime(2500, 1, 1, tzinfo=UTC)
+"""No slot begins later."""
+
+
+def live(
+    *,
+    silent: float = 0.0,
+    phase: str = SyncPhase.BOOTSTRAPPED,
+    heard: float = -600,
+    waited_for: int | None = 1,
+    agreed_at: datetime | None = NEVER_AGAIN,
+) -> None:
     """Write that the network's process lives, hears another node, and that both chains are there.
 
     Negative seconds ago are in the future: then it goes on, however long the test takes.
@@ -62,7 +75,7 @@ def live(*, silent: float = 0.0, phase: str = SyncPhase.BOOTSTRAPPED, heard: flo
     network_rows.peer(OTHER, last_received=network_rows.ago(heard))
     network_rows.report(heartbeat_at=network_rows.ago(silent))
     for alias in Chain:
-        network_rows.sync(alias, phase=phase)
+        network_rows.sync(alias, phase=phase, waited_for=waited_for, agreed_at=agreed_at)
 
 
 def may(alias: Chain = Chain.C, height: int = 1, now: int | None = None) -> bool:
@@ -201,6 +214,72 @@ def test_only_the_next_block_has_a_turn(several: Several) -> None:
     now = several.times(runtime.node_id(), rest=0)[0]
 
     assert [may(height=height, now=now) for height in (1, 2, 3)] == [False, True, False]
+
+
+def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
+    several: Several,
+) -> None:
+    own = runtime.node_id()
+    first = [now for now in several.times(own) if now < several.began + SLOT - turns.MARGIN]
+    now = next(at for at in several.times(own, rest=2) if at > several.began + SLOT)
+    begins = now - 2
+
+    def agreed(since: float | None, waited_for: int | None = 1) -> bool:
+        moment = None if since is None else datetime.fromtimestamp(since, UTC)
+        live(silent=-600, waited_for=waited_for, agreed_at=moment)
+        assert all(may(height=2, now=at) for at in first)  # nobody had a slot before the first
+        return may(height=2, now=now)
+
+    assert not agreed(None)
+    assert not agreed(begins - 0.1)
+    assert agreed(begins)
+    assert not agreed(None, waited_for=None)  # nobody has been asked yet
+    assert agreed(None, waited_for=0)
+    ChainSync.objects.all().delete()
+    assert not selectors.is_agreed(Chain.C, 0)
+
+
+def test_agreement_is_by_the_clock_on_the_wall(several: Several) -> None:
+    now = next(at for at in several.times(runtime.node_id(), rest=2) if at > several.began + SLOT)
+    begins = datetime.fromtimestamp(now - 2 - 1_000, UTC)
+    with transaction.atomic():
+        clock.move(1_000)
+    live(silent=-600, agreed_at=begins - timedelta(milliseconds=1))
+    assert not may(height=2, now=now)
+    live(silent=-600, agreed_at=begins)
+    assert may(height=2, now=now)
+
+
+@pytest.mark.parametrize("alias", Chain)
+def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
+    several: Several, alias: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is as if it had never been: another may be made in its place later."""
+    own = runtime.node_id()
+    monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5})
+    several.world.p.issue(several.world.p.make())
+    parent = turns.wrapper(alias).last()
+    inner = turns.wrapper(alias).inner
+    before = inner.tip()
+    build: Callable[..., Any] = platform.build_block
+    make = build if alias is Chain.P else partial(produce_block, allow_empty=True)
+    told = []
+
+    def slow(chain: Chain, height: int, now: int | None) -> bool:
+        told.append(turns.may_produce(chain, height, now))
+        several.world.wall.seconds += SLOT - turns.MARGIN
+        return told[-1]
+
+    several.world.wall.seconds = parent.time - clock.offset()
+    asked.install(slow)
+    assert make(now=clock.now()) is None
+    assert told == [True, False]
+    assert inner.tip() == before
+
+    several.world.wall.seconds = parent.time - clock.offset()
+    asked.install(turns.may_produce)
+    assert make(now=clock.now()) is not None
+    assert inner.tip().height == before.height + 1
 
 
 @pytest.mark.parametrize("rest", [0, 3])

@@ -21,13 +21,26 @@ def test_a_node_alone_may_always_make_a_block() -> None:
 def test_an_installed_rule_is_asked_with_chain_height_and_time() -> None:
     asked = []
 
-    def only_even_heights(chain: Chain, height: int, now: int) -> bool:
+    def only_even_heights(chain: Chain, height: int, now: int | None) -> bool:
         asked.append((chain, height, now))
         return height % 2 == 0
 
     turns.install(only_even_heights)
     assert [turns.may_produce(Chain.P, height, 77) for height in (4, 5)] == [True, False]
     assert asked == [(Chain.P, 4, 77), (Chain.P, 5, 77)]
+
+
+def test_before_a_block_is_accepted_the_rule_reads_the_clock() -> None:
+    asked = []
+
+    def rule(chain: Chain, height: int, now: int | None) -> bool:
+        asked.append((chain, height, now))
+        return False
+
+    assert turns.still_may(Chain.C, 9)
+    turns.install(rule)
+    assert not turns.still_may(Chain.C, 9)
+    assert asked == [(Chain.C, 9, None)]
 
 
 def test_a_rule_can_be_taken_away_again() -> None:

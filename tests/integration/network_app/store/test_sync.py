@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import SyncState
+from network_app.ports import Agreement, SyncState
 from network_app.selectors import syncs
 from network_app.store import sync
 
@@ -47,6 +47,20 @@ def test_a_chain_begins_goes_on_and_is_done() -> None:
     third = row()
     assert (third.phase, third.height) == (SyncPhase.BOOTSTRAPPED, 1200)
     assert (third.finished_at, third.seconds_left) == (at(20), 0.0)
+
+
+def test_what_others_agree_to_is_stored() -> None:
+    sync.write("C", state(bootstrapped=True), at(0))
+    assert (row("C").waited_for, row("C").agreed_at) == (None, None)
+    for agreement, agreed_at in (
+        (Agreement(0, None), None),
+        (Agreement(4, None), None),
+        (Agreement(4, at(2).timestamp()), at(2)),
+    ):
+        sync.write("C", state(bootstrapped=True, agreement=agreement), at(3))
+        assert (row("C").waited_for, row("C").agreed_at) == (agreement.waited_for, agreed_at)
+    sync.write("C", state(), at(4))
+    assert (row("C").waited_for, row("C").agreed_at) == (None, None)
 
 
 def test_a_chain_that_is_done_goes_on_to_follow() -> None:

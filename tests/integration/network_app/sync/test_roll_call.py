@@ -1,6 +1,8 @@
 """Who hears whom of those that take turns: each asks all others, however little happens."""
 
-from network_app.ports import SyncState
+import time
+
+from network_app.ports import Agreement, SyncState
 from network_app.sync.polling import ROLL_CALL
 from primitives.ids import NodeID
 from tests.builders.memory_network import Node, World, quick_config, running, until
@@ -46,6 +48,46 @@ async def test_who_does_not_take_turns_calls_no_roll() -> None:
     async with running(*nodes, follower):
         await until(lambda: bool(asked))
         assert len(asked) == 1
+
+
+def agreement(node: Node) -> Agreement | None:
+    """Return what a node wrote last of its P-Chain."""
+    return node.records.of("P")[-1].agreement if node.records.of("P") else None
+
+
+def since(node: Node) -> float:
+    """Return since when all agree, as far as a node has written it down."""
+    found = agreement(node)
+    return 0.0 if found is None or found.since is None else found.since
+
+
+async def test_who_takes_turns_writes_down_since_when_all_agree() -> None:
+    *nodes, follower = several(5, 5, 5, 0)
+    async with running(*nodes, follower):
+        for node in nodes:
+            await until(lambda node=node: since(node) > 0)
+            first = since(node)
+            assert agreement(node) == Agreement(2, first)
+            await until(lambda node=node, first=first: since(node) > first)
+        assert agreement(follower) is None
+
+
+async def test_who_has_a_block_that_is_missing_here_does_not_agree() -> None:
+    """However long that is on its way."""
+    maker, other = nodes = several(5, 5)
+    async with running(*nodes):
+        await until(lambda: since(other) > 0)
+        maker.tamper = lambda message, _to: message if message.HasField("chits") else None
+        maker.make_block()
+        made_at = time.time()
+        answers = maker.sent["chits"]
+        await until(lambda: maker.sent["chits"] >= answers + 3)
+        assert other.chain.height == 0
+        assert since(other) <= made_at
+
+        maker.tamper = None
+        await until(lambda: since(other) > made_at)
+        assert other.chain.height == 1
 
 
 def test_a_state_without_a_conflict_says_nothing() -> None:

@@ -15,6 +15,7 @@ from network_app.sync.frontier import Agreed, Beacons, Claim
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
+from network_app.sync.roll import Roll
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 
@@ -86,7 +87,7 @@ async def reach(
         whole,
         CONFIG,
         executor=Executor(head, CONFIG, lambda _before, _accepted: None),
-        progress=Progress(head, Buffer()),
+        progress=Progress(head, Buffer(), Roll()),
     )
     try:
         await reacher.reach(kind(id_of(theirs.raws[-1]), frozenset({PEER})))

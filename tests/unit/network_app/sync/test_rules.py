@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
-from network_app.ports import SyncState
+from network_app.ports import Agreement, SyncState
 from network_app.sync.announcing import WINDOW, Window
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock, WrongHeight
@@ -208,3 +208,8 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
     assert not due(reporter, SyncState(bootstrapped=True, height=12), 105.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13), 111.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13, outstanding=2), 112.0)
+    # Whoever waits for its turn waits for this.
+    agreed = SyncState(bootstrapped=True, height=13, outstanding=2, agreement=Agreement(3, 5.0))
+    assert due(reporter, agreed, 112.1)
+    assert not due(reporter, agreed, 113.0)
+    assert due(reporter, agreed._replace(agreement=Agreement(3, 6.0)), 113.0)
