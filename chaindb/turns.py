@@ -8,6 +8,14 @@ from collections.abc import Callable
 
 from chaindb.chains import Chain
 
+
+class TurnOver(Exception):
+    """The turn ended while a block was made; it is as if that had never been."""
+
+    def __init__(self, chain: Chain, height: int) -> None:
+        super().__init__(f"the turn ended while the {chain}-Chain's block {height} was made")
+
+
 Rule = Callable[[Chain, int, int | None], bool]
 """Takes chain, height of the next block and the node's time in Unix seconds; without one it reads the
 clock. It is asked twice for every block: a node alone must not pay for it, others a few statements at
@@ -33,6 +41,13 @@ def may_produce(chain: Chain, height: int, now: int) -> bool:
     return _rule(chain, height, now)
 
 
-def still_may(chain: Chain, height: int) -> bool:
-    """Say the same of a block that is made, before it is accepted: its turn may be over meanwhile."""
-    return _rule(chain, height, None)
+def hold(chain: Chain, height: int) -> None:
+    """See that the turn still lasts, right before a block is accepted: it was made meanwhile.
+
+    The caller holds the chain's lock and the transaction, and has written nothing of the block.
+
+    Raises:
+        TurnOver: It does not.
+    """
+    if not _rule(chain, height, None):
+        raise TurnOver(chain, height)

@@ -303,12 +303,13 @@ class Gathering(NamedTuple):
         )
 
 
-class Agreement(NamedTuple):
-    """The others that take turns, as far as they are there, and since when nothing of theirs is missing."""
+class Standing(NamedTuple):
+    """What one of the others that take turns says of a chain."""
 
-    waited_for: int
-    since: float | None
-    """Unix seconds at which all of them had been asked; None: one has not agreed yet, or nobody is there."""
+    agreed_at: float | None
+    """Unix seconds at which it was asked and had no block that is missing here; None: it has one."""
+    waited_for: bool
+    """Whether it is there, so that nobody takes over before it agrees."""
 
 
 class SyncState(NamedTuple):
@@ -328,8 +329,8 @@ class SyncState(NamedTuple):
     """For whom it waits before it begins."""
     conflict: str | None = None
     """Which block of those who make blocks contradicts one that is accepted here."""
-    agreement: Agreement | None = None
-    """With the others that take turns; None where this node does not, or has not asked them yet."""
+    roll: Mapping[NodeID, Standing] | None = None
+    """The others that take turns; None where this node does not, or has not asked them yet."""
 
 
 class Records(Protocol):

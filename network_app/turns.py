@@ -9,14 +9,16 @@ Two of the same stake have to hear each other: while one is away nothing is made
 the greater goes on alone, and the lesser waits for it. At the start of a network nothing is made until
 more than half are there. Health says it by the stake that is connected (check P).
 
-Whoever takes over, because the owner of a slot let it pass, first has to hear from all others that take
+Whoever takes over, because the owner of a slot let it pass, first has to hear from the others that take
 turns, asked after that slot, that they have no block which is missing here (`sync.roll`): one that a slow
-machine is late with would be contradicted. And whoever made a block asks once more, before it is accepted,
-whether its turn still lasts. What remains without voting: a block that was made right before a network
-fell apart may not have got to the others.
+machine is late with would be contradicted. All who answer have to say so, and more than half of the stake.
+And whoever made a block asks once more, before it is accepted, whether its turn still lasts. What remains
+without voting: a block that was made right before a network fell apart may not have got to the others; and
+clocks that differ by more than `MARGIN`, or a node that stands still for so long between its last look at
+the clock and its commit, can make two blocks of one height.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 
 from django.conf import settings
@@ -47,8 +49,8 @@ SILENCE = 3.0
 """Seconds without a report of the network's process after which no turn is taken: then nobody hears
 what the others make."""
 HEARING = 6.0
-"""Seconds after which a node that says nothing is not heard any more: roll calls are at most two
-seconds apart (`sync.polling`)."""
+"""Seconds after which a node that says nothing is not heard any more: roll calls are one second apart
+(`sync.calling`)."""
 LOCAL_EPOCH = 30
 PUBLIC_EPOCH = 300
 """Seconds (p2p.md 11.4)."""
@@ -192,23 +194,38 @@ def _has_turn(alias: Chain, height: int, now: int) -> bool:
     slot = slot_of(now, parent.time)
     weights = validators_at(parent.p_chain_height)
     drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
-    return drawn == own and _hears_most(weights) and _takes_over(alias, parent.time, slot)
+    return drawn == own and _hears_most(weights) and _takes_over(alias, parent.time, slot, weights)
 
 
-def _takes_over(alias: Chain, parent_time: int, slot: int) -> bool:
-    """Say whether those who owned the slots before have said, since, that they made nothing.
+def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[NodeID, int]) -> bool:
+    """Say whether the others have said, since this slot began, that nothing of theirs is missing here.
 
-    Nobody owned one before the first.
+    All who are there and own slots, and more than half of the stake, this node included. Nobody owned
+    one before the first.
     """
+    own = runtime.node_id()
+    if slot == 0 or weights.keys() <= {own}:
+        return True
     begins = parent_time + SLOT * slot - clock.offset()
-    return slot == 0 or selectors.is_agreed(alias, begins)
+    roll = selectors.roll(alias)
+    agree = {
+        node_id
+        for node_id, one in roll.items()
+        if one.agreed_at is not None and one.agreed_at >= begins
+    }
+    missing = any(one.waited_for for node_id, one in roll.items() if node_id not in agree)
+    return not missing and _are_most({*agree, own}, weights)
 
 
 def _hears_most(weights: Mapping[NodeID, int]) -> bool:
     """Say whether those of whom something came lately, and this node, have more than half of the stake."""
-    here = {*selectors.heard_ids(HEARING), runtime.node_id()}
-    heard = sum(weight for node_id, weight in weights.items() if node_id in here)
-    return 2 * heard > sum(weights.values())
+    return _are_most({*selectors.heard_ids(HEARING), runtime.node_id()}, weights)
+
+
+def _are_most(here: Collection[NodeID], weights: Mapping[NodeID, int]) -> bool:
+    """Say whether nodes have more than half of the stake."""
+    stake = sum(weight for node_id, weight in weights.items() if node_id in here)
+    return 2 * stake > sum(weights.values())
 
 
 def _node_id(text: str) -> NodeID:

@@ -101,12 +101,17 @@ def nothing(block: AcceptedBlock) -> None:
     del block
 
 
+def at_once() -> None:
+    """Ask nothing before a block is written."""
+
+
 def accept(
     made: Sequence[Made],
     head: AcceptedBlock,
     *,
     unusable: Sequence[Hash] = (),
     beside: Beside = nothing,
+    before: Callable[[], None] = at_once,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
 
@@ -115,6 +120,7 @@ def accept(
         head: The parent of the first.
         unusable: Of the pool, what can never be mined and goes too.
         beside: Called for each block after it was written, in the same transaction.
+        before: Called when nothing is written yet and nobody else can; what it raises ends it all.
 
     Raises:
         HeadMoved: `head` is not the head any more.
@@ -123,6 +129,7 @@ def accept(
         acquire(Lock.CCHAIN)
         if head_moved(head):
             raise HeadMoved
+        before()
         chain.commit(made)
         for one in made:
             beside(one.block)

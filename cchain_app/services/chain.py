@@ -5,6 +5,7 @@ If somebody else was faster, the block is made anew on the new head.
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from django.db import transaction as database
 
@@ -40,6 +41,31 @@ MOST_BYTES = 1_500_000
 """Of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, an answer with
 many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."""
 
+MOST_PARTS = 1_024
+"""One of so many parts of what a block could take is offered, at least."""
+
+
+class _Offer:
+    """What is offered to the engine: less after a block that was too late for this node's turn."""
+
+    def __init__(self) -> None:
+        self._parts = 1
+
+    def most(self, chosen: int) -> int:
+        """Return how many of the chosen transactions are offered: one at least."""
+        return max(1, chosen // self._parts)
+
+    def was_late(self, reason: turns.TurnOver) -> None:
+        """Note that a block came to nothing."""
+        self._parts = min(2 * self._parts, MOST_PARTS)
+        _log.warning("%s: the next one is offered less", reason)
+
+    def was_taken(self) -> None:
+        """Note that a block was accepted."""
+        self._parts = max(1, self._parts // 2)
+
+
+_offer = _Offer()
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +90,9 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
                 return _produce(head, chosen, now, allow_empty=allow_empty)
         except HeadMoved:
             continue
+        except turns.TurnOver as over:
+            _offer.was_late(over)
+            return None
         except TrieError:
             # Unless another process has written a block meanwhile, the rows are damaged.
             if not head_moved(head):
@@ -74,12 +103,12 @@ def _produce(
     head: AcceptedBlock, chosen: Sequence[Transaction], now: int, *, allow_empty: bool
 ) -> AcceptedBlock | None:
     made, invalid = _make(head, chosen, now)
-    if not turns.still_may(Chain.C, made.block.number):
-        return None
     if not made.block.transactions and not allow_empty:
         _drop(invalid)
         return None
-    accept([made], head, unusable=invalid)
+    hold = partial(turns.hold, Chain.C, made.block.number)
+    accept([made], head, unusable=invalid, before=hold)
+    _offer.was_taken()
     return made.block
 
 
@@ -96,6 +125,7 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
         pool_limits().minimum_tip,
         MOST_BYTES,
     )
+    chosen = chosen[: _offer.most(len(chosen))]
     memory = blocks.memory().transactions
     unknown = pool.transactions(one.hash for one in chosen if one.hash not in memory)
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)

@@ -33,11 +33,10 @@ class ChainSync(models.Model):
         null=True,
         help_text="Which signed block contradicts one that is accepted here",
     )
-    waited_for = models.IntegerField(
-        null=True, help_text="Others that take turns and have to agree before one takes over"
-    )
-    agreed_at = models.DateTimeField(
-        null=True, help_text="When they were last asked and had no block that is missing here"
+    roll = models.JSONField(
+        null=True,
+        help_text="Of each that takes turns: when it was last asked and had no block that is missing"
+        " here (Unix seconds), and whether it is waited for",
     )
     outstanding = models.IntegerField(help_text="Blocks received and not decided yet")
     oldest_outstanding_at = models.DateTimeField(null=True)

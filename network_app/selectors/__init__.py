@@ -15,7 +15,7 @@ from network_app.selectors.peers import (
     peers,
     uptime_of_self,
 )
-from network_app.selectors.sync import Sync, is_agreed, is_bootstrapped, syncs, waiting
+from network_app.selectors.sync import Sync, is_bootstrapped, roll, syncs, waiting
 
 __all__ = [
     "HEARTBEAT_TOLERANCE",
@@ -26,10 +26,10 @@ __all__ = [
     "connected_stake",
     "heard_ids",
     "in_network",
-    "is_agreed",
     "is_bootstrapped",
     "is_fresh",
     "peers",
+    "roll",
     "status",
     "syncs",
     "uptime_of_self",

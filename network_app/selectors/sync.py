@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from network_app.models import ChainSync, SyncPhase
+from network_app.ports import Standing
 from network_app.selectors.network import is_fresh, status
+from primitives.ids import NodeID
 
 Sync = ChainSync
 
@@ -23,21 +25,11 @@ def waiting() -> str:
     return next((str(row.waiting) for row in syncs().values() if row.waiting is not None), "")
 
 
-def is_agreed(alias: str, since: float) -> bool:
-    """Say whether all others that take turns have no block that is missing here.
-
-    Those count that are there and answer; where none does there is nobody to agree with.
-
-    Args:
-        alias: P or C.
-        since: Unix seconds of the wall's clock; they were asked no earlier.
-    """
+def roll(alias: str) -> Mapping[NodeID, Standing]:
+    """Return what the others that take turns say of a chain, P or C; nobody before they were asked."""
     row = ChainSync.objects.filter(chain=alias).first()
-    if row is None or row.waited_for is None:
-        return False
-    if row.agreed_at is None:
-        return row.waited_for == 0
-    return row.agreed_at.timestamp() >= since
+    found = {} if row is None or row.roll is None else row.roll
+    return {NodeID.parse(text): Standing(*one) for text, one in found.items()}
 
 
 def is_bootstrapped(alias: str) -> bool:

@@ -1,9 +1,11 @@
 """Writes how far each chain is."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import SyncState
+from network_app.ports import Standing, SyncState
+from primitives.ids import NodeID
 
 PERIOD = 2.0
 """Seconds over which a rate is measured, at least."""
@@ -12,7 +14,7 @@ WEIGHT = 0.5
 
 _STATE = (
     "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "conflict",
-    "waited_for", "agreed_at", "outstanding", "oldest_outstanding_at", "updated_at",
+    "roll", "outstanding", "oldest_outstanding_at", "updated_at",
 )  # fmt: skip
 _END = ("finished_at", "seconds_left")
 
@@ -31,9 +33,7 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     row.beacons = None if waiting is None else waiting.configured
     row.beacons_connected = None if waiting is None else waiting.connected
     row.conflict = state.conflict
-    agreement = state.agreement
-    row.waited_for = None if agreement is None else agreement.waited_for
-    row.agreed_at = None if agreement is None else _moment(agreement.since)
+    row.roll = None if state.roll is None else roll_row(state.roll)
     row.oldest_outstanding_at = _moment(state.oldest_outstanding)
     row.updated_at = now
     if phase == SyncPhase.BOOTSTRAPPED:
@@ -41,6 +41,11 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
         row.seconds_left = 0.0
     # Not all of it: its rate is measured by another process at the same time.
     row.save(update_fields=(*_STATE, *_END) if state.bootstrapped else _STATE)
+
+
+def roll_row(roll: Mapping[NodeID, Standing]) -> dict[str, list[float | bool | None]]:
+    """Return what nodes say as a row has it."""
+    return {str(node_id): list(one) for node_id, one in roll.items()}
 
 
 def measure(now: datetime) -> list[ChainSync]:

@@ -64,6 +64,10 @@ class Head:
         await self._look()
         return self.place
 
+    async def committed(self) -> BlockPlace:
+        """Ask the chain where it stands, and change nothing here."""
+        return await self.run(self.chain.last_accepted)
+
     async def fresh(self) -> BlockPlace:
         """Return the last accepted block, which is only asked for when it may have changed."""
         return await self.refresh() if self.stale else self.place
@@ -96,6 +100,10 @@ class Head:
     def advanced(self, places: Sequence[BlockPlace]) -> None:
         """Note blocks that were made here."""
         self._move(places)
+
+    def takes_turns(self, node_id: NodeID) -> bool:
+        """Say whether a node is one of several that make blocks."""
+        return node_id in self.producers and len(self.producers) > 1
 
     def at(self, height: int) -> ID | None:
         """Return the accepted block at a height if it is one of the latest."""

@@ -12,6 +12,7 @@ from network_app.sync.announcing import Announcer
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.budget import Budget
 from network_app.sync.buffer import Buffer
+from network_app.sync.calling import Caller
 from network_app.sync.choosing import Choice
 from network_app.sync.claims import Claims
 from network_app.sync.fetching import Fetcher
@@ -86,7 +87,8 @@ class Line:
             own=network.node_id,
             serve=shared.serve,
         )
-        self._poller = Poller(self.head, self.follower, self.requests, choice, config, roll=roll)
+        self._poller = Poller(self.head, self.follower, self.requests, choice, config)
+        self._caller = Caller(self.head, self.follower, self.requests, choice, roll)
         self.follower.on_arrival.append(self._poller.hurry)
         self.head.on_advance.append(self.follower.wake)
 
@@ -122,6 +124,7 @@ class Line:
         work: list[Callable[[], Awaitable[None]]] = [
             self.follower.run,
             self._poller.run,
+            self._caller.run,
             self.announcer.run,
             self.gossip.push,
             self.gossip.take_in,

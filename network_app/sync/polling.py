@@ -1,7 +1,4 @@
-"""Asks validators now and then what they have accepted: so lost pushes are noticed (p2p.md 10.4).
-
-Where several take turns in making blocks each asks all others, so that it is known who hears whom.
-"""
+"""Asks validators now and then what they have accepted: so lost pushes are noticed (p2p.md 10.4)."""
 
 import asyncio
 from contextlib import suppress
@@ -13,7 +10,6 @@ from network_app.sync.following import Follower
 from network_app.sync.head import Head
 from network_app.sync.messages import Answer
 from network_app.sync.requests import Requests
-from network_app.sync.roll import Roll
 from network_app.wire.p2p_pb2 import Chits, PullQuery
 from primitives.ids import NodeID
 
@@ -21,8 +17,6 @@ MOST_OPEN = 4
 """Queries that may be unanswered."""
 FACTOR = 1.5
 """By which the interval grows while nothing new is heard of."""
-ROLL_CALL = 1.5
-"""Seconds between the questions to each of the others that take turns, at least."""
 
 
 class Interval:
@@ -52,18 +46,14 @@ class Poller:
         requests: Requests,
         choice: Choice,
         config: NetworkConfig,
-        *,
-        roll: Roll,
     ) -> None:
         self._head = head
         self._follower = follower
         self._requests = requests
         self._choice = choice
-        self._roll = roll
         self._interval = Interval(config)
         self._hurry = asyncio.Event()
         self._open = 0
-        self._called: float | None = None
 
     def hurry(self) -> None:
         """Ask soon, and often for a while."""
@@ -75,7 +65,6 @@ class Poller:
         loop = asyncio.get_running_loop()
         while True:
             asked_at = loop.time()
-            self._call_roll(asked_at)
             self._query()
             self._interval.grow()
             self._hurry.clear()
@@ -86,33 +75,13 @@ class Poller:
                         await self._hurry.wait()
                 self._hurry.clear()
 
-    def _call_roll(self, now: float) -> None:
-        """Ask all others that take turns, if this node does."""
-        producers = self._head.producers
-        if len(producers) < 2 or self._choice.own not in producers:
-            return
-        if self._called is not None and now - self._called < ROLL_CALL:
-            return
-        self._called = now
-        others = producers.intersection(self._choice.connected())
-        asked_at = self._roll.call(others)
-        for node_id in others:
-            answered = partial(self._called_upon, node_id, asked_at)
-            self._requests.post(node_id, self._question(), Chits, answered, counts=False)
-
-    def _called_upon(self, node_id: NodeID, asked_at: float, answer: Answer | None) -> None:
-        if isinstance(answer, Chits):
-            agrees = answer.accepted_height <= self._head.place.height
-            self._roll.answered(node_id, asked_at, agrees=agrees)
-        self._heard(node_id, answer)
-
     def _query(self) -> None:
         if not self._head.following or self._open >= MOST_OPEN:
             return
         node_id = self._whom()
         if node_id is not None:
             answered = partial(self._answered, node_id)
-            if self._requests.post(node_id, self._question(), Chits, answered):
+            if self._requests.post(node_id, question(self._head), Chits, answered):
                 self._open += 1
 
     def _whom(self) -> NodeID | None:
@@ -123,10 +92,6 @@ class Poller:
                 return self._choice.in_order(self._head.chain.alias, known)[0]
         return self._choice.someone(self._head.chain.alias)
 
-    def _question(self) -> PullQuery:
-        place = self._head.place
-        return PullQuery(container_id=bytes(place.block_id), requested_height=place.height + 1)
-
     def _answered(self, node_id: NodeID, answer: Answer | None) -> None:
         self._open -= 1
         self._heard(node_id, answer)
@@ -134,3 +99,9 @@ class Poller:
     def _heard(self, node_id: NodeID, answer: Answer | None) -> None:
         if isinstance(answer, Chits):
             self._follower.heard(node_id, answer)
+
+
+def question(head: Head) -> PullQuery:
+    """Return the question what a peer has accepted, which also says what is accepted here."""
+    place = head.place
+    return PullQuery(container_id=bytes(place.block_id), requested_height=place.height + 1)

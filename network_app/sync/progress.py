@@ -52,12 +52,16 @@ class Progress:
             oldest_outstanding=None if oldest is None else since(oldest),
             waiting=None if following else self.waiting,
             conflict=self.head.conflicts.words,
-            agreement=self.roll.agreement() if following else None,
+            roll=self.roll.standings() if following else None,
         )
 
 
 class Reporter:
-    """Writes the chains' states. A node on which nothing happens writes nothing."""
+    """Writes the chains' states.
+
+    A node on which nothing happens writes nothing, unless it takes turns with others: then it writes who
+    agrees with it, about once a second.
+    """
 
     def __init__(
         self,
@@ -103,4 +107,4 @@ class Reporter:
 
 def _urgent(state: SyncState) -> tuple[object, ...]:
     """Return what others have to know at once."""
-    return state.bootstrapped, state.conflict, state.agreement
+    return state.bootstrapped, state.conflict, state.roll

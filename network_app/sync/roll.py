@@ -1,76 +1,101 @@
-"""Who of those that take turns has said that nothing is missing here, and when it was asked.
+"""Who of those that take turns says that nothing of theirs is missing here, and when it was asked.
 
-Without voting a block is final where it is made. So nobody takes over from another whose slot has passed
-before that one has said, since, that it made nothing: a block that is long on its way would be
+Without voting a block is final where it is made. So nobody takes over from others whose slots have passed
+before they have said, asked since, that they made nothing: a block that is long on its way would be
 contradicted (`turns`). Pure.
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from network_app.ports import Agreement
+from network_app.ports import Standing
 from primitives.ids import NodeID
 
 ABSENT = 6.0
 """Seconds after a question without an answer: who says nothing for so long is not waited for."""
 APART = 30.0
-"""Seconds without agreement after which nobody is waited for, whatever it says: a node on a fork, or one
-that claims blocks which it does not have, must not hold up the others."""
+"""Seconds after which nobody is waited for that says all the while that it has more: a node on a fork, or
+one that claims blocks which it does not have, must not hold up the others."""
+
+
+class Call(NamedTuple):
+    """One question to all."""
+
+    number: int
+    asked_at: float
+    """Unix seconds."""
 
 
 @dataclass(slots=True)
 class _Member:
-    """One that was asked. Unix seconds."""
+    """What one says; seconds of a steady clock, if nothing else is said."""
 
-    since: float
-    """When it was last asked and agreed; before that, when it was asked first."""
-    agreed: bool = False
-    unanswered: float | None = None
+    last: int = 0
+    """Number of the latest call that it has answered."""
+    agreed_at: float | None = None
+    """Unix seconds at which that was asked, if it agreed."""
+    silent_since: float | None = None
     """When the first of the questions was asked that it has not answered."""
+    differs_since: float | None = None
+
+    def is_silent(self, now: float) -> bool:
+        return self.silent_since is not None and now - self.silent_since > ABSENT
+
+    def standing(self, now: float) -> Standing:
+        apart = self.differs_since is not None and now - self.differs_since > APART
+        return Standing(self.agreed_at, waited_for=not (apart or self.is_silent(now)))
 
 
 class Roll:
-    """The answers of connected nodes that take turns with this one."""
+    """The answers of nodes that take turns with this one.
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    Args:
+        clock: Steady seconds.
+        now: Unix seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time
+    ) -> None:
         self._clock = clock
+        self._now = now
         self._members: dict[NodeID, _Member] = {}
-        self._called = False
+        self._number = 0
 
-    def call(self, asked: Collection[NodeID]) -> float:
-        """Note that these are asked now, all that are there, and return when that was."""
-        now = self._clock()
-        self._called = True
-        self._members = {
-            node_id: self._members.get(node_id) or _Member(since=now) for node_id in asked
-        }
-        for member in self._members.values():
-            if member.unanswered is None:
-                member.unanswered = now
-        return now
+    def call(self, present: Collection[NodeID]) -> Call:
+        """Note that these are asked now, all that are connected.
 
-    def answered(self, node_id: NodeID, asked_at: float, *, agrees: bool) -> None:
+        Who has left does not answer: it is waited for no less than one that is silent.
+        """
+        clock = self._clock()
+        self._number += 1
+        for node_id in present:
+            self._members.setdefault(node_id, _Member())
+        for node_id, member in list(self._members.items()):
+            if member.silent_since is None:
+                member.silent_since = clock
+            if node_id not in present and member.is_silent(clock):
+                del self._members[node_id]
+        return Call(self._number, self._now())
+
+    def answered(self, node_id: NodeID, call: Call, *, agrees: bool) -> None:
         """Note an answer; `agrees`: it has accepted nothing that is missing here."""
         member = self._members.get(node_id)
-        if member is None:
+        if member is None or call.number <= member.last:
             return
-        member.unanswered = None
+        member.last = call.number
+        member.silent_since = None
         if agrees:
-            member.since = max(member.since, asked_at) if member.agreed else asked_at
-            member.agreed = True
+            member.agreed_at, member.differs_since = call.asked_at, None
+            return
+        member.agreed_at = None
+        if member.differs_since is None:
+            member.differs_since = self._clock()
 
-    def agreement(self) -> Agreement | None:
-        """Return how many are waited for, and since when they agree; None before the first call."""
-        if not self._called:
-            return None
-        now = self._clock()
-        present = [one for one in self._members.values() if _is_present(one, now)]
-        agree = all(one.agreed for one in present)
-        since = min((one.since for one in present), default=None) if agree else None
-        return Agreement(len(present), since)
-
-
-def _is_present(member: _Member, now: float) -> bool:
-    is_silent = member.unanswered is not None and now - member.unanswered > ABSENT
-    return not is_silent and now - member.since <= APART
+    def standings(self) -> Mapping[NodeID, Standing] | None:
+        """Return how all stand that were asked; None before the first call."""
+        clock = self._clock()
+        found = {node_id: member.standing(clock) for node_id, member in self._members.items()}
+        return found if self._number else None

@@ -1,7 +1,7 @@
 """Answers what peers ask about one chain (p2p.md 9 and 10.2).
 
-Queries are answered out of memory and at once, all else in a thread, a few at a time; what that may
-cost is in `budget`.
+Queries are answered out of memory and at once, but for those of nodes that take turns; all else in a
+thread, a few at a time. What that may cost is in `budget`.
 """
 
 import logging
@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from network_app.config import NetworkConfig
-from network_app.ports import PeerNetwork, Run
+from network_app.ports import BlockPlace, PeerNetwork, Run
 from network_app.sync.budget import Budget
 from network_app.sync.head import Head
 from network_app.sync.messages import Answer, as_id, enclose
@@ -83,15 +83,18 @@ class Serving:
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
         """Answer with our vote at once; what is returned is to be awaited when it takes longer.
 
-        While the chain bootstraps there is no answer.
+        While the chain bootstraps there is no answer. Who takes turns in making blocks builds on what is
+        said here (`roll`): such a node hears what is committed, which the event loop may not know yet.
         """
         if not self._head.following:
             return None
+        if isinstance(query, PullQuery) and self._head.takes_turns(node_id):
+            return self._vote_from_rows(node_id, query)
         height, place = query.requested_height, self._head.place
         at_height = place.block_id if height >= place.height else self._head.at(height)
         if at_height is None:
-            return self._vote_on_old(node_id, query)
-        self._vote(node_id, query, at_height)
+            return self._vote_from_rows(node_id, query)
+        self._vote(node_id, query, place, at_height)
         return None
 
     async def answer(self, node_id: NodeID, question: Question) -> None:
@@ -173,17 +176,17 @@ class Serving:
         raw = await self._serve(self._head.chain.block, block_id)
         return None if raw is None else Put(container=raw)
 
-    async def _vote_on_old(self, node_id: NodeID, query: Query) -> None:
-        """Answer a query that asks for a height of long ago."""
+    async def _vote_from_rows(self, node_id: NodeID, query: Query) -> None:
+        """Answer a query for a height of long ago, or of a node that takes turns."""
         async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
             if turn is None:
                 return
+            place = await self._head.committed()
             find = self._head.chain.accepted_at
             (at_height,) = await self._serve(find, [query.requested_height])
-        self._vote(node_id, query, at_height or self._head.place.block_id)
+        self._vote(node_id, query, place, at_height or place.block_id)
 
-    def _vote(self, node_id: NodeID, query: Query, at_height: ID) -> None:
-        place = self._head.place
+    def _vote(self, node_id: NodeID, query: Query, place: BlockPlace, at_height: ID) -> None:
         chits = Chits(
             preferred_id=bytes(place.block_id),
             accepted_id=bytes(place.block_id),

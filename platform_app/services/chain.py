@@ -64,8 +64,16 @@ def build_block(*, now: int) -> Block | None:
         now: The node's time in Unix seconds. The block's is earlier where a staker changes before.
     """
     try:
+        return _next_good_block(now)
+    except turns.TurnOver as over:
+        _log.warning("%s", over)
+        return None
+
+
+def _next_good_block(now: int) -> Block | None:
+    try:
         return _next_block(now)
-    except DatabaseError:
+    except (DatabaseError, turns.TurnOver):
         raise
     except Exception:
         # Whatever it is, it must not hold up the chain for ever.
@@ -84,9 +92,10 @@ def _next_block(now: int) -> Block | None:
     with building(Chain.P, height):
         built = _renewal(state, now) or _build(state, _waiting(state), now)
         _drop(built.dropped, now)
-        if built.block is None or not turns.still_may(Chain.P, height):
+        if built.block is None:
             return None
         step = _decide(built, state)
+        turns.hold(Chain.P, height)  # else nothing is dropped or renewed either
         accept([step])
         return step.blocks[-1]
 

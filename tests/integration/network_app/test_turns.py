@@ -1,8 +1,7 @@
 """Whose turn it is to make a block: always this node's, never, or now and then, as the settings say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -15,12 +14,14 @@ from cchain_app.services.chain import produce_block
 from chaindb import clock
 from chaindb import turns as asked
 from chaindb.chains import Chain
-from network_app import selectors, turns
+from network_app import turns
 from network_app.chains.wrapped import WrappedChain
-from network_app.models import ChainSync, NetworkStatus, Peer, SyncPhase
+from network_app.models import NetworkStatus, Peer, SyncPhase
+from network_app.ports import Standing
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from network_app.store import sync
 from platform_app import runtime
 from platform_app.config import DAY
 from platform_app.services import chain as platform
@@ -56,8 +57,8 @@ def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
     return OTHER
 
 
-NEVER_AGAIN = datetime(2500, 1, 1, tzinfo=UTC)
-"""No slot begins later."""
+FOR_EVER = {OTHER: Standing(1e11, True)}
+"""The other agrees; no slot begins later."""
 
 
 def live(
@@ -65,8 +66,7 @@ def live(
     silent: float = 0.0,
     phase: str = SyncPhase.BOOTSTRAPPED,
     heard: float = -600,
-    waited_for: int | None = 1,
-    agreed_at: datetime | None = NEVER_AGAIN,
+    roll: Mapping[NodeID, Standing] = FOR_EVER,
 ) -> None:
     """Write that the network's process lives, hears another node, and that both chains are there.
 
@@ -75,7 +75,7 @@ def live(
     network_rows.peer(OTHER, last_received=network_rows.ago(heard))
     network_rows.report(heartbeat_at=network_rows.ago(silent))
     for alias in Chain:
-        network_rows.sync(alias, phase=phase, waited_for=waited_for, agreed_at=agreed_at)
+        network_rows.sync(alias, phase=phase, roll=sync.roll_row(roll))
 
 
 def may(alias: Chain = Chain.C, height: int = 1, now: int | None = None) -> bool:
@@ -216,37 +216,57 @@ def test_only_the_next_block_has_a_turn(several: Several) -> None:
     assert [may(height=height, now=now) for height in (1, 2, 3)] == [False, True, False]
 
 
+STRANGER = node("stranger")
+
+
 def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
-    several: Several,
+    several: Several, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = runtime.node_id()
     first = [now for now in several.times(own) if now < several.began + SLOT - turns.MARGIN]
     now = next(at for at in several.times(own, rest=2) if at > several.began + SLOT)
     begins = now - 2
+    others = {OTHER: Standing(begins, True)}
 
-    def agreed(since: float | None, waited_for: int | None = 1) -> bool:
-        moment = None if since is None else datetime.fromtimestamp(since, UTC)
-        live(silent=-600, waited_for=waited_for, agreed_at=moment)
+    def goes_on(roll: Mapping[NodeID, Standing], ours: int = 7, theirs: int = 3) -> bool:
+        weights = {own: ours, OTHER: theirs}
+        live(silent=-600, roll=roll)
         assert all(may(height=2, now=at) for at in first)  # nobody had a slot before the first
-        return may(height=2, now=now)
+        with monkeypatch.context() as patch:
+            patch.setattr(turns, "validators_at", lambda _height: weights)
+            patch.setattr(turns, "proposer_at", lambda *_: own)
+            return may(height=2, now=now)
 
-    assert not agreed(None)
-    assert not agreed(begins - 0.1)
-    assert agreed(begins)
-    assert not agreed(None, waited_for=None)  # nobody has been asked yet
-    assert agreed(None, waited_for=0)
-    ChainSync.objects.all().delete()
-    assert not selectors.is_agreed(Chain.C, 0)
+    assert goes_on(others)
+    assert not goes_on({OTHER: Standing(begins - 0.1, True)})
+    assert not goes_on({OTHER: Standing(None, True)})
+    # Who is not there is not waited for, but its stake is missing.
+    assert goes_on({OTHER: Standing(None, False)})
+    assert goes_on({})
+    assert not goes_on({OTHER: Standing(None, False)}, 5, 5)
+    assert not goes_on({}, 5, 5)
+    assert goes_on(others, 1, 9)
+    # Also who owns no slot of this block may have made one.
+    assert not goes_on({**others, STRANGER: Standing(None, True)})
+    assert goes_on({**others, STRANGER: Standing(None, False)})
+    assert not goes_on({STRANGER: Standing(begins, True)}, 3, 7)
+
+
+def test_who_owns_all_slots_asks_nobody(several: Several, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "validators_at", lambda _height: {runtime.node_id(): 1})
+    live(silent=-600, roll={})
+
+    assert may(height=2, now=several.began + 1_000 * SLOT)
 
 
 def test_agreement_is_by_the_clock_on_the_wall(several: Several) -> None:
     now = next(at for at in several.times(runtime.node_id(), rest=2) if at > several.began + SLOT)
-    begins = datetime.fromtimestamp(now - 2 - 1_000, UTC)
+    begins = now - 2 - 1_000
     with transaction.atomic():
         clock.move(1_000)
-    live(silent=-600, agreed_at=begins - timedelta(milliseconds=1))
+    live(silent=-600, roll={OTHER: Standing(begins - 0.001, True)})
     assert not may(height=2, now=now)
-    live(silent=-600, agreed_at=begins)
+    live(silent=-600, roll={OTHER: Standing(begins, True)})
     assert may(height=2, now=now)
 
 

@@ -37,9 +37,11 @@ def test_before_a_block_is_accepted_the_rule_reads_the_clock() -> None:
         asked.append((chain, height, now))
         return False
 
-    assert turns.still_may(Chain.C, 9)
+    turns.hold(Chain.C, 9)
     turns.install(rule)
-    assert not turns.still_may(Chain.C, 9)
+    words = "^the turn ended while the C-Chain's block 9 was made$"
+    with pytest.raises(turns.TurnOver, match=words):
+        turns.hold(Chain.C, 9)
     assert asked == [(Chain.C, 9, None)]
 
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from network_app import selectors
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import Agreement, SyncState
+from network_app.ports import Standing, SyncState
 from network_app.selectors import syncs
 from network_app.store import sync
+from tests.integration.platform_app.made import node
 
 pytestmark = pytest.mark.django_db
 
@@ -49,18 +51,20 @@ def test_a_chain_begins_goes_on_and_is_done() -> None:
     assert (third.finished_at, third.seconds_left) == (at(20), 0.0)
 
 
-def test_what_others_agree_to_is_stored() -> None:
+def test_what_others_say_is_stored() -> None:
+    assert selectors.roll("C") == {}
     sync.write("C", state(bootstrapped=True), at(0))
-    assert (row("C").waited_for, row("C").agreed_at) == (None, None)
-    for agreement, agreed_at in (
-        (Agreement(0, None), None),
-        (Agreement(4, None), None),
-        (Agreement(4, at(2).timestamp()), at(2)),
-    ):
-        sync.write("C", state(bootstrapped=True, agreement=agreement), at(3))
-        assert (row("C").waited_for, row("C").agreed_at) == (agreement.waited_for, agreed_at)
-    sync.write("C", state(), at(4))
-    assert (row("C").waited_for, row("C").agreed_at) == (None, None)
+    assert selectors.roll("C") == {}
+    said = {
+        node("alice"): Standing(at(2).timestamp() + 0.25, True),
+        node("bob"): Standing(None, False),
+    }
+    for roll in (said, {}):
+        sync.write("C", state(bootstrapped=True, roll=roll), at(3))
+        assert selectors.roll("C") == roll
+        assert selectors.roll("P") == {}
+    sync.write("C", state(roll=None), at(4))
+    assert selectors.roll("C") == {}
 
 
 def test_a_chain_that_is_done_goes_on_to_follow() -> None:

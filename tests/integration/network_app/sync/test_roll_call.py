@@ -2,8 +2,10 @@
 
 import time
 
-from network_app.ports import Agreement, SyncState
-from network_app.sync.polling import ROLL_CALL
+import pytest
+
+from network_app.ports import SyncState
+from network_app.sync.calling import PERIOD
 from primitives.ids import NodeID
 from tests.builders.memory_network import Node, World, quick_config, running, until
 
@@ -11,7 +13,7 @@ from tests.builders.memory_network import Node, World, quick_config, running, un
 def several(*weights: int) -> list[Node]:
     """Return linked nodes with these stakes, that hardly ask each other by themselves."""
     world = World()
-    config = quick_config(poll_interval=ROLL_CALL, slowest_poll=ROLL_CALL)
+    config = quick_config(poll_interval=PERIOD * 100, slowest_poll=PERIOD * 100)
     nodes = [
         world.add(f"node{place}", weight=weight, config=config)
         for place, weight in enumerate(weights)
@@ -50,15 +52,11 @@ async def test_who_does_not_take_turns_calls_no_roll() -> None:
         assert len(asked) == 1
 
 
-def agreement(node: Node) -> Agreement | None:
-    """Return what a node wrote last of its P-Chain."""
-    return node.records.of("P")[-1].agreement if node.records.of("P") else None
-
-
 def since(node: Node) -> float:
-    """Return since when all agree, as far as a node has written it down."""
-    found = agreement(node)
-    return 0.0 if found is None or found.since is None else found.since
+    """Return since when all others agree, as far as a node has written it down."""
+    states = node.records.of("P")
+    said = (states[-1].roll or {}).values() if states else ()
+    return min((one.agreed_at or 0.0 for one in said), default=0.0)
 
 
 async def test_who_takes_turns_writes_down_since_when_all_agree() -> None:
@@ -67,18 +65,23 @@ async def test_who_takes_turns_writes_down_since_when_all_agree() -> None:
         for node in nodes:
             await until(lambda node=node: since(node) > 0)
             first = since(node)
-            assert agreement(node) == Agreement(2, first)
+            assert (node.records.of("P")[-1].roll or {}).keys() == {
+                one.node_id for one in nodes if one is not node
+            }
             await until(lambda node=node, first=first: since(node) > first)
-        assert agreement(follower) is None
+        assert follower.records.of("P")[-1].roll is None
 
 
-async def test_who_has_a_block_that_is_missing_here_does_not_agree() -> None:
-    """However long that is on its way."""
+@pytest.mark.parametrize("told", [True, False])
+async def test_who_has_a_block_that_is_missing_here_does_not_agree(*, told: bool) -> None:
+    """However long that is on its way, and also before the maker's own event loop knows of it."""
     maker, other = nodes = several(5, 5)
     async with running(*nodes):
         await until(lambda: since(other) > 0)
         maker.tamper = lambda message, _to: message if message.HasField("chits") else None
-        maker.make_block()
+        maker.chain.make()
+        if told:
+            maker.engine.blocks_accepted("P")
         made_at = time.time()
         answers = maker.sent["chits"]
         await until(lambda: maker.sent["chits"] >= answers + 3)

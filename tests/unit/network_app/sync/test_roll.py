@@ -1,138 +1,187 @@
-"""Who has said that nothing is missing here, and whom nobody waits for."""
+"""Who says that nothing is missing here, and whom nobody waits for."""
+
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from network_app.ports import Agreement
+from network_app.ports import Standing
 from network_app.sync.roll import ABSENT, APART, Roll
+from primitives.ids import NodeID
 from tests.builders.memory_network import node_id
 
 ALICE, BOB = node_id("alice"), node_id("bob")
+BEGAN = 1_000.0
 
 
-class Clock:
+class Clocks:
+    """A steady clock, and one on the wall that may be set."""
+
     def __init__(self) -> None:
-        self.seconds = 1_000.0
+        self.steady = 50.0
+        self.wall = BEGAN
 
-    def __call__(self) -> float:
-        return self.seconds
+    def wait(self, seconds: float) -> None:
+        self.steady += seconds
+        self.wall += seconds
+
+    @property
+    def roll(self) -> Roll:
+        return Roll(lambda: self.steady, lambda: self.wall)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clocks() -> Clocks:
+    return Clocks()
 
 
 @pytest.fixture
-def roll(clock: Clock) -> Roll:
-    return Roll(clock)
+def roll(clocks: Clocks) -> Roll:
+    return clocks.roll
+
+
+def standings(roll: Roll) -> Mapping[NodeID, Standing]:
+    found = roll.standings()
+    assert found is not None
+    return found
 
 
 def test_before_the_first_call_nothing_is_known(roll: Roll) -> None:
-    assert roll.agreement() is None
+    assert roll.standings() is None
 
 
 def test_where_nobody_is_there_nobody_is_waited_for(roll: Roll) -> None:
     roll.call(())
-    assert roll.agreement() == Agreement(0, None)
+    assert standings(roll) == {}
 
 
-def test_all_have_to_agree_and_the_earliest_question_counts(roll: Roll, clock: Clock) -> None:
+def test_each_agrees_as_of_the_question_that_it_answered(roll: Roll, clocks: Clocks) -> None:
     first = roll.call({ALICE, BOB})
-    assert roll.agreement() == Agreement(2, None)
-    clock.seconds += 1
+    clocks.wait(1)
     roll.answered(ALICE, first, agrees=True)
-    assert roll.agreement() == Agreement(2, None)
-    roll.answered(BOB, first, agrees=True)
-    assert roll.agreement() == Agreement(2, 1_000.0)
+    assert standings(roll) == {ALICE: Standing(BEGAN, True), BOB: Standing(None, True)}
 
     second = roll.call({ALICE, BOB})
+    clocks.wait(1)
     roll.answered(BOB, second, agrees=True)
-    assert roll.agreement() == Agreement(2, 1_000.0)
-    roll.answered(ALICE, second, agrees=True)
-    assert roll.agreement() == Agreement(2, 1_001.0)
+    assert standings(roll) == {ALICE: Standing(BEGAN, True), BOB: Standing(BEGAN + 1, True)}
 
 
-def test_who_has_more_does_not_agree_until_it_is_here_too(roll: Roll, clock: Clock) -> None:
+def test_who_has_more_takes_back_what_it_said(roll: Roll, clocks: Clocks) -> None:
     roll.answered(ALICE, roll.call({ALICE}), agrees=True)
-    clock.seconds += 2
+    clocks.wait(2)
     roll.answered(ALICE, roll.call({ALICE}), agrees=False)
-    assert roll.agreement() == Agreement(1, 1_000.0)
-    clock.seconds += 2
+    assert standings(roll) == {ALICE: Standing(None, True)}
+    clocks.wait(2)
     roll.answered(ALICE, roll.call({ALICE}), agrees=True)
-    assert roll.agreement() == Agreement(1, 1_004.0)
+    assert standings(roll) == {ALICE: Standing(BEGAN + 4, True)}
 
 
-def test_a_late_answer_to_an_earlier_question_takes_nothing_back(roll: Roll, clock: Clock) -> None:
+@pytest.mark.parametrize("later", [True, False])
+def test_an_answer_to_an_earlier_question_changes_nothing(roll: Roll, *, later: bool) -> None:
     first = roll.call({ALICE})
-    clock.seconds += 2
     second = roll.call({ALICE})
-    roll.answered(ALICE, second, agrees=True)
-    roll.answered(ALICE, first, agrees=True)
-    assert roll.agreement() == Agreement(1, second)
+    roll.answered(ALICE, second, agrees=later)
+    before = standings(roll)
+    roll.answered(ALICE, first, agrees=not later)
+    assert standings(roll) == before
 
 
-def test_who_is_silent_is_not_waited_for_until_it_speaks(roll: Roll, clock: Clock) -> None:
+def test_who_is_silent_is_not_waited_for_until_it_speaks(roll: Roll, clocks: Clocks) -> None:
     asked = roll.call({ALICE, BOB})
     roll.answered(BOB, asked, agrees=True)
-    clock.seconds += ABSENT - 1
+    clocks.wait(ABSENT)
     roll.answered(BOB, roll.call({ALICE, BOB}), agrees=True)
-    clock.seconds += 1
-    assert roll.agreement() == Agreement(2, None)
-    clock.seconds += 0.1
-    assert roll.agreement() == Agreement(1, 1_000.0 + ABSENT - 1)
+    assert standings(roll)[ALICE].waited_for
+    clocks.wait(0.1)
+    assert not standings(roll)[ALICE].waited_for
+    assert standings(roll)[BOB] == Standing(BEGAN + ABSENT, True)
 
     roll.answered(ALICE, asked, agrees=False)
-    assert roll.agreement() == Agreement(2, None)
+    assert standings(roll)[ALICE].waited_for
 
 
-def test_who_never_agrees_is_not_waited_for_for_ever(roll: Roll, clock: Clock) -> None:
-    for _ in range(int(APART)):
+def test_who_answers_late_each_time_is_there(roll: Roll, clocks: Clocks) -> None:
+    calls = [roll.call({ALICE})]
+    for _ in range(20):
+        clocks.wait(1)
+        calls.append(roll.call({ALICE}))
+        if len(calls) > 5:
+            roll.answered(ALICE, calls.pop(0), agrees=True)
+        assert standings(roll)[ALICE].waited_for
+
+
+def test_who_says_for_long_that_it_has_more_is_not_waited_for(roll: Roll, clocks: Clocks) -> None:
+    for _ in range(int(APART) + 1):
         roll.answered(ALICE, roll.call({ALICE}), agrees=False)
-        assert roll.agreement() == Agreement(1, None)
-        clock.seconds += 1
-    clock.seconds += 1
-    assert roll.agreement() == Agreement(0, None)
+        assert standings(roll) == {ALICE: Standing(None, True)}
+        clocks.wait(1)
+    roll.answered(ALICE, roll.call({ALICE}), agrees=False)
+    assert standings(roll) == {ALICE: Standing(None, False)}
     roll.answered(ALICE, roll.call({ALICE}), agrees=True)
-    assert roll.agreement() == Agreement(1, clock.seconds)
+    assert standings(roll)[ALICE].waited_for
 
 
-def test_who_has_left_is_forgotten_and_begins_anew(roll: Roll, clock: Clock) -> None:
-    asked = roll.call({ALICE})
-    roll.answered(ALICE, asked, agrees=True)
-    roll.call({BOB})
-    roll.answered(ALICE, asked, agrees=True)  # of nobody who was called
-    assert roll.agreement() == Agreement(1, None)
-    roll.call({ALICE})
-    assert roll.agreement() == Agreement(1, None)
+def test_after_a_long_pause_who_differs_is_waited_for(roll: Roll, clocks: Clocks) -> None:
+    roll.answered(ALICE, roll.call({ALICE}), agrees=True)
+    clocks.wait(10 * APART)
+    roll.answered(ALICE, roll.call({ALICE}), agrees=False)
+    assert standings(roll) == {ALICE: Standing(None, True)}
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["call", "yes", "no"]), st.sampled_from([ALICE, BOB]), st.floats(0, 9)
-        )
+def test_who_has_left_is_waited_for_as_who_is_silent_and_then_forgotten(
+    roll: Roll, clocks: Clocks
+) -> None:
+    roll.answered(ALICE, roll.call({ALICE}), agrees=True)
+    clocks.wait(1)
+    roll.call(())
+    clocks.wait(ABSENT)
+    roll.call(())
+    assert standings(roll) == {ALICE: Standing(BEGAN, True)}
+    clocks.wait(0.1)
+    assert standings(roll) == {ALICE: Standing(BEGAN, False)}
+    roll.call(())
+    assert standings(roll) == {}
+
+
+def test_the_clock_on_the_wall_may_be_set(roll: Roll, clocks: Clocks) -> None:
+    roll.answered(ALICE, roll.call({ALICE}), agrees=True)
+    clocks.wall -= 500
+    assert standings(roll)[ALICE].waited_for
+    roll.answered(ALICE, roll.call({ALICE}), agrees=True)
+    assert standings(roll) == {ALICE: Standing(BEGAN - 500, True)}
+    clocks.wall += 5_000
+    assert standings(roll)[ALICE].waited_for
+
+
+def test_nobody_answers_that_was_not_called(roll: Roll) -> None:
+    roll.answered(BOB, roll.call({ALICE}), agrees=True)
+    assert standings(roll).keys() == {ALICE}
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["call", "yes", "no"]), st.sampled_from([ALICE, BOB]), st.floats(0, 9)
     )
 )
-def test_agreement_is_never_later_than_the_last_question_that_all_have_answered(
-    steps: list[tuple[str, object, float]],
+
+
+@given(steps)
+def test_agreement_is_the_last_answer_and_no_later_than_its_question(
+    steps: list[tuple[str, NodeID, float]],
 ) -> None:
-    clock = Clock()
-    roll = Roll(clock)
-    asked = roll.call({ALICE, BOB})
-    agreed = dict.fromkeys((ALICE, BOB), 0.0)
+    clocks = Clocks()
+    roll = clocks.roll
+    call = roll.call({ALICE, BOB})
+    said: dict[NodeID, tuple[int, float | None]] = {ALICE: (0, None), BOB: (0, None)}
     for kind, who, seconds in steps:
-        clock.seconds += seconds
+        clocks.wait(seconds)
         if kind == "call":
-            asked = roll.call({ALICE, BOB})
+            call = roll.call({ALICE, BOB})
         else:
-            roll.answered(who, asked, agrees=kind == "yes")  # type: ignore[arg-type]
-            if kind == "yes":
-                agreed[who] = asked  # type: ignore[index]
-        found = roll.agreement()
-        assert found is not None
-        if found.since is not None:
-            assert found.since in agreed.values()
-            if found.waited_for == 2:
-                assert found.since == min(agreed.values())
+            roll.answered(who, call, agrees=kind == "yes")
+            if call.number > said[who][0]:
+                said[who] = call.number, call.asked_at if kind == "yes" else None
+        found = {node_id: one.agreed_at for node_id, one in standings(roll).items()}
+        assert found == {node_id: agreed_at for node_id, (_, agreed_at) in said.items()}

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
-from network_app.ports import Agreement, SyncState
+from network_app.ports import Standing, SyncState
 from network_app.sync.announcing import WINDOW, Window
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock, WrongHeight
@@ -18,7 +18,10 @@ from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
+from tests.builders.memory_network import node_id
 from tests.searching import cases
+
+PEER = node_id("peer")
 
 CONFIG = NetworkConfig(network_id=12345)
 NODES = [NodeID(bytes([at]) * 20) for at in range(8)]
@@ -209,7 +212,9 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
     assert due(reporter, SyncState(bootstrapped=True, height=13), 111.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13, outstanding=2), 112.0)
     # Whoever waits for its turn waits for this.
-    agreed = SyncState(bootstrapped=True, height=13, outstanding=2, agreement=Agreement(3, 5.0))
+    agreed = SyncState(
+        bootstrapped=True, height=13, outstanding=2, roll={PEER: Standing(5.0, True)}
+    )
     assert due(reporter, agreed, 112.1)
     assert not due(reporter, agreed, 113.0)
-    assert due(reporter, agreed._replace(agreement=Agreement(3, 6.0)), 113.0)
+    assert due(reporter, agreed._replace(roll={PEER: Standing(6.0, True)}), 113.0)

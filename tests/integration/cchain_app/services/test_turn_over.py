@@ -1,0 +1,77 @@
+"""A block that was made too late for this node's turn: nothing of it stays, and the next one is smaller."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cchain_app import models
+from cchain_app.selectors import blocks
+from cchain_app.services import chain as service
+from cchain_app.services.chain import produce_block
+from chaindb import turns
+from chaindb.chains import Chain as Name
+from tests.builders.transactions import signed
+from tests.integration.conftest import Chain
+
+
+class Turn:
+    """The rule of a turn that ends while a block is made, so many times."""
+
+    def __init__(self) -> None:
+        self.ends = 0
+        self.heights: list[int] = []
+
+    def __call__(self, chain: Name, height: int, now: int | None) -> bool:
+        assert chain is Name.C
+        if now is not None:
+            return True
+        self.heights.append(height)
+        self.ends -= 1
+        return self.ends < 0
+
+
+@pytest.fixture
+def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turn]:
+    monkeypatch.setattr(service, "_offer", service._Offer())
+    made = Turn()
+    turns.install(made)
+    yield made
+    turns.install(None)
+
+
+def test_of_a_block_whose_turn_is_over_nothing_stays(
+    chain: Chain, turn: Turn, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain.send(signed(nonce=0))
+    turn.ends = 1
+    height = blocks.head().number
+
+    assert produce_block(now=chain.now) is None
+
+    assert turn.heights == [height + 1]
+    assert "the turn ended while the C-Chain's block" in caplog.text
+    assert blocks.head().number == height
+    assert models.PoolTransaction.objects.count() == 1
+    made = produce_block(now=chain.now)
+    assert made is not None
+    assert len(made.transactions) == 1
+
+
+def test_after_a_late_block_less_is_offered_until_one_is_in_time(chain: Chain, turn: Turn) -> None:
+    chain.send(*(signed(nonce=nonce) for nonce in range(16)))
+    turn.ends = 3
+    for _ in range(3):
+        assert produce_block(now=chain.now) is None
+
+    sizes = []
+    while (made := produce_block(now=chain.now)) is not None:
+        sizes.append(len(made.transactions))
+    assert sizes == [2, 3, 5, 6]
+    assert service._offer.most(1_000) == 1_000
+
+
+def test_one_transaction_is_always_offered(turn: Turn) -> None:
+    for _ in range(50):
+        service._offer.was_late(turns.TurnOver(Name.C, 1))
+    assert service._offer.most(1) == 1
+    assert service._offer.most(10 * service.MOST_PARTS) == 10
