@@ -307,7 +307,8 @@ class Standing(NamedTuple):
     """What one of the others that take turns says of a chain."""
 
     agreed_at: float | None
-    """Unix seconds at which it was asked and had no block that is missing here; None: it has one."""
+    """Unix seconds at which it was asked and had no block that is missing here; None: it has one,
+    or has not answered yet."""
     waited_for: bool
     """Whether it is there, so that nobody takes over before it agrees."""
 

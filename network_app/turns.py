@@ -11,8 +11,8 @@ more than half are there. Health says it by the stake that is connected (check P
 
 Whoever takes over, because the owner of a slot let it pass, first has to hear from the others that take
 turns, asked after that slot, that they have no block which is missing here (`sync.roll`): one that a slow
-machine is late with would be contradicted. All who answer have to say so, and more than half of the stake.
-And whoever made a block asks once more, before it is accepted, whether its turn still lasts. What remains
+machine is late with would be contradicted. All who answer have to say so (but for one that says otherwise for half a minute), and more than half of the
+stake. And whoever made a block asks once more, before it is accepted, whether its turn still lasts. What remains
 without voting: a block that was made right before a network fell apart may not have got to the others; and
 clocks that differ by more than `MARGIN`, or a node that stands still for so long between its last look at
 the clock and its commit, can make two blocks of one height.
@@ -126,7 +126,9 @@ def is_producer() -> bool:
 
 
 def may_produce(alias: Chain, height: int, now: int | None) -> bool:
-    """Say whether this node may make the block at a height now (Unix seconds; None: by the clock).
+    """Say whether this node may make the block at a height now (Unix seconds).
+
+    None: whether its turn still lasts, by the clock; whom it hears was looked at before.
 
     A node that has neither NODE_BOOTSTRAP nor NODE_PRODUCERS always may, and that costs no query.
     """
@@ -137,7 +139,9 @@ def may_produce(alias: Chain, height: int, now: int | None) -> bool:
         return False
     if producers() == frozenset({runtime.node_id()}):
         return True
-    return _has_turn(alias, height, clock.now() if now is None else now)
+    if now is None:
+        return _owns_slot(alias, height, clock.now())
+    return _hears_others(alias) and _owns_slot(alias, height, now)
 
 
 def validators_at(height: int) -> Mapping[NodeID, int]:
@@ -176,25 +180,31 @@ def _first() -> NodeID:
     return first if named is None or first in named else min(named)
 
 
-def _has_turn(alias: Chain, height: int, now: int) -> bool:
-    """Say whether a slot is this node's among several."""
+def _hears_others(alias: Chain) -> bool:
+    """Say whether the network's process lives and hears those with more than half of the stake."""
     reported = selectors.status()
     if reported is None or not selectors.is_fresh(reported, SILENCE):
         return False
     parent = wrapper(alias).last()
+    here = {*selectors.heard_ids(HEARING), runtime.node_id()}
+    return _are_most(here, validators_at(parent.p_chain_height or 0))
+
+
+def _owns_slot(alias: Chain, height: int, now: int) -> bool:
+    """Say whether a slot is this node's among several, and what is there after the slots before is known."""
+    parent = wrapper(alias).last()
     if parent.height + 1 != height:
         return False  # the head has moved: whoever asks will look again
-    own = runtime.node_id()
     if parent.p_chain_height is None:
         # Nobody owns the first block after genesis (p2p.md 11.2). Unspecified: so that not all make
         # one, one of them does.
-        return own == _first() and _hears_most(validators_at(0))
+        return runtime.node_id() == _first()
     if max(0, now - parent.time) % SLOT >= SLOT - MARGIN:
         return False
     slot = slot_of(now, parent.time)
     weights = validators_at(parent.p_chain_height)
     drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
-    return drawn == own and _hears_most(weights) and _takes_over(alias, parent.time, slot, weights)
+    return drawn == runtime.node_id() and _takes_over(alias, parent.time, slot, weights)
 
 
 def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[NodeID, int]) -> bool:
@@ -208,6 +218,8 @@ def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[Node
         return True
     begins = parent_time + SLOT * slot - clock.offset()
     roll = selectors.roll(alias)
+    if roll is None:
+        return False
     agree = {
         node_id
         for node_id, one in roll.items()
@@ -215,11 +227,6 @@ def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[Node
     }
     missing = any(one.waited_for for node_id, one in roll.items() if node_id not in agree)
     return not missing and _are_most({*agree, own}, weights)
-
-
-def _hears_most(weights: Mapping[NodeID, int]) -> bool:
-    """Say whether those of whom something came lately, and this node, have more than half of the stake."""
-    return _are_most({*selectors.heard_ids(HEARING), runtime.node_id()}, weights)
 
 
 def _are_most(here: Collection[NodeID], weights: Mapping[NodeID, int]) -> bool:

@@ -32,6 +32,7 @@ from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
+from chaindb.offers import Offer
 from primitives.evm import Hash
 
 _CHOICE = 3
@@ -41,31 +42,10 @@ MOST_BYTES = 1_500_000
 """Of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, an answer with
 many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."""
 
-MOST_PARTS = 1_024
-"""One of so many parts of what a block could take is offered, at least."""
+MOST_TRANSACTIONS = 1_024
+"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
 
-
-class _Offer:
-    """What is offered to the engine: less after a block that was too late for this node's turn."""
-
-    def __init__(self) -> None:
-        self._parts = 1
-
-    def most(self, chosen: int) -> int:
-        """Return how many of the chosen transactions are offered: one at least."""
-        return max(1, chosen // self._parts)
-
-    def was_late(self, reason: turns.TurnOver) -> None:
-        """Note that a block came to nothing."""
-        self._parts = min(2 * self._parts, MOST_PARTS)
-        _log.warning("%s: the next one is offered less", reason)
-
-    def was_taken(self) -> None:
-        """Note that a block was accepted."""
-        self._parts = max(1, self._parts // 2)
-
-
-_offer = _Offer()
+_offer = Offer(MOST_TRANSACTIONS)
 _log = logging.getLogger(__name__)
 
 
@@ -125,7 +105,7 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
         pool_limits().minimum_tip,
         MOST_BYTES,
     )
-    chosen = chosen[: _offer.most(len(chosen))]
+    chosen = tuple(_offer.of(chosen))
     memory = blocks.memory().transactions
     unknown = pool.transactions(one.hash for one in chosen if one.hash not in memory)
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)

@@ -25,11 +25,12 @@ def waiting() -> str:
     return next((str(row.waiting) for row in syncs().values() if row.waiting is not None), "")
 
 
-def roll(alias: str) -> Mapping[NodeID, Standing]:
-    """Return what the others that take turns say of a chain, P or C; nobody before they were asked."""
+def roll(alias: str) -> Mapping[NodeID, Standing] | None:
+    """Return what the others that take turns say of a chain, P or C; None before they were asked."""
     row = ChainSync.objects.filter(chain=alias).first()
-    found = {} if row is None or row.roll is None else row.roll
-    return {NodeID.parse(text): Standing(*one) for text, one in found.items()}
+    if row is None or row.roll is None:
+        return None
+    return {NodeID.parse(text): Standing(*one) for text, one in row.roll.items()}
 
 
 def is_bootstrapped(alias: str) -> bool:

@@ -52,6 +52,7 @@ class Caller:
     def _answered(self, node_id: NodeID, call: Call, answer: Answer | None) -> None:
         if not isinstance(answer, Chits):
             return
-        agrees = answer.accepted_height <= self._head.place.height
-        self._roll.answered(node_id, call, agrees=agrees)
+        self._roll.answered(
+            node_id, call, theirs=answer.accepted_height, ours=self._head.place.height
+        )
         self._follower.heard(node_id, answer)

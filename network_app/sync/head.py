@@ -64,10 +64,6 @@ class Head:
         await self._look()
         return self.place
 
-    async def committed(self) -> BlockPlace:
-        """Ask the chain where it stands, and change nothing here."""
-        return await self.run(self.chain.last_accepted)
-
     async def fresh(self) -> BlockPlace:
         """Return the last accepted block, which is only asked for when it may have changed."""
         return await self.refresh() if self.stale else self.place

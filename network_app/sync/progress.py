@@ -2,18 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from network_app.ports import Gathering, Records, Run, SyncState
+from network_app.ports import Gathering, Records, Run, Standing, SyncState
 from network_app.sync.buffer import Buffer
 from network_app.sync.head import Head
 from network_app.sync.roll import Roll
+from primitives.ids import NodeID
 
 LOOK = 0.1
 """Seconds between looks at what has changed."""
 PERIOD = 1.0
-"""Seconds between reports of a chain on its way, or of blocks that wait."""
+"""Seconds between reports of a chain on its way, of blocks that wait, or of a roll that is not complete."""
 LONG_PERIOD = 10.0
 """Seconds between reports of nothing but the height."""
 
@@ -97,14 +98,17 @@ class Reporter:
         if alias not in self._written:
             return True
         before, since = self._written[alias]
-        if _urgent(state) != _urgent(before):
+        if (state.bootstrapped, state.conflict) != (before.bootstrapped, before.conflict):
             return True
+        if state.roll != before.roll:
+            return _is_complete(state.roll) or at - since >= PERIOD
         if state == before:
             return False
         only_height = state.bootstrapped and state.outstanding == before.outstanding
         return at - since >= (LONG_PERIOD if only_height else PERIOD)
 
 
-def _urgent(state: SyncState) -> tuple[object, ...]:
-    """Return what others have to know at once."""
-    return state.bootstrapped, state.conflict, state.roll
+def _is_complete(roll: Mapping[NodeID, Standing] | None) -> bool:
+    """Say whether all who are waited for have answered the same call alike, or nobody is asked."""
+    said = {one.agreed_at for one in (roll or {}).values() if one.waited_for}
+    return len(said) <= 1

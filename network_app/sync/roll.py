@@ -14,16 +14,22 @@ from network_app.ports import Standing
 from primitives.ids import NodeID
 
 ABSENT = 6.0
-"""Seconds after a question without an answer: who says nothing for so long is not waited for."""
+"""Seconds after which one is not waited for whose last answer is to a question before them."""
 APART = 30.0
-"""Seconds after which nobody is waited for that says all the while that it has more: a node on a fork, or
-one that claims blocks which it does not have, must not hold up the others."""
+"""Seconds after which one is not waited for that says all the while that it has more, while nothing comes: a
+node on a fork, or one that claims blocks which it does not have, must not hold up the others."""
+FORGOTTEN = 60.0
+"""Seconds after which one that has left is forgotten: until then it has to answer before it is waited for."""
+PAUSE = 3.0
+"""Seconds without a call after which all that was said is forgotten: it may be of long ago."""
 
 
 class Call(NamedTuple):
     """One question to all."""
 
     number: int
+    clock: float
+    """Steady seconds."""
     asked_at: float
     """Unix seconds."""
 
@@ -32,20 +38,19 @@ class Call(NamedTuple):
 class _Member:
     """What one says; seconds of a steady clock, if nothing else is said."""
 
+    heard: float
+    """When the latest question was asked that it has answered; before that, its first one."""
     last: int = 0
-    """Number of the latest call that it has answered."""
+    """That question's number."""
     agreed_at: float | None = None
-    """Unix seconds at which that was asked, if it agreed."""
-    silent_since: float | None = None
-    """When the first of the questions was asked that it has not answered."""
-    differs_since: float | None = None
-
-    def is_silent(self, now: float) -> bool:
-        return self.silent_since is not None and now - self.silent_since > ABSENT
+    """Unix seconds of that question, if it agreed."""
+    differs: tuple[int, float] | None = None
+    """At which of our heights it has had more, and since when."""
 
     def standing(self, now: float) -> Standing:
-        apart = self.differs_since is not None and now - self.differs_since > APART
-        return Standing(self.agreed_at, waited_for=not (apart or self.is_silent(now)))
+        is_apart = self.differs is not None and now - self.differs[1] > APART
+        is_absent = now - self.heard > ABSENT
+        return Standing(self.agreed_at, waited_for=not (is_apart or is_absent))
 
 
 class Roll:
@@ -62,40 +67,41 @@ class Roll:
         self._clock = clock
         self._now = now
         self._members: dict[NodeID, _Member] = {}
-        self._number = 0
+        self._last: Call | None = None
 
     def call(self, present: Collection[NodeID]) -> Call:
-        """Note that these are asked now, all that are connected.
-
-        Who has left does not answer: it is waited for no less than one that is silent.
-        """
+        """Note that these are asked now, all that are connected."""
         clock = self._clock()
-        self._number += 1
+        if self._is_old(clock):
+            self._members.clear()
         for node_id in present:
-            self._members.setdefault(node_id, _Member())
+            self._members.setdefault(node_id, _Member(heard=clock))
         for node_id, member in list(self._members.items()):
-            if member.silent_since is None:
-                member.silent_since = clock
-            if node_id not in present and member.is_silent(clock):
+            if node_id not in present and clock - member.heard > FORGOTTEN:
                 del self._members[node_id]
-        return Call(self._number, self._now())
+        number = 1 if self._last is None else self._last.number + 1
+        self._last = Call(number, clock, self._now())
+        return self._last
 
-    def answered(self, node_id: NodeID, call: Call, *, agrees: bool) -> None:
-        """Note an answer; `agrees`: it has accepted nothing that is missing here."""
+    def answered(self, node_id: NodeID, call: Call, *, theirs: int, ours: int) -> None:
+        """Note an answer: the heights of its last accepted block and of ours."""
         member = self._members.get(node_id)
         if member is None or call.number <= member.last:
             return
-        member.last = call.number
-        member.silent_since = None
-        if agrees:
-            member.agreed_at, member.differs_since = call.asked_at, None
+        member.last, member.heard = call.number, call.clock
+        if theirs <= ours:
+            member.agreed_at, member.differs = call.asked_at, None
             return
         member.agreed_at = None
-        if member.differs_since is None:
-            member.differs_since = self._clock()
+        if member.differs is None or member.differs[0] != ours:
+            member.differs = ours, self._clock()
 
     def standings(self) -> Mapping[NodeID, Standing] | None:
-        """Return how all stand that were asked; None before the first call."""
+        """Return how all stand that were asked; None before the first call, and after a pause."""
         clock = self._clock()
-        found = {node_id: member.standing(clock) for node_id, member in self._members.items()}
-        return found if self._number else None
+        if self._is_old(clock):
+            return None
+        return {node_id: member.standing(clock) for node_id, member in self._members.items()}
+
+    def _is_old(self, clock: float) -> bool:
+        return self._last is None or clock - self._last.clock > PAUSE

@@ -181,7 +181,7 @@ class Serving:
         async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
             if turn is None:
                 return
-            place = await self._head.committed()
+            place = await self._serve(self._head.chain.last_accepted)
             find = self._head.chain.accepted_at
             (at_height,) = await self._serve(find, [query.requested_height])
         self._vote(node_id, query, place, at_height or place.block_id)

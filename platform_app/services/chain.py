@@ -16,6 +16,7 @@ from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
+from chaindb.offers import Offer
 from platform_app import notifications, runtime
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.builder import Built, build
@@ -40,6 +41,10 @@ _BATCH = 64
 Beside = Callable[[Block], object]
 """Called in the transaction that accepts a block, once that is written."""
 
+MOST_TXS = 1_024
+"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
+
+_offer = Offer(MOST_TXS)
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +71,8 @@ def build_block(*, now: int) -> Block | None:
     try:
         return _next_good_block(now)
     except turns.TurnOver as over:
-        _log.warning("%s", over)
+        _offer.was_late(over)
+        renewal.undo_attempt()
         return None
 
 
@@ -97,6 +103,7 @@ def _next_block(now: int) -> Block | None:
         step = _decide(built, state)
         turns.hold(Chain.P, height)  # else nothing is dropped or renewed either
         accept([step])
+        _offer.was_taken()
         return step.blocks[-1]
 
 
@@ -141,7 +148,7 @@ def _renewal(state: DatabaseState, now: int) -> Built | None:
 
 def _waiting(state: DatabaseState) -> Iterator[Tx]:
     """Walk what waits, reading what it spends a batch at a time."""
-    waiting = mempool.oldest_first()
+    waiting = _offer.of(mempool.oldest_first())
     while batch := list(islice(waiting, _BATCH)):
         state.prefetch(batch)
         yield from batch

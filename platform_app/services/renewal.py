@@ -74,6 +74,11 @@ def renew_own_validator(*, now: int) -> Tx | None:
     return tx
 
 
+def undo_attempt() -> None:
+    """Note that the last attempt came to nothing, with the block that it was for: it may be made again."""
+    _attempts.tip = None
+
+
 @dataclass(slots=True)
 class _Attempts:
     """What this process remembers of its attempts, so that it neither tries nor tells all the time."""

@@ -26,16 +26,15 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         for _ in range(options["count"]):
-            now = clock.now()
-            block = produce_block(now=now, allow_empty=options["empty"])
+            block = produce_block(now=clock.now(), allow_empty=options["empty"])
             if block is None:
-                self.stdout.write(_why_none(now))
+                self.stdout.write(_why_none())
                 return
             self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
 
 
-def _why_none(now: int) -> str:
+def _why_none() -> str:
     height = blocks.head().number + 1
-    if turns.may_produce(Chain.C, height, now):
+    if turns.may_produce(Chain.C, height, clock.now()):
         return "The pool has nothing that can run."
-    return f"It is another node's turn to make block {height}."
+    return f"It is another node's turn to make block {height}, or others have not agreed to this one's."

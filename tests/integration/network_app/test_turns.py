@@ -66,7 +66,7 @@ def live(
     silent: float = 0.0,
     phase: str = SyncPhase.BOOTSTRAPPED,
     heard: float = -600,
-    roll: Mapping[NodeID, Standing] = FOR_EVER,
+    roll: Mapping[NodeID, Standing] | None = FOR_EVER,
 ) -> None:
     """Write that the network's process lives, hears another node, and that both chains are there.
 
@@ -75,7 +75,7 @@ def live(
     network_rows.peer(OTHER, last_received=network_rows.ago(heard))
     network_rows.report(heartbeat_at=network_rows.ago(silent))
     for alias in Chain:
-        network_rows.sync(alias, phase=phase, roll=sync.roll_row(roll))
+        network_rows.sync(alias, phase=phase, roll=None if roll is None else sync.roll_row(roll))
 
 
 def may(alias: Chain = Chain.C, height: int = 1, now: int | None = None) -> bool:
@@ -228,7 +228,7 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
     begins = now - 2
     others = {OTHER: Standing(begins, True)}
 
-    def goes_on(roll: Mapping[NodeID, Standing], ours: int = 7, theirs: int = 3) -> bool:
+    def goes_on(roll: Mapping[NodeID, Standing] | None, ours: int = 7, theirs: int = 3) -> bool:
         weights = {own: ours, OTHER: theirs}
         live(silent=-600, roll=roll)
         assert all(may(height=2, now=at) for at in first)  # nobody had a slot before the first
@@ -240,6 +240,7 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
     assert goes_on(others)
     assert not goes_on({OTHER: Standing(begins - 0.1, True)})
     assert not goes_on({OTHER: Standing(None, True)})
+    assert not goes_on(None)
     # Who is not there is not waited for, but its stake is missing.
     assert goes_on({OTHER: Standing(None, False)})
     assert goes_on({})

@@ -239,7 +239,9 @@ def test_whoever_asks_for_a_block_is_told_whose_turn_it_is(
 
     call_command("produce_block", "--empty", stdout=said)
 
-    assert said.getvalue() == "It is another node's turn to make block 1.\n"
+    assert said.getvalue() == (
+        "It is another node's turn to make block 1, or others have not agreed to this one's.\n"
+    )
 
 
 def test_a_block_is_outstanding_while_it_is_made(

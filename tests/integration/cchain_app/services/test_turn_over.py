@@ -10,6 +10,7 @@ from cchain_app.services import chain as service
 from cchain_app.services.chain import produce_block
 from chaindb import turns
 from chaindb.chains import Chain as Name
+from chaindb.offers import Offer
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 
@@ -32,7 +33,7 @@ class Turn:
 
 @pytest.fixture
 def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turn]:
-    monkeypatch.setattr(service, "_offer", service._Offer())
+    monkeypatch.setattr(service, "_offer", Offer(16))
     made = Turn()
     turns.install(made)
     yield made
@@ -66,12 +67,4 @@ def test_after_a_late_block_less_is_offered_until_one_is_in_time(chain: Chain, t
     sizes = []
     while (made := produce_block(now=chain.now)) is not None:
         sizes.append(len(made.transactions))
-    assert sizes == [2, 3, 5, 6]
-    assert service._offer.most(1_000) == 1_000
-
-
-def test_one_transaction_is_always_offered(turn: Turn) -> None:
-    for _ in range(50):
-        service._offer.was_late(turns.TurnOver(Name.C, 1))
-    assert service._offer.most(1) == 1
-    assert service._offer.most(10 * service.MOST_PARTS) == 10
+    assert sizes == [2, 4, 8, 2]

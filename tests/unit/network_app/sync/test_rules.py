@@ -21,7 +21,7 @@ from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import node_id
 from tests.searching import cases
 
-PEER = node_id("peer")
+ALICE, BOB = node_id("alice"), node_id("bob")
 
 CONFIG = NetworkConfig(network_id=12345)
 NODES = [NodeID(bytes([at]) * 20) for at in range(8)]
@@ -211,10 +211,23 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
     assert not due(reporter, SyncState(bootstrapped=True, height=12), 105.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13), 111.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13, outstanding=2), 112.0)
-    # Whoever waits for its turn waits for this.
-    agreed = SyncState(
-        bootstrapped=True, height=13, outstanding=2, roll={PEER: Standing(5.0, True)}
-    )
-    assert due(reporter, agreed, 112.1)
-    assert not due(reporter, agreed, 113.0)
-    assert due(reporter, agreed._replace(roll={PEER: Standing(6.0, True)}), 113.0)
+
+
+def test_a_roll_is_written_at_once_when_all_have_answered_the_same_call() -> None:
+    reporter = Reporter([], None, None, None)  # type: ignore[arg-type]
+
+    def is_due(
+        at: float, alice: float | None, bob: float | None, *, waited_for: bool = True
+    ) -> bool:
+        roll = {ALICE: Standing(alice, True), BOB: Standing(bob, waited_for)}
+        return due(reporter, SyncState(bootstrapped=True, roll=roll), at)
+
+    assert due(reporter, SyncState(bootstrapped=True), 0.0)
+    assert is_due(0.1, None, None)
+    assert not is_due(0.2, 5.0, None)
+    assert is_due(0.3, 5.0, 5.0)
+    assert not is_due(50.0, 5.0, 5.0)
+    assert is_due(50.1, 6.0, 5.0)  # a second has passed
+    assert not is_due(50.2, 7.0, 5.0)
+    assert is_due(50.3, 7.0, 5.0, waited_for=False)
+    assert is_due(51.3, 7.0, 6.0)
