@@ -11,37 +11,22 @@ from cchain_app.services.chain import produce_block
 from chaindb import turns
 from chaindb.chains import Chain as Name
 from chaindb.offers import Offer
+from tests.builders.ending_turn import EndingTurn
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 
 
-class Turn:
-    """The rule of a turn that ends while a block is made, so many times."""
-
-    def __init__(self) -> None:
-        self.ends = 0
-        self.heights: list[int] = []
-
-    def __call__(self, chain: Name, height: int, now: int | None) -> bool:
-        assert chain is Name.C
-        if now is not None:
-            return True
-        self.heights.append(height)
-        self.ends -= 1
-        return self.ends < 0
-
-
 @pytest.fixture
-def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turn]:
+def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[EndingTurn]:
     monkeypatch.setattr(service, "_offer", Offer(16))
-    made = Turn()
+    made = EndingTurn()
     turns.install(made)
     yield made
     turns.install(None)
 
 
 def test_of_a_block_whose_turn_is_over_nothing_stays(
-    chain: Chain, turn: Turn, caplog: pytest.LogCaptureFixture
+    chain: Chain, turn: EndingTurn, caplog: pytest.LogCaptureFixture
 ) -> None:
     chain.send(signed(nonce=0))
     turn.ends = 1
@@ -49,7 +34,7 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
 
     assert produce_block(now=chain.now) is None
 
-    assert turn.heights == [height + 1]
+    assert turn.held == [(Name.C, height + 1)]
     assert "the turn ended while the C-Chain's block" in caplog.text
     assert blocks.head().number == height
     assert models.PoolTransaction.objects.count() == 1
@@ -58,7 +43,9 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
     assert len(made.transactions) == 1
 
 
-def test_after_a_late_block_less_is_offered_until_one_is_in_time(chain: Chain, turn: Turn) -> None:
+def test_after_a_late_block_less_is_offered_until_one_is_in_time(
+    chain: Chain, turn: EndingTurn
+) -> None:
     chain.send(*(signed(nonce=nonce) for nonce in range(16)))
     turn.ends = 3
     for _ in range(3):

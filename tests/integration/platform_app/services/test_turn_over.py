@@ -10,35 +10,22 @@ from chaindb.offers import Offer
 from platform_app.models import MempoolTx
 from platform_app.selectors import chain as tips
 from platform_app.services import chain, renewal
+from tests.builders.ending_turn import EndingTurn
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments
 
 
-class Turn:
-    """The rule of a turn that ends while a block is made, so many times."""
-
-    def __init__(self) -> None:
-        self.ends = 0
-
-    def __call__(self, alias: Chain, height: int, now: int | None) -> bool:
-        assert (alias, height) == (Chain.P, tips.tip().height + 1)
-        if now is not None:
-            return True
-        self.ends -= 1
-        return self.ends < 0
-
-
 @pytest.fixture
-def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turn]:
+def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[EndingTurn]:
     monkeypatch.setattr(chain, "_offer", Offer(4))
-    made = Turn()
+    made = EndingTurn()
     turns.install(made)
     yield made
     turns.install(None)
 
 
 def test_of_a_block_whose_turn_is_over_nothing_stays(
-    pchain: PChain, turn: Turn, caplog: pytest.LogCaptureFixture
+    pchain: PChain, turn: EndingTurn, caplog: pytest.LogCaptureFixture
 ) -> None:
     pchain.issue(*payments(pchain, 4))
     turn.ends = 2
@@ -47,6 +34,7 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
     for _ in range(2):
         assert chain.build_block(now=pchain.now) is None
 
+    assert turn.held[-2:] == [(Chain.P, before.height + 1)] * 2
     assert tips.tip() == before
     assert MempoolTx.objects.count() == 4
     assert "the turn ended while the P-Chain's block" in caplog.text
@@ -57,7 +45,7 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
 
 
 def test_a_renewal_that_came_to_nothing_is_tried_again(
-    pchain: PChain, turn: Turn, monkeypatch: pytest.MonkeyPatch
+    pchain: PChain, turn: EndingTurn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
     monkeypatch.setattr(renewal, "renew_own_validator", lambda *, now: tried.append(now))
