@@ -35,8 +35,8 @@ def tick() -> dict[str, int]:
     if settings.NODE.mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if settings.NODE.mining == "interval":
-        block = chain.produce_block(now=clock.now(), allow_empty=True)
+    if settings.NODE.mining == "interval" and scheduling.is_due(now := clock.now()):
+        block = chain.produce_block(now=now, allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}
 

@@ -17,9 +17,9 @@ class TurnOver(Exception):
 
 
 Rule = Callable[[Chain, int, int | None], bool]
-"""Takes chain, height of the next block and the node's time in Unix seconds; without one it reads the
-clock. It is asked twice for every block: a node alone must not pay for it, others a few statements at
-most."""
+"""Takes chain, height of the next block and the node's time in Unix seconds; without one it looks by the
+clock whether the turn still lasts. It is asked twice for every block: a node alone must not pay for it,
+others a few statements at most."""
 
 
 def _always(chain: Chain, height: int, now: int | None) -> bool:

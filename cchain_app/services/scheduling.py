@@ -2,6 +2,7 @@
 
 from django.conf import settings
 
+from cchain_app.selectors import blocks
 from chaindb.wakeup import Wakeup
 
 PRODUCER = Wakeup("cchain_app.produce_blocks")
@@ -14,6 +15,18 @@ def request_block() -> None:
     """
     if settings.NODE.mining == "auto":
         PRODUCER.request()
+
+
+def is_due(now: int) -> bool:
+    """Say whether the clock (Unix seconds) brings a block in interval mode, at a tick.
+
+    A node that makes all blocks is ticked once an interval. Where several take turns each is ticked every
+    second, and the interval is the network's: it begins with the last block, whoever made that.
+    """
+    node = settings.NODE
+    if not node.takes_turns:
+        return True
+    return now >= blocks.catch_up().header.timestamp + node.block_interval
 
 
 def answer_request() -> None:

@@ -148,6 +148,11 @@ class NodeSettings:
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
 
     @property
+    def takes_turns(self) -> bool:
+        """Whether NODE_PRODUCERS names several: then each makes blocks only in its slots."""
+        return len(self.producers) > 1 or self.producers == ("all",)
+
+    @property
     def directory(self) -> Path:
         """The data directory."""
         return (

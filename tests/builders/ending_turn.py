@@ -1,6 +1,13 @@
 """A rule of turns by which this node's turn ends while a block is made."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from unittest.mock import patch
+
+from chaindb import turns
 from chaindb.chains import Chain
+from chaindb.offers import Offer
 
 
 class EndingTurn:
@@ -18,3 +25,15 @@ class EndingTurn:
         self.held.append((chain, height))
         self.ends -= 1
         return self.ends < 0
+
+
+@contextmanager
+def ending_turn(service: ModuleType, most: int) -> Iterator[EndingTurn]:
+    """Install the rule, and let a service's blocks have at most so many transactions, about."""
+    made = EndingTurn()
+    turns.install(made)
+    try:
+        with patch.object(service, "_offer", Offer(most)):
+            yield made
+    finally:
+        turns.install(None)

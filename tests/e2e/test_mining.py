@@ -65,6 +65,17 @@ def test_by_interval_blocks_come_with_transactions_and_without(
     assert [block["transactions"] for block in (*blocks[:3], blocks[-1])] == [[]] * 4
 
 
+def test_a_sole_validator_that_takes_turns_goes_on_by_its_interval(make_node: MakeNode) -> None:
+    """Each block but the first comes in a later slot than the one right after its parent."""
+    node = make_node(
+        env={"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "5", "NODE_PRODUCERS": "all"}
+    )
+    node.start()
+    with subscribed(node, "newHeads") as connection:
+        times = [int(told(connection)["timestamp"], 16) for _ in range(3)]
+    assert all(later - earlier >= 5 for earlier, later in itertools.pairwise(times))
+
+
 def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender: Sender) -> None:
     node = make_node(env={"NODE_MINING": "manual"})
     node.start()

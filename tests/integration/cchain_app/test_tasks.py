@@ -114,6 +114,27 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     assert [len(blocks.by_number(n).transactions) for n in (1, 2)] == [1, 0]
 
 
+@pytest.mark.node_settings(mining="interval", block_interval=5.0, producers=("all",))
+def test_where_several_take_turns_the_interval_begins_with_the_last_block(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever made it, and whichever part of a second each node is ticked at."""
+    turns.install(None)  # here it is always this node's
+    monkeypatch.setattr(tasks.clock, "now", lambda: chain.now)
+    began = chain.now
+    made = []
+    for _ in range(11):
+        if tasks.tick()["blocks"]:
+            made.append(chain.now - began)
+        chain.now += 1
+    assert made == [5, 10]
+    chain.mine()
+    chain.now += 4
+    assert tasks.tick() == {"blocks": 0}
+    chain.now += 1
+    assert tasks.tick() == {"blocks": 1}
+
+
 @pytest.mark.node_settings(mining="interval")
 def test_by_interval_too_a_node_waits_for_its_turn(chain: Chain, sent: Sent) -> None:
     turns.install(lambda chain, height, now: False)

@@ -255,7 +255,7 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
 
 def test_who_owns_all_slots_asks_nobody(several: Several, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "validators_at", lambda _height: {runtime.node_id(): 1})
-    live(silent=-600, roll={})
+    live(silent=-600, roll=None)
 
     assert may(height=2, now=several.began + 1_000 * SLOT)
 

@@ -8,21 +8,16 @@ from cchain_app import models
 from cchain_app.selectors import blocks
 from cchain_app.services import chain as service
 from cchain_app.services.chain import produce_block
-from chaindb import turns
 from chaindb.chains import Chain as Name
-from chaindb.offers import Offer
-from tests.builders.ending_turn import EndingTurn
+from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 
 
 @pytest.fixture
-def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[EndingTurn]:
-    monkeypatch.setattr(service, "_offer", Offer(16))
-    made = EndingTurn()
-    turns.install(made)
-    yield made
-    turns.install(None)
+def turn() -> Iterator[EndingTurn]:
+    with ending_turn(service, most=16) as made:
+        yield made
 
 
 def test_of_a_block_whose_turn_is_over_nothing_stays(

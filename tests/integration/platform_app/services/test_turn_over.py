@@ -4,24 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from chaindb import turns
 from chaindb.chains import Chain
-from chaindb.offers import Offer
 from platform_app.models import MempoolTx
 from platform_app.selectors import chain as tips
 from platform_app.services import chain, renewal
-from tests.builders.ending_turn import EndingTurn
+from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments
 
 
 @pytest.fixture
-def turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[EndingTurn]:
-    monkeypatch.setattr(chain, "_offer", Offer(4))
-    made = EndingTurn()
-    turns.install(made)
-    yield made
-    turns.install(None)
+def turn() -> Iterator[EndingTurn]:
+    with ending_turn(chain, most=4) as made:
+        yield made
 
 
 def test_of_a_block_whose_turn_is_over_nothing_stays(

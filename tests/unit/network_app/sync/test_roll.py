@@ -26,8 +26,7 @@ class Clocks:
         self.steady += seconds
         self.wall += seconds
 
-    @property
-    def roll(self) -> Roll:
+    def make_roll(self) -> Roll:
         return Roll(lambda: self.steady, lambda: self.wall)
 
 
@@ -38,7 +37,7 @@ def clocks() -> Clocks:
 
 @pytest.fixture
 def roll(clocks: Clocks) -> Roll:
-    return clocks.roll
+    return clocks.make_roll()
 
 
 def standings(roll: Roll) -> Mapping[NodeID, Standing]:
@@ -188,7 +187,7 @@ def test_agreement_is_the_last_answer_and_no_later_than_its_question(
     steps: list[tuple[str, NodeID, float]],
 ) -> None:
     clocks = Clocks()
-    roll = clocks.roll
+    roll = clocks.make_roll()
     call = roll.call({ALICE, BOB})
     said: dict[NodeID, tuple[int, float | None]] = {ALICE: (0, None), BOB: (0, None)}
     for kind, who, seconds in steps:
