@@ -210,8 +210,8 @@ def _owns_slot(alias: Chain, height: int, now: int) -> bool:
 def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[NodeID, int]) -> bool:
     """Say whether the others have said, since this slot began, that nothing of theirs is missing here.
 
-    All who are there and own slots, and more than half of the stake, this node included. Nobody owned
-    one before the first.
+    All who are there, and more than half of the stake, this node included. Nobody owned a slot before
+    the first.
     """
     own = runtime.node_id()
     if slot == 0 or weights.keys() <= {own}:
