@@ -106,7 +106,7 @@ def outstanding(chain: Chain) -> list[tuple[int, float]]:
 
 
 def _share(work: _Work) -> str | None:
-    key = _key(work.chain, crc32(f"{_HOST}.{os.getpid()}.{threading.get_ident()}".encode()) % SLOTS)
+    key = _key(work.chain, _slot_of(os.getpid()))
     try:
         cache.set(key, (work.height, work.began), LIFETIME)
     except Exception as error:  # whatever the cache says, the block is made
@@ -129,6 +129,11 @@ def _shared(chain: Chain) -> list[_Work]:
     """
     found = cache.get_many([_key(chain, slot) for slot in range(SLOTS)])
     return [_Work(chain, height, began) for height, began in found.values()]
+
+
+def _slot_of(pid: int) -> int:
+    """Return the slot of a process for this thread; two may have the same one."""
+    return crc32(f"{_HOST}.{pid}.{threading.get_ident()}".encode()) % SLOTS
 
 
 def _key(chain: Chain, slot: int) -> str:

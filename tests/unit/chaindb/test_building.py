@@ -1,5 +1,7 @@
 """Blocks in the making: seen by their own process, and through the cache by others."""
 
+import itertools
+import os
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -93,8 +95,10 @@ def test_another_process_sees_what_this_one_makes(
 def test_two_processes_are_seen_beside_each_other(
     production: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    own = module._slot_of(os.getpid())
+    other = next(pid for pid in itertools.count(1) if module._slot_of(pid) != own)
     with building(Chain.C, 5):
-        monkeypatch.setattr(module, "os", SimpleNamespace(getpid=lambda: 1))
+        monkeypatch.setattr(module, "os", SimpleNamespace(getpid=lambda: other))
         with building(Chain.C, 6):
             assert [height for height, _ in outstanding(Chain.C)] == [5, 6]
 
