@@ -1,4 +1,4 @@
-"""What differs between networks: limits of staking, fees, rewards. Numbers only; rules read them.
+"""What differs between networks: limits of staking, fees, rewards. Values only; rules read them.
 
 Amounts are in the smallest unit (specification 1: microunits), durations in seconds, shares in
 millionths. Two scales exist (design.md 9): the specification's with 6 decimals (gaps.md 2), and the
@@ -82,6 +82,9 @@ class PlatformConfig:
     max_start_ahead: int = 14 * DAY
     synchrony_bound: int = 10
     uptime_requirement: int = 800_000
+    durango: bool = False
+    """Whether the reference's rules since its Durango upgrade hold: stakers begin at chain time, whatever
+    their transactions say, AddValidatorTx and AddDelegatorTx are refused, and memos are empty."""
     rewards: RewardConfig = field(default_factory=RewardConfig)
     gas: GasConfig = field(default_factory=GasConfig)
     validator_fees: ValidatorFeeConfig = field(default_factory=ValidatorFeeConfig)
@@ -123,7 +126,11 @@ _REFERENCE_HRPS = {1: "avax", 2: "cascade", 3: "denali", 4: "everest", 5: "fuji"
 
 
 def reference_config(network_id: int) -> PlatformConfig:
-    """Return the reference implementation's own parameters (pchain.md 5.4.2, 6.1, 11.2)."""
+    """Return the reference implementation's own parameters (pchain.md 5.4.2, 6.1, 11.2).
+
+    Unspecified: its rules of today hold from the first block on, as on all its networks but mainnet and
+    fuji. Of those two the blocks from before Durango are refused, as the ones from before Banff are.
+    """
     coin = REFERENCE_UNIT
     mainnet, fuji = network_id == 1, network_id == 5
     config = PlatformConfig(
@@ -140,6 +147,7 @@ def reference_config(network_id: int) -> PlatformConfig:
         max_validator_stake=3_000_000 * coin,
         min_delegator_stake=(1 if fuji else 25) * coin,
         min_stake_duration=14 * DAY if mainnet else DAY,
+        durango=True,
         rewards=RewardConfig(supply_cap=720_000_000 * coin),
     )
     if mainnet:

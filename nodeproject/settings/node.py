@@ -32,7 +32,7 @@ class NodeSettings:
     )
     parameters: str = flag(
         "specification",
-        "Amounts and limits of the P-Chain: 6 decimals, or the reference's own with 9, whose local "
+        "Amounts, limits and rules of the P-Chain: 6 decimals, or the reference's own with 9, whose local "
         "network has five validators of its own.",
         choices=("specification", "avalanchego"),
     )

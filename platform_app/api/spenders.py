@@ -59,7 +59,7 @@ class Period(NamedTuple):
     node_id: NodeID | None
     """This node without."""
     start: int
-    """0 is as soon as these methods allow."""
+    """0 is at once."""
     end: int
     stake_amount: int | None
     other_weight: int
@@ -69,13 +69,13 @@ class Period(NamedTuple):
         """The stake: both arguments mean the same."""
         return self.other_weight if self.stake_amount is None else self.stake_amount
 
-    def start_after(self, now: int) -> int:
-        """Return when it begins.
+    def verify_start(self, now: int) -> None:
+        """Check when it begins.
 
         Raises:
             RefusedTerms: Too soon, or too far ahead.
         """
-        return terms.start_of(self.start, now=now, config=runtime.config())
+        terms.verify_start(self.start, now=now, config=runtime.config())
 
 
 def add_spending(

@@ -40,7 +40,7 @@ def add_validator(
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
-    start = period.start_after(now)
+    period.verify_start(now)
     terms.shares_of(rate)
     with saying("problem while parsing reward address"):
         rewarded = addresses.read(reward_address)
@@ -48,7 +48,7 @@ def add_validator(
         wallet.add_validator(
             spender.payer(),
             stake=period.weight,
-            start=start,
+            start=period.start,
             end=period.end,
             reward_address=rewarded,
             delegation_fee_rate=rate,
@@ -67,14 +67,14 @@ def add_delegator(
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
-    start = period.start_after(now)
+    period.verify_start(now)
     with saying("problem parsing 'rewardAddress'"):
         rewarded = addresses.read(reward_address)
     return _issued(
         wallet.add_delegator(
             spender.payer(),
             stake=period.weight,
-            start=start,
+            start=period.start,
             end=period.end,
             reward_address=rewarded,
             now=now,
@@ -92,7 +92,7 @@ def add_subnet_validator(
     if not subnet:
         raise refused("argument 'subnetID' not provided")
     now = clock.now()
-    start = period.start_after(now)
+    period.verify_start(now)
     with saying(f"problem parsing subnetID {addresses.quoted(subnet)}"):
         subnet_id = ID.parse(subnet)
     return _issued(
@@ -100,7 +100,7 @@ def add_subnet_validator(
             spender.payer(),
             subnet_id=subnet_id,
             weight=period.weight,
-            start=start,
+            start=period.start,
             end=period.end,
             now=now,
             node_id=period.node_id,

@@ -5,7 +5,8 @@ too: SumOverflow by the flow check, CredentialsDifferFromInputs by authorization
 
 InvalidTx
 ├── RefusedType
-│   └── WrongTxType · TransformSubnetRefused · EtnaFeature · HeliconFeature
+│   ├── WrongTxType · TransformSubnetRefused · EtnaFeature · HeliconFeature
+│   └── AddValidatorRefused · AddDelegatorRefused
 ├── InvalidSpend                        the flow check (5.2)
 │   ├── WrongNumberOfCredentials · UtxoMissing · SharedUtxoMissing
 │   ├── AssetMismatch · LockedFundsNotMarked · LocktimeMismatch
@@ -40,6 +41,18 @@ class TransformSubnetRefused(RefusedType):
     """Subnets stay permissioned."""
 
     words = "TransformSubnetTx is not permitted post-Etna"
+
+
+class AddValidatorRefused(RefusedType):
+    """Since Durango there is AddPermissionlessValidatorTx."""
+
+    words = "AddValidatorTx is not permitted post-Durango"
+
+
+class AddDelegatorRefused(RefusedType):
+    """Since Durango there is AddPermissionlessDelegatorTx."""
+
+    words = "AddDelegatorTx is not permitted post-Durango"
 
 
 class EtnaFeature(RefusedType):

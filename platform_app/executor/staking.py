@@ -1,10 +1,11 @@
 """Rules for validators and delegators of the Primary Network (pchain.md 5.4.3), in the order given.
 
-Unspecified: two regimes of the reference implementation side by side. AddValidatorTx and
-AddDelegatorTx name a start in the future and are pending until then. AddPermissionlessValidatorTx
-and AddPermissionlessDelegatorTx begin at once, at chain time, when their start is not in the
-future, and are pending otherwise. The limit on how far ahead a start may be holds for all four, and
-is checked last. Subnets have no permissionless stakers: TransformSubnetTx is refused.
+Unspecified: two regimes of the reference implementation side by side. A start in the future is waited
+for in the pending set, as before its Durango upgrade; one that is not in the future, 0 among them, means
+now: the staker begins at once, at chain time. That holds for every kind of staker. The limit on how far
+ahead a start may be is checked last. Where Durango's rules hold (`PlatformConfig.durango`) the start is
+not looked at, and everybody begins at once. Subnets have no permissionless stakers: TransformSubnetTx is
+refused.
 """
 
 from collections.abc import Sequence
@@ -40,49 +41,46 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 
 def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env) -> None:
-    """Add a pending validator.
+    """Add a validator, current or pending.
 
     Raises:
         InvalidStaker: One of the reasons below that class.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    validator, config, now = unsigned.validator, env.config, diff.timestamp()
-    _verify_validator_terms(validator.weight, unsigned.shares, config)
-    verify_duration(validator.end - validator.start, config)
-    verify_start_in_future(validator.start, now)
-    if diff.validator(PRIMARY_NETWORK_ID, validator.node_id):
-        raise errors.AlreadyValidator(validator.node_id)
+    config, now = env.config, diff.timestamp()
+    priority = Priority.PRIMARY_VALIDATOR_PENDING
+    staker = staker_of(tx, unsigned.validator, now, config, priority=priority)
+    _verify_validator_terms(staker.weight, unsigned.shares, config)
+    verify_duration(staker.end - staker.start, config)
+    if diff.validator(PRIMARY_NETWORK_ID, staker.node_id):
+        raise errors.AlreadyValidator(staker.node_id)
     _verify_funds(tx, diff, env, unsigned.stake)
-    verify_start_not_too_far(validator.start, now, config)
+    verify_start_not_too_far(staker.start, now, config)
     transfer(tx, diff)
-    diff.put_staker(
-        pending_staker(tx.tx_id, validator, priority=Priority.PRIMARY_VALIDATOR_PENDING)
-    )
+    begin_or_wait(staker, diff, config)
 
 
 def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env) -> None:
-    """Add a pending delegator.
+    """Add a delegator, current or pending.
 
     Raises:
         InvalidStaker: One of the reasons below that class.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    added, config, now = unsigned.validator, env.config, diff.timestamp()
-    verify_duration(added.end - added.start, config)
-    _verify_delegator_stake(added.weight, config)
-    verify_start_in_future(added.start, now)
-    validator = diff.validator(PRIMARY_NETWORK_ID, added.node_id)
+    config, now = env.config, diff.timestamp()
+    priority = Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
+    delegator = staker_of(tx, unsigned.validator, now, config, priority=priority)
+    verify_duration(delegator.end - delegator.start, config)
+    _verify_delegator_stake(delegator.weight, config)
+    validator = diff.validator(PRIMARY_NETWORK_ID, delegator.node_id)
     if validator is None:
-        raise errors.PrimaryValidatorMissing(added.node_id)
+        raise errors.PrimaryValidatorMissing(delegator.node_id)
     limit = scheduled_limit(validator, config)
-    delegator = pending_staker(
-        tx.tx_id, added, priority=Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
-    )
     _verify_delegation(diff, delegator, validator, limit=limit)
     _verify_funds(tx, diff, env, unsigned.stake)
-    verify_start_not_too_far(added.start, now, config)
+    verify_start_not_too_far(delegator.start, now, config)
     transfer(tx, diff)
-    diff.put_staker(delegator)
+    begin_or_wait(delegator, diff, config)
 
 
 def execute_add_permissionless_validator(
@@ -95,7 +93,8 @@ def execute_add_permissionless_validator(
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.timestamp()
-    staker = _waiting(tx, unsigned.validator, priority, now, unsigned.signer)
+    staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
+    staker = _with_key(staker, unsigned.signer)
     _verify_transformed(unsigned.subnet_id)
     _verify_validator_terms(staker.weight, unsigned.shares, env.config)
     verify_duration(staker.end - staker.start, env.config)
@@ -105,7 +104,7 @@ def execute_add_permissionless_validator(
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
-    _begin_or_wait(staker, diff, env.config)
+    begin_or_wait(staker, diff, env.config)
 
 
 def execute_add_permissionless_delegator(
@@ -118,7 +117,7 @@ def execute_add_permissionless_delegator(
         FlowCheckFailed: Its stake or its fee is not covered.
     """
     priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.timestamp()
-    staker = _waiting(tx, unsigned.validator, priority, now)
+    staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
     _verify_transformed(unsigned.subnet_id)
     _verify_delegator_stake(staker.weight, env.config)
     verify_duration(staker.end - staker.start, env.config)
@@ -131,27 +130,47 @@ def execute_add_permissionless_delegator(
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
-    _begin_or_wait(staker, diff, env.config)
+    begin_or_wait(staker, diff, env.config)
 
 
-def pending_staker(
-    tx_id: ID,
+def staker_of(
+    tx: Tx,
     validator: Validator,
+    timestamp: int,
+    config: PlatformConfig,
     *,
     priority: Priority,
     subnet_id: ID = PRIMARY_NETWORK_ID,
 ) -> Staker:
-    """Return the record of a staker that waits for its start."""
+    """Return the record of a staker before it begins.
+
+    Args:
+        tx: What adds it.
+        validator: What that says of it.
+        timestamp: Chain time, its start unless it may wait for a later one.
+        config: The network.
+        priority: The one that it has while it waits.
+        subnet_id: Where it stakes.
+    """
+    start = timestamp if config.durango else max(validator.start, timestamp)
     return Staker(
-        tx_id=tx_id,
+        tx_id=tx.tx_id,
         node_id=validator.node_id,
         subnet_id=subnet_id,
         weight=validator.weight,
-        start=validator.start,
+        start=start,
         end=validator.end,
         potential_reward=0,
         priority=priority,
     )
+
+
+def begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
+    """Put a staker into the pending set if its start lies ahead, else into the current one."""
+    if staker.start > diff.timestamp():
+        diff.put_staker(staker)
+    else:
+        promote(staker, diff, config)
 
 
 def verify_duration(duration: int, config: PlatformConfig) -> None:
@@ -165,16 +184,6 @@ def verify_duration(duration: int, config: PlatformConfig) -> None:
         raise errors.PeriodTooShort
     if duration > config.max_stake_duration:
         raise errors.PeriodTooLong
-
-
-def verify_start_in_future(start: int, timestamp: int) -> None:
-    """Check a start that must lie ahead.
-
-    Raises:
-        StartNotInFuture: The chain's time has reached it.
-    """
-    if start <= timestamp:
-        raise errors.StartNotInFuture(timestamp, start)
 
 
 def verify_start_not_too_far(start: int, timestamp: int, config: PlatformConfig) -> None:
@@ -197,24 +206,9 @@ def verify_period_within(staker: Staker, validator: Staker) -> None:
         raise errors.PeriodMismatch
 
 
-def _waiting(
-    tx: Tx,
-    validator: Validator,
-    priority: Priority,
-    timestamp: int,
-    signer: Signer | None = None,
-) -> Staker:
-    """Return the record of a permissionless staker, whose start is chain time if it was earlier."""
-    staker = pending_staker(tx.tx_id, validator, priority=priority)
+def _with_key(staker: Staker, signer: Signer) -> Staker:
     key = signer.public_key if isinstance(signer, ProofOfPossession) else None
-    return replace(staker, start=max(validator.start, timestamp), public_key=key)
-
-
-def _begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
-    if staker.start > diff.timestamp():
-        diff.put_staker(staker)
-    else:
-        promote(staker, diff, config)
+    return replace(staker, public_key=key)
 
 
 def _verify_transformed(subnet_id: ID) -> None:

@@ -3,13 +3,12 @@
 InvalidTx
 └── InvalidStaker
     ├── StakeTooLow · StakeTooHigh · DelegationFeeTooLow · WrongStakedAsset · SubnetNotTransformed
-    ├── PeriodTooShort · PeriodTooLong · StartNotInFuture · StartTooFarAhead · PeriodMismatch
+    ├── PeriodTooShort · PeriodTooLong · StartTooFarAhead · PeriodMismatch
     ├── AlreadyValidator · DuplicateValidator · DuplicateSubnetValidator
     ├── PrimaryValidatorMissing · DelegateeMissing · NotPrimaryValidator · NotSubnetValidator
     └── StakeLimitOverflow · OverDelegated · RemovingPermissionless
 """
 
-from platform_app.executor.moments import moment
 from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID, NodeID
 
@@ -61,17 +60,6 @@ class PeriodTooLong(InvalidStaker):
     """More than the longest period."""
 
     words = "staking period is too long"
-
-
-class StartNotInFuture(InvalidStaker):
-    """A start that has passed."""
-
-    def __init__(self, timestamp: int, start: int) -> None:
-        super().__init__(
-            f"chain timestamp not before start time: {moment(timestamp)} >= {moment(start)}"
-        )
-        self.timestamp = timestamp
-        self.start = start
 
 
 class StartTooFarAhead(InvalidStaker):

@@ -20,9 +20,9 @@ from platform_app.state.diff import Diff
 from platform_app.txs import l1
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.base import BaseTx, SpendingTx, Tx, UnsignedTx
 from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
-from platform_app.txs.errors import InvalidTx
+from platform_app.txs.errors import InvalidTx, MemoTooLong
 from platform_app.txs.status import TxStatus
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
@@ -45,8 +45,19 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
     kind = type(tx.unsigned)
     if kind in _REFUSED:
         raise _REFUSED[kind]
+    if env.config.durango:
+        _verify_durango(tx.unsigned)
     _RULES[kind](tx, tx.unsigned, diff, env)
     diff.add_tx(tx, TxStatus.COMMITTED)
+
+
+def _verify_durango(unsigned: UnsignedTx) -> None:
+    """Check what Durango ended: two kinds of transactions, and memos."""
+    if type(unsigned) in _ENDED_BY_DURANGO:
+        raise _ENDED_BY_DURANGO[type(unsigned)]
+    assert isinstance(unsigned, SpendingTx)
+    if unsigned.memo:
+        raise MemoTooLong(len(unsigned.memo), 0)
 
 
 def _execute_base(tx: Tx, _unsigned: BaseTx, diff: Diff, env: Env) -> None:
@@ -97,6 +108,10 @@ _REFUSED: dict[type[UnsignedTx], type[InvalidTx]] = {
     l1.AddAutoRenewedValidatorTx: errors.HeliconFeature,
     l1.SetAutoRenewedValidatorConfigTx: errors.HeliconFeature,
     l1.RewardAutoRenewedValidatorTx: errors.WrongTxType,
+}
+_ENDED_BY_DURANGO: dict[type[UnsignedTx], type[InvalidTx]] = {
+    staking_txs.AddValidatorTx: errors.AddValidatorRefused,
+    staking_txs.AddDelegatorTx: errors.AddDelegatorRefused,
 }
 _RULES: dict[type[UnsignedTx], Callable[[Tx, Any, Diff, Env], None]] = {
     BaseTx: _execute_base,

@@ -1,8 +1,7 @@
 """Rules for subnets: their owners, permissioned validators and blockchains (pchain.md 5.3, 5.4.3).
 
 Unspecified: subnets stay permissioned for ever, since TransformSubnetTx and ConvertSubnetToL1Tx are
-refused; so none is immutable. AddSubnetValidatorTx names a start in the future and is pending until
-then.
+refused; so none is immutable. When a validator begins is as in `staking`.
 """
 
 from platform_app.executor import staking_errors as errors
@@ -10,10 +9,10 @@ from platform_app.executor.env import Env
 from platform_app.executor.errors import FlowCheckFailed
 from platform_app.executor.spend import authorize, refused_as, transfer, verify_spend
 from platform_app.executor.staking import (
-    pending_staker,
+    begin_or_wait,
+    staker_of,
     verify_duration,
     verify_period_within,
-    verify_start_in_future,
     verify_start_not_too_far,
 )
 from platform_app.state.diff import Diff
@@ -58,7 +57,7 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
 
 
 def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, env: Env) -> None:
-    """Add a pending validator of a permissioned subnet.
+    """Add a validator of a permissioned subnet, current or pending.
 
     Raises:
         InvalidStaker: One of the reasons below that class.
@@ -66,14 +65,9 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
         FlowCheckFailed: The fee is not covered.
     """
     added, now = unsigned.validator, diff.timestamp()
-    staker = pending_staker(
-        tx.tx_id,
-        added,
-        subnet_id=added.subnet_id,
-        priority=Priority.PERMISSIONED_VALIDATOR_PENDING,
-    )
-    verify_duration(added.end - added.start, env.config)
-    verify_start_in_future(added.start, now)
+    priority = Priority.PERMISSIONED_VALIDATOR_PENDING
+    staker = staker_of(tx, added, now, env.config, priority=priority, subnet_id=added.subnet_id)
+    verify_duration(staker.end - staker.start, env.config)
     if diff.validator(added.subnet_id, added.node_id):
         raise errors.DuplicateSubnetValidator(added.node_id, added.subnet_id)
     primary = diff.validator(PRIMARY_NETWORK_ID, added.node_id)
@@ -85,9 +79,9 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
     )
     with refused_as(FlowCheckFailed):
         verify_spend(tx, diff, env, witnesses=witnesses)
-    verify_start_not_too_far(added.start, now, env.config)
+    verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
-    diff.put_staker(staker)
+    begin_or_wait(staker, diff, env.config)
 
 
 def execute_remove_validator(

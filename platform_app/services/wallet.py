@@ -69,7 +69,7 @@ def add_validator(
     Args:
         payer: Who stakes.
         stake: In the smallest unit.
-        start: Unix seconds; 0 for as soon as may be.
+        start: Unix seconds; 0 for at once.
         end: Unix seconds.
         reward_address: Who is rewarded.
         delegation_fee_rate: Percent of what delegators earn.
@@ -79,7 +79,7 @@ def add_validator(
     Raises:
         RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is looked at.
     """
-    start = terms.start_of(start, now=now, config=runtime.config())
+    terms.verify_start(start, now=now, config=runtime.config())
     shares = terms.shares_of(delegation_fee_rate)
     validator = Validator(node_id or runtime.node_id(), start, end, stake)
     return _issue(
@@ -106,7 +106,7 @@ def add_delegator(
     Raises:
         RefusedTerms: StartTooSoon or StartTooFar, before the password is looked at.
     """
-    start = terms.start_of(start, now=now, config=runtime.config())
+    terms.verify_start(start, now=now, config=runtime.config())
     validator = Validator(node_id or runtime.node_id(), start, end, stake)
     return _issue(
         payer,
@@ -133,7 +133,7 @@ def add_subnet_validator(
         RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
             is looked at.
     """
-    start = terms.start_of(start, now=now, config=runtime.config())
+    terms.verify_start(start, now=now, config=runtime.config())
     if subnet_id == PRIMARY_NETWORK_ID:
         raise SubnetValidatorOfPrimaryNetwork
     validator = SubnetValidator(node_id or runtime.node_id(), start, end, weight, subnet_id)

@@ -54,8 +54,8 @@ _CHAIN_NAME = re.compile(r"[A-Za-z0-9 ]*")
 def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
     """Check a transaction by itself; asset_id is the Primary Network's staking asset.
 
-    Unspecified: memos of 256 bytes stay allowed. The reference implementation has taken none since its
-    Durango upgrade, but older clients write them.
+    Unspecified: memos of 256 bytes are well formed. The reference implementation has taken none since its
+    Durango upgrade, but older clients write them: `executor.standard` asks the network.
 
     Raises:
         InvalidSyntax: One of the reasons below that class.

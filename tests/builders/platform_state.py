@@ -10,7 +10,7 @@ import pytest
 from platform_app.config import DAY, UNIT, PlatformConfig
 from platform_app.executor.clock import promote
 from platform_app.executor.env import Env
-from platform_app.executor.staking import pending_staker
+from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
 from platform_app.state.chain import FeeState
 from platform_app.state.changes import StateChanges
@@ -193,7 +193,7 @@ def joined(
     """
     unsigned: Any = tx.unsigned
     diff = Diff(into)
-    promote(pending_staker(tx.tx_id, unsigned.validator, priority=priority), diff, config)
+    promote(staker_of(tx, unsigned.validator, 0, config, priority=priority), diff, config)
     diff.add_tx(tx, TxStatus.COMMITTED)
     into.accept(diff.changes())
     return into.stakers[tx.tx_id]

@@ -1,5 +1,6 @@
 """SDKs as they come from npm, on the P-Chain of the running node: they build, sign, issue, read back."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -132,6 +133,27 @@ def test_a_subnet_gets_a_validator_and_a_blockchain(
     assert found["chainStatus"] == "Created"
     assert found["validatedBy"] == made["txID"]
     assert found["validates"] == [chained["txID"]]
+
+
+@transferring
+def test_a_subnet_s_validator_whose_start_is_0_begins_at_once(
+    node: CheckedNode, sdk: MakeSdk, library: str
+) -> None:
+    """What is written for the reference of today sends 0: it has not looked at the start for years."""
+    (owner,), began = new_keys(1), int(time.time())
+    validator = {"nodeID": own_node(node), "start": 0, "end": began + 2 * DAY, "weight": 20}
+    found = sdk(library).run(
+        "subnet",
+        owners=[hexed(owner)],
+        validator=validator,
+        chain={"name": "chain", "vmID": EVM, "genesis": {}},
+    )
+    assert_done(found["validating"])
+    (current,) = found["current"]
+    assert current["txID"] == found["validating"]["txID"]
+    assert began <= int(current["startTime"]) <= int(time.time())
+    assert current["endTime"] == str(validator["end"])
+    assert found["pending"] == {"validators": [], "delegators": []}
 
 
 @transferring

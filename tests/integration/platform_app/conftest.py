@@ -48,8 +48,8 @@ Rpc = Callable[..., Any]
 class PChain:
     """A P-Chain whose blocks are made on command, and whose clock is the test's."""
 
-    def __init__(self) -> None:
-        self.now = platform.NOW
+    def __init__(self, now: int = platform.NOW) -> None:
+        self.now = now
         self._spent: set[ID] = set()
 
     def begin(self) -> None:
@@ -143,7 +143,7 @@ def pchain(
 ) -> Iterator[PChain]:
     """The local network's P-Chain, with a new node as its validator."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    yield from _running(monkeypatch)
+    yield from running(monkeypatch)
 
 
 @pytest.fixture
@@ -157,12 +157,13 @@ def shared_pchain(
     """The same, committed: other threads see it."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
     monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
-    yield from _running(monkeypatch)
+    yield from running(monkeypatch)
 
 
-def _running(monkeypatch: pytest.MonkeyPatch) -> Iterator[PChain]:
+def running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
+    """Run the chain that the settings name from its genesis on."""
     _forget()
-    made = PChain()
+    made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda: made.now)
     made.begin()
     yield made

@@ -73,9 +73,10 @@ def test_times_and_amounts_may_be_texts_and_the_start_left_out(
     rpc("platform.addValidator", **{**staker, **texts})
     pchain.wait(1)
 
-    (pending,) = rpc("platform.getPendingValidators")["validators"]
-    assert pending["startTime"] == str(pchain.now - 1 + 20)
-    assert (pending["weight"], pending["delegationFee"]) == ("2500000000", "2.5000")
+    assert rpc("platform.getPendingValidators")["validators"] == []
+    (record,) = rpc("platform.getCurrentValidators", nodeIDs=[str(NODE)])["validators"]
+    assert record["startTime"] == str(pchain.now)
+    assert (record["weight"], record["delegationFee"]) == ("2500000000", "2.5000")
 
 
 def test_a_delegator_to_this_node_by_default(

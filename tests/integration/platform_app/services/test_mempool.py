@@ -10,7 +10,7 @@ from platform_app import models
 from platform_app.blocks import builder
 from platform_app.config import DAY
 from platform_app.executor.errors import UtxoMissing, WrongTxType
-from platform_app.executor.staking_errors import AlreadyValidator, StakeTooLow, StartNotInFuture
+from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShort, StakeTooLow
 from platform_app.selectors import chain as tips
 from platform_app.selectors.chain import Status
 from platform_app.services import chain, mempool, scheduling
@@ -32,6 +32,7 @@ from tests.integration.platform_app.made import (
     scheduled_validator,
     signed,
     split,
+    staker_of,
     validator,
 )
 from tests.integration.platform_app.services.conftest import Sent
@@ -214,12 +215,20 @@ def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChai
 
 
 def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
-    """A start that has passed when the block will be built is refused before it is built."""
-    tx = scheduled_validator(pchain, "late", start=60, end=3 * DAY)
-    pchain.now += 60
+    """A stay that is too short when the block will be built is refused before it is built."""
+    tx = scheduled_validator(pchain, "late", start=60, end=60 + DAY)
+    pchain.now += 61
 
-    with pytest.raises(StartNotInFuture, match=r"^chain timestamp not before start time"):
+    with pytest.raises(PeriodTooShort, match=r"^staking period is too short$"):
         mempool.issue_tx(tx, now=pchain.now)
+
+
+def test_who_waits_past_its_start_begins_with_the_block(pchain: PChain) -> None:
+    tx = scheduled_validator(pchain, "late", start=60, end=3 * DAY)
+    mempool.issue_tx(tx, now=pchain.now)
+    pchain.wait(70)
+
+    assert staker_of(tx).start_time == pchain.now
 
 
 def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:

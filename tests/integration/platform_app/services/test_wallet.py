@@ -78,10 +78,21 @@ def test_without_a_node_it_is_this_one(rich: PChain) -> None:
     assert accepted(rich, issued).unsigned.validator.node_id == rich.node_id
 
 
-def test_without_a_start_it_is_in_twenty_seconds(rich: PChain) -> None:
+def test_without_a_start_it_begins_at_once(rich: PChain) -> None:
     issued = wallet.add_validator(PAYER, **validator(rich, start=0))
 
-    assert accepted(rich, issued).unsigned.validator.start == rich.now - 1 + 20
+    assert accepted(rich, issued).unsigned.validator.start == 0
+    assert stakers.current_validators().by_node[platform.NODE_ID].start == rich.now
+
+
+def test_a_subnet_s_validator_without_a_start_begins_at_once(rich: PChain) -> None:
+    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    accepted(rich, created)
+    terms = period(rich, start=0)
+    accepted(rich, wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=20, **terms))
+
+    (begun,) = stakers.current_validators(created.tx_id).validators
+    assert (begun.start, begun.end) == (rich.now, terms["end"])
 
 
 def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:

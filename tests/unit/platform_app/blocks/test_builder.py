@@ -9,7 +9,6 @@ from platform_app.blocks.builder import TXS_SIZE_LIMIT, Built, build
 from platform_app.blocks.executor import Options, execute_block, verify_child
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import UtxoMissing
-from platform_app.executor.staking_errors import StartNotInFuture
 from platform_app.state.staker import Priority
 from platform_app.txs.staking import (
     AddPermissionlessDelegatorTx,
@@ -179,11 +178,13 @@ def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
     assert made.outcome.changes().left_stakers == (leaving,)
 
 
-def test_a_staker_whose_start_has_passed_meanwhile_is_left_out() -> None:
+def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> None:
     tx = staking(AddValidatorTx, start=NOW + 60)
-    made = built(state(PURSE), tx, surroundings=env(now=NOW + 60))
+    made = built(state(PURSE), tx, surroundings=env(now=NOW + 70))
+    (added,) = made.outcome.changes().stakers
 
-    assert [type(reason) for _, reason in made.dropped] == [StartNotInFuture]
+    assert (added.start, added.priority) == (NOW + 70, Priority.PRIMARY_VALIDATOR_CURRENT)
+    assert made.dropped == ()
 
 
 @pytest.mark.parametrize(("behind", "is_built"), [(10, True), (11, False)])

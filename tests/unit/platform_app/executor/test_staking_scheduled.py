@@ -1,4 +1,4 @@
-"""AddValidatorTx and AddDelegatorTx: a start in the future, and pending until then (5.4.3)."""
+"""AddValidatorTx and AddDelegatorTx: a start in the future, and pending until then, or at once (5.4.3)."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor import staking_errors as errors
 from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
+from platform_app.executor.rewards import potential_reward
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.errors import ValidatorWeightMismatch
 from platform_app.txs.staking import AddDelegatorTx, AddValidatorTx
@@ -14,6 +15,7 @@ from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import (
     PURSE,
+    SUPPLY,
     MemoryState,
     assert_refused,
     env,
@@ -147,16 +149,33 @@ def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_a_start_lies_after_chain_time(kind: type) -> None:
-    assert executed(staking(kind, start=NOW + 1), enough(kind)).changes().stakers
-    assert_refused(
-        staking(kind, start=NOW),
-        enough(kind),
-        errors.StartNotInFuture,
-        "chain timestamp not before start time: "
-        "2023-11-14 22:13:20 +0000 UTC >= 2023-11-14 22:13:20 +0000 UTC",
+@pytest.mark.parametrize("start", [0, NOW - 1, NOW])
+@pytest.mark.parametrize(
+    ("kind", "priority"),
+    [
+        (AddValidatorTx, Priority.PRIMARY_VALIDATOR_CURRENT),
+        (AddDelegatorTx, Priority.PRIMARY_DELEGATOR_CURRENT),
+    ],
+)
+def test_a_start_that_is_not_in_the_future_is_chain_time(
+    kind: type, priority: Priority, start: int
+) -> None:
+    changes = executed(staking(kind, start=start, end=NOW + 20 * DAY), enough(kind)).changes()
+    (added,) = changes.stakers
+    reward = potential_reward(
+        platform.CONFIG.rewards, supply=SUPPLY, amount=added.weight, duration=20 * DAY
     )
+
+    assert (added.start, added.end, added.priority) == (NOW, NOW + 20 * DAY, priority)
+    assert added.potential_reward == reward > 0
+    assert changes.supplies == {PRIMARY_NETWORK_ID: SUPPLY + reward}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_start_in_the_future_is_waited_for(kind: type) -> None:
+    (added,) = executed(staking(kind, start=NOW + 1), enough(kind)).changes().stakers
+
+    assert (added.start, added.priority.is_pending) == (NOW + 1, True)
 
 
 @pytest.mark.parametrize("kind", BOTH)

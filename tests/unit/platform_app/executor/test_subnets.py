@@ -128,6 +128,15 @@ def test_a_validator_waits_for_its_start() -> None:
     )
 
 
+@pytest.mark.parametrize("start", [0, NOW - 1, NOW])
+def test_a_validator_whose_start_is_not_in_the_future_begins_at_once(start: int) -> None:
+    """SDKs of today send 0: the reference has not looked at it since Durango."""
+    (begun,) = executed(added(start=start), ready(AddSubnetValidatorTx)).changes().stakers
+
+    assert (begun.start, begun.end) == (NOW, NOW + 60 + 14 * DAY)
+    assert (begun.priority, begun.potential_reward) == (Priority.PERMISSIONED_VALIDATOR_CURRENT, 0)
+
+
 @pytest.mark.parametrize(
     "priority",
     [Priority.PERMISSIONED_VALIDATOR_CURRENT, Priority.PERMISSIONED_VALIDATOR_PENDING],
@@ -280,10 +289,9 @@ ADDING: list[Any] = [
         "staking period is too long",
     ),
     (
-        {"start": NOW},
-        staking_errors.StartNotInFuture,
-        "chain timestamp not before start time: "
-        "2023-11-14 22:13:20 +0000 UTC >= 2023-11-14 22:13:20 +0000 UTC",
+        {"start": 0, "end": NOW + DAY - 1},
+        staking_errors.PeriodTooShort,
+        "staking period is too short",
     ),
     (
         {"end": staker().end + 1},

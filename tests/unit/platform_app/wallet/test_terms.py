@@ -2,33 +2,35 @@
 
 import pytest
 
-from platform_app.config import DAY
+from platform_app.config import DAY, reference_config
 from platform_app.wallet.errors import RateOutOfRange, StartTooFar, StartTooSoon
-from platform_app.wallet.terms import shares_of, start_of
+from platform_app.wallet.terms import shares_of, verify_start
 from tests.builders.platform import CONFIG, NOW
 
 
-def test_no_start_is_the_first_that_is_allowed() -> None:
-    assert start_of(0, now=NOW, config=CONFIG) == NOW + 20
+@pytest.mark.parametrize("start", [0, NOW + 20, NOW + 14 * DAY])
+def test_starts_at_once_and_from_20_seconds_to_two_weeks_ahead_are_taken(start: int) -> None:
+    verify_start(start, now=NOW, config=CONFIG)
 
 
-@pytest.mark.parametrize("start", [NOW + 20, NOW + 14 * DAY])
-def test_starts_from_20_seconds_to_two_weeks_ahead_are_taken(start: int) -> None:
-    assert start_of(start, now=NOW, config=CONFIG) == start
-
-
-def test_an_earlier_start_is_refused() -> None:
+@pytest.mark.parametrize("start", [1, NOW, NOW + 19])
+def test_an_earlier_start_is_refused(start: int) -> None:
     with pytest.raises(StartTooSoon) as refused:
-        start_of(NOW + 19, now=NOW, config=CONFIG)
+        verify_start(start, now=NOW, config=CONFIG)
 
     assert str(refused.value) == "start time must be at least 20s in the future"
 
 
 def test_a_later_start_is_refused() -> None:
     with pytest.raises(StartTooFar) as refused:
-        start_of(NOW + 14 * DAY + 1, now=NOW, config=CONFIG)
+        verify_start(NOW + 14 * DAY + 1, now=NOW, config=CONFIG)
 
     assert str(refused.value) == "start time is too far in the future"
+
+
+@pytest.mark.parametrize("start", [0, 1, NOW, NOW + 1, NOW + 30 * DAY])
+def test_since_durango_any_start_will_do(start: int) -> None:
+    verify_start(start, now=NOW, config=reference_config(12345))
 
 
 @pytest.mark.parametrize(

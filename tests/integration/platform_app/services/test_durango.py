@@ -1,0 +1,176 @@
+"""Under the reference's parameters: blocks as its nodes make them, and the rows that they lead to.
+
+Its stakers begin with their block, whatever start their transactions name.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from platform_app import models
+from platform_app.config import DAY, REFERENCE_UNIT
+from platform_app.executor.errors import AddValidatorRefused
+from platform_app.executor.rewards import potential_reward
+from platform_app.services import mempool
+from platform_app.txs.base import Tx
+from platform_app.txs.staking import (
+    AddPermissionlessDelegatorTx,
+    AddPermissionlessValidatorTx,
+    AddValidatorTx,
+)
+from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
+from primitives.ids import NodeID
+from tests.builders import platform
+from tests.integration.platform_app import conftest
+from tests.integration.platform_app.conftest import PChain, Rpc, asking
+from tests.integration.platform_app.made import OWNERS, node, staker_of, supply
+from tests.integration.platform_app.produced import follow, standard
+
+START = 1_721_016_000
+"""When the reference's local network begins."""
+GENESIS_NODE = NodeID.parse("NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg")
+STAKE = 2_000 * REFERENCE_UNIT
+DELEGATION = 25 * REFERENCE_UNIT
+BURN = REFERENCE_UNIT
+
+STARTS: list[Callable[[int], int]] = [
+    lambda _now: 0,
+    lambda now: now - 400 * DAY,
+    lambda now: now + DAY,
+    lambda now: now + 300 * DAY,
+]
+whatever_start = pytest.mark.parametrize("start_of", STARTS, ids=["0", "past", "soon", "far"])
+
+
+@pytest.fixture
+def reference(
+    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PChain]:
+    """The reference's local network, a day old."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path), parameters="avalanchego")
+    yield from conftest.running(monkeypatch, now=START + DAY)
+
+
+@pytest.fixture
+def ask(reference: PChain) -> Rpc:
+    return asking(conftest.doors.platform().dispatcher)
+
+
+def added(reference: PChain, cls: type, node_id: NodeID, start: int, end: int, **fields: Any) -> Tx:
+    weight = DELEGATION if cls is AddPermissionlessDelegatorTx else STAKE
+    return reference.make(
+        cls,
+        validator=platform.validator(node_id=node_id, start=start, end=end, weight=weight),
+        stake=reference.stake(weight),
+        burn=BURN,
+        **fields,
+    )
+
+
+def added_validator(reference: PChain, name: str, start: int, end: int) -> Tx:
+    return added(
+        reference,
+        AddPermissionlessValidatorTx,
+        node(name),
+        start,
+        end,
+        signer=platform.proof_of_possession(),
+        validation_rewards_owner=OWNERS,
+        delegation_rewards_owner=OWNERS,
+    )
+
+
+def accept(reference: PChain, *txs: Tx) -> int:
+    """Take in a block that another node made of these transactions; return its time."""
+    block = standard(reference, *txs, after=DAY)
+    reference.now = block.time
+    follow(reference, block)
+    return block.time
+
+
+@whatever_start
+def test_a_subnet_s_validator_begins_with_its_block(
+    reference: PChain, ask: Rpc, start_of: Callable[[int], int]
+) -> None:
+    subnet = reference.make(CreateSubnetTx, owner=OWNERS, burn=BURN)
+    accept(reference, subnet)
+    end = reference.now + 30 * DAY
+    tx = reference.make(
+        AddSubnetValidatorTx,
+        validator=platform.subnet_validator(
+            node_id=GENESIS_NODE,
+            start=start_of(reference.now),
+            end=end,
+            weight=7,
+            subnet_id=subnet.tx_id,
+        ),
+        burn=BURN,
+    )
+    began = accept(reference, tx)
+
+    (shown,) = ask("platform.getCurrentValidators", subnetID=str(subnet.tx_id))["validators"]
+    assert (shown["txID"], shown["weight"]) == (str(tx.tx_id), "7")
+    assert (shown["startTime"], shown["endTime"]) == (str(began), str(end))
+    assert ask("platform.getPendingValidators", subnetID=str(subnet.tx_id))["validators"] == []
+
+
+@whatever_start
+def test_a_validator_and_its_delegator_begin_with_their_blocks(
+    reference: PChain, ask: Rpc, start_of: Callable[[int], int]
+) -> None:
+    before, end = supply(), reference.now + 30 * DAY
+    validator = added_validator(reference, "new", start_of(reference.now), end)
+    began = accept(reference, validator)
+    delegator = added(
+        reference,
+        AddPermissionlessDelegatorTx,
+        node("new"),
+        start_of(reference.now),
+        end,
+        rewards_owner=OWNERS,
+    )
+    joined = accept(reference, delegator)
+
+    rewards, grown = [], before
+    for amount, start in ((STAKE, began), (DELEGATION, joined)):
+        config = conftest.runtime.config().rewards
+        one = potential_reward(config, supply=grown, amount=amount, duration=end - start)
+        rewards.append(str(one))
+        grown += one
+    assert supply() == grown
+    (shown,) = ask("platform.getCurrentValidators", nodeIDs=[str(node("new"))])["validators"]
+    (delegating,) = shown["delegators"]
+    assert [one["startTime"] for one in (shown, delegating)] == [str(began), str(joined)]
+    assert [one["potentialReward"] for one in (shown, delegating)] == rewards
+    assert not models.Staker.objects.filter(phase=models.Phase.PENDING).exists()
+
+
+@whatever_start
+def test_this_node_builds_such_blocks_too(
+    reference: PChain, start_of: Callable[[int], int]
+) -> None:
+    tx = added_validator(reference, "own", start_of(reference.now), reference.now + 365 * DAY)
+    reference.do(tx)
+
+    row = staker_of(tx)
+    assert (row.start_time, row.phase) == (reference.now, models.Phase.CURRENT)
+
+
+def test_scheduled_stakers_are_refused_at_the_door(reference: PChain) -> None:
+    end = reference.now + 30 * DAY
+    tx = added(
+        reference,
+        AddValidatorTx,
+        node("old"),
+        reference.now + 60,
+        end,
+        rewards_owner=OWNERS,
+    )
+
+    with pytest.raises(
+        AddValidatorRefused, match=r"^AddValidatorTx is not permitted post-Durango$"
+    ):
+        mempool.issue_tx(tx, now=reference.now)
