@@ -98,9 +98,10 @@ class PlatformChain:
         return ID(sha256(raw))
 
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
-        """Take transactions in as platform.issueTx does, or say why not."""
+        """Take transactions in that peers have sent, or say why not."""
         read = [_read(raw) for raw in raws]
-        outcomes = iter(mempool.issue([one for one in read if isinstance(one, Tx)], now=now))
+        txs = [one for one in read if isinstance(one, Tx)]
+        outcomes = iter(mempool.issue(txs, now=now, gossiped=True))
         found = [next(outcomes) if isinstance(one, Tx) else one for one in read]
         return [NoRoom(str(one)) if isinstance(one, MempoolFull) else one for one in found]
 

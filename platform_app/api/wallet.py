@@ -153,6 +153,8 @@ def export_avax(spender: Spender, amount: int, to: str, target_chain: str) -> Js
     """platform.exportAVAX: put funds where another chain can import them.
 
     Which chain stands in front of the address, or in `targetChain` beside a bare one.
+
+    Unspecified: as long as no chain of this node imports, that is refused (`services.mempool.issue`).
     """
     if amount == 0:
         raise ZeroAmount

@@ -3,7 +3,8 @@
 RefusedIssue                the mempool, in the reference's words (pchain.md 5.6)
 ├── TooLarge
 ├── MempoolFull
-└── ConflictingTx
+├── ConflictingTx
+└── NothingImports
 MissingOption               a proposal whose option is still to come
 GenesisMismatch             what is there is another network than the settings name
 ├── OtherNetwork            in the database
@@ -42,6 +43,17 @@ class ConflictingTx(RefusedIssue):
 
     def __init__(self, tx_id: ID) -> None:
         super().__init__(f"tx conflicts with other tx: {tx_id}")
+        self.tx_id = tx_id
+
+
+class NothingImports(RefusedIssue):
+    """An export: its coins would lie between two chains, and nobody could take them out."""
+
+    def __init__(self, tx_id: ID) -> None:
+        super().__init__(
+            "transfers between chains do not exist on this node yet, so the coins that "
+            f"{tx_id} exports could not be imported"
+        )
         self.tx_id = tx_id
 
 

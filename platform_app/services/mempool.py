@@ -17,6 +17,7 @@ from platform_app.services.environment import env
 from platform_app.services.errors import (
     ConflictingTx,
     MempoolFull,
+    NothingImports,
     RefusedIssue,
     TooLarge,
 )
@@ -25,6 +26,7 @@ from platform_app.store import chain, mempool, rows
 from platform_app.store.chain import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
+from platform_app.txs.chains import ExportTx
 from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID
 
@@ -50,7 +52,7 @@ def issue_tx(tx: Tx, *, now: int) -> ID:
     return outcome
 
 
-def issue(txs: Sequence[Tx], *, now: int) -> list[Outcome]:
+def issue(txs: Sequence[Tx], *, now: int, gossiped: bool = False) -> list[Outcome]:
     """Take transactions in, all in one commit, and return an ID or a reason for each.
 
     What is acknowledged is stored. A transaction that waits already, or that was accepted, is
@@ -64,9 +66,15 @@ def issue(txs: Sequence[Tx], *, now: int) -> list[Outcome]:
     the coins that it spends. The reference repeats the reason for as long as it remembers it. And a
     conflict with what waits is told before anything is verified: that costs less.
 
+    Unspecified: as long as no chain of this node imports, users cannot export here: their coins would be
+    lost. That is this door's and no rule of blocks, about which the nodes of a network must agree: chains
+    that exist have exports in their blocks, and among the reference's nodes they can be imported. So what
+    peers send may export.
+
     Args:
         txs: In the order in which they came.
         now: Unix seconds.
+        gossiped: Whether they come from peers, not from this node's users.
     """
     outcomes: dict[ID, Outcome] = {
         tx.tx_id: TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
@@ -75,13 +83,13 @@ def issue(txs: Sequence[Tx], *, now: int) -> list[Outcome]:
     }
     small = [tx for tx in txs if tx.tx_id not in outcomes]
     if small:
-        outcomes |= _issue(small, now)
+        outcomes |= _issue(small, now, gossiped=gossiped)
     return [outcomes[tx.tx_id] for tx in txs]
 
 
-def _issue(txs: Sequence[Tx], now: int) -> dict[ID, Outcome]:
+def _issue(txs: Sequence[Tx], now: int, *, gossiped: bool) -> dict[ID, Outcome]:
     ground = _Ground.read(txs, now)
-    first = _Admission(txs, ground)
+    first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
     # Answers that a block came between may be of two states: then nobody is refused for them.
     settled = chain.read() == ground.place
@@ -99,9 +107,9 @@ def _admit(
     """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
     acquire(Lock.PCHAIN_MEMPOOL)
     if chain.read() == first.ground.place:
-        second = _Admission(hopeful, first.ground, verified=first.admitted)
+        second = _Admission(hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted)
     else:
-        second = _Admission(hopeful, _Ground.read(hopeful, now))
+        second = _Admission(hopeful, _Ground.read(hopeful, now), gossiped=first.gossiped)
     second.look()
     mempool.add(second.admitted.values(), now)
     mempool.drop([*dropped, *second.dropped], now)
@@ -133,9 +141,17 @@ class _Ground:
 class _Admission:
     """One commit's worth of transactions, looked at one after the other."""
 
-    def __init__(self, txs: Sequence[Tx], ground: _Ground, verified: Collection[ID] = ()) -> None:
+    def __init__(
+        self,
+        txs: Sequence[Tx],
+        ground: _Ground,
+        *,
+        gossiped: bool,
+        verified: Collection[ID] = (),
+    ) -> None:
         """Read what the mempool says; the rules are not asked about those that are `verified`."""
         self.ground = ground
+        self.gossiped = gossiped
         self.outcomes: dict[ID, Outcome] = {}
         self.admitted: dict[ID, Tx] = {}
         self.dropped: list[tuple[ID, str]] = []
@@ -173,7 +189,9 @@ class _Admission:
         return tx.tx_id
 
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
-        """Return what speaks against it, whatever it says; none of this is remembered."""
+        """Return what speaks against it, whatever the rules say; none of this is remembered."""
+        if isinstance(tx.unsigned, ExportTx) and not self.gossiped:
+            return NothingImports(tx.tx_id)
         size = len(tx.raw)
         if size > self._room:
             return MempoolFull(tx.tx_id, size, self._room)

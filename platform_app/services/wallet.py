@@ -196,8 +196,11 @@ def export_avax(
 ) -> Issued:
     """Put an amount of the staking asset where another chain of the Primary Network can import it.
 
+    No chain of this node imports yet, so `mempool.issue` takes none.
+
     Raises:
         RefusedTerms: ZeroAmount, before the password is looked at.
+        NothingImports: Until transfers between chains exist.
     """
     if amount == 0:
         raise ZeroAmount

@@ -43,7 +43,7 @@ async function message(promise) {
 }
 
 export function scenarios(connect) {
-  /** Pays an amount away, to an address of this chain or, as an export, of another one. */
+  /** Pays an amount away. */
   async function pay(kind, { to, threshold = 1, amount, ...given }) {
     const wallet = await connect(given)
     const before = await wallet.balance(wallet.address)
@@ -58,7 +58,15 @@ export function scenarios(connect) {
       return { ...paid, outputs: await reader.outputs(given.to[0]) }
     },
 
-    exported: (given) => pay('exported', given),
+    /** What the node says to an export, and what it costs whoever wanted it. */
+    async exported({ to, amount, ...given }) {
+      const wallet = await connect(given)
+      const before = await wallet.balance(wallet.address)
+      const funds = await wallet.funds()
+      const signed = await offline(() => wallet.exported(funds, { to, threshold: 1, amount }))
+      const refusal = await message(wallet.issue(signed))
+      return { refusal, before, after: await wallet.balance(wallet.address) }
+    },
 
     /** Two who can only sign together are paid, and pay together. */
     async together({ partners, addresses, to, amount, ...given }) {
@@ -144,12 +152,12 @@ export function scenarios(connect) {
     },
 
     /** The same funds are spent twice; the second time they are gone. */
-    async spentTwice({ kind, terms, ...given }) {
+    async spentTwice({ kind, terms, other, ...given }) {
       const wallet = await connect(given)
       const funds = await wallet.funds()
       const [first, second] = await offline(() => Promise.all([
         wallet[kind](funds, terms),
-        wallet[kind](funds, { ...terms, amount: terms.amount + 1 }),
+        wallet[kind](funds, { ...terms, ...other }),
       ]))
       const { status } = await decided(wallet, await wallet.issue(first))
       return { status, refusal: await message(wallet.issue(second)) }

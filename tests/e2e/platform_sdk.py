@@ -39,8 +39,6 @@ FEES = {
     "addSubnetDelegatorFee": 1_000,
 }
 """The static fees of the local network, as version 4 names them."""
-OLD_FEE = 1_000_000
-"""What the old package burns for most transactions: its fees are built in."""
 
 
 class Sdk:

@@ -11,6 +11,7 @@ from platform_app.config import UNIT
 from platform_app.selectors import chain as tips
 from platform_app.selectors import outputs
 from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.chains import ExportTx
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO, Validator, inner_output
 from platform_app.txs.staking import (
@@ -83,6 +84,12 @@ def validator(
         delegation_rewards_owner=OWNERS,
         shares=shares,
     )
+
+
+def export(pchain: PChain, destination: ID, amount: int = UNIT) -> Tx:
+    """Return a transaction that gives ewoq an amount on another chain."""
+    exported = (pchain.output(amount, EWOQ),)
+    return pchain.make(ExportTx, destination_chain=destination, exported_outputs=exported)
 
 
 def scheduled_validator(

@@ -10,10 +10,12 @@ from network_app.chains import wrapped
 from network_app.chains.wrapped import OVERHEAD, WrappedChain
 from network_app.proposervm.block import parse
 from platform_app.selectors import chain as tips
+from platform_app.services import mempool
+from platform_app.services.errors import NothingImports
 from primitives.hashing import keccak256, sha256
 from primitives.ids import ID
 from tests.integration.network_app.world import Past, World, raws
-from tests.integration.platform_app.made import rival
+from tests.integration.platform_app.made import export, rival
 
 UNKNOWN = ID(bytes(range(32)))
 NO_LIMIT = 1 << 40
@@ -176,6 +178,14 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
     assert isinstance(refused, FeeAboveCap)
 
     assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]
+
+
+def test_exports_that_others_acknowledged_are_taken_too(world: World) -> None:
+    tx = export(world.p, world.p.network.c_chain_id)
+    with pytest.raises(NothingImports):
+        mempool.issue_tx(tx, now=world.p.now)
+
+    assert world.maker.p.issue([tx.raw]) == [tx.tx_id]
 
 
 def test_a_chain_says_who_it_is(world: World) -> None:

@@ -14,6 +14,7 @@ from platform_app.txs.codec import build
 from primitives.checksummed import Encoding, encode
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
+from tests.integration.platform_app.made import export
 
 
 def test_a_signed_transaction_is_committed_with_the_next_block(pchain: PChain, rpc: Rpc) -> None:
@@ -83,6 +84,20 @@ def test_garbled_cut_and_lengthened_bytes(pchain: PChain, rpc: Rpc) -> None:
     assert refusal(rpc, "platform.issueTx", tx=huge).startswith(
         "couldn't parse tx: byte array exceeds maximum length"
     )
+
+
+@pytest.mark.parametrize("chain_of", ["x_chain_id", "c_chain_id"])
+def test_an_export_that_nobody_could_import_is_refused(
+    pchain: PChain, rpc: Rpc, chain_of: str
+) -> None:
+    tx = export(pchain, getattr(pchain.network, chain_of))
+
+    assert refusal(rpc, "platform.issueTx", tx=encode(tx.raw)) == (
+        "couldn't issue tx: transfers between chains do not exist on this node yet, so the coins "
+        f"that {tx.tx_id} exports could not be imported"
+    )
+    assert rpc("platform.getTxStatus", txID=str(tx.tx_id)) == {"status": "Unknown"}
+    assert pchain.build() == []
 
 
 def test_a_refusal_has_the_rules_words_and_is_remembered(pchain: PChain, rpc: Rpc) -> None:

@@ -48,7 +48,8 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(chain, "accept", accept_and_note)
     while tips.tip().height < blocks:
         history.pass_time()
-        mempool.issue(history.txs(history.random.randint(1, 12)), now=history.now)
+        txs = history.txs(history.random.randint(1, 12))
+        mempool.issue(txs, now=history.now, gossiped=True)
         while chain.build_block(now=history.now) is not None:
             for staker in history.state.stakers.values():
                 watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT

@@ -83,7 +83,7 @@ class Ledger:
         while self.accepted < count:
             self.history.pass_time()
             txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
-            outcomes = mempool.issue(txs, now=self.history.now)
+            outcomes = mempool.issue(txs, now=self.history.now, gossiped=True)
             self.assert_statuses(txs, outcomes)
             while chain.build_block(now=self.history.now) is not None:
                 self._let_some_be_offline()

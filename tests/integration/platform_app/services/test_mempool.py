@@ -14,11 +14,11 @@ from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShor
 from platform_app.selectors import chain as tips
 from platform_app.selectors.chain import Status
 from platform_app.services import chain, mempool, scheduling
-from platform_app.services.errors import ConflictingTx, MempoolFull, TooLarge
+from platform_app.services.errors import ConflictingTx, MempoolFull, NothingImports, TooLarge
 from platform_app.store import mempool as waiting
 from platform_app.store import outputs
 from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.chains import ExportTx, ImportTx
+from platform_app.txs.chains import ImportTx
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.status import TxStatus
 from tests.builders import platform
@@ -27,6 +27,7 @@ from tests.integration.platform_app.made import (
     DELEGATION,
     STAKE,
     delegator,
+    export,
     payments,
     rival,
     scheduled_validator,
@@ -35,6 +36,7 @@ from tests.integration.platform_app.made import (
     staker_of,
     validator,
 )
+from tests.integration.platform_app.produced import follow, standard
 from tests.integration.platform_app.services.conftest import Sent
 
 PROCESSING = Status(TxStatus.PROCESSING)
@@ -248,22 +250,48 @@ def test_proposals_are_never_taken(pchain: PChain) -> None:
 
 
 def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
-    export = pchain.make(
-        ExportTx,
-        destination_chain=pchain.network.x_chain_id,
-        exported_outputs=(pchain.output(platform.UNIT, EWOQ),),
-    )
-    spending_change = _spending_change(pchain, export)
+    first = pchain.make()
+    spending_change = _spending_change(pchain, first)
     with pytest.raises(UtxoMissing):  # it came before the coins that it spends
         mempool.issue_tx(spending_change, now=pchain.now)
     assert tips.status(spending_change.tx_id).status is TxStatus.DROPPED
 
-    pchain.do(export)
+    pchain.do(first)
     mempool.issue_tx(spending_change, now=pchain.now)
 
     assert tips.status(spending_change.tx_id) == PROCESSING
     pchain.build()
     assert tips.status(spending_change.tx_id) == COMMITTED
+
+
+@pytest.mark.parametrize("chain_of", ["x_chain_id", "c_chain_id"])
+def test_what_nobody_could_import_is_not_exported(pchain: PChain, chain_of: str) -> None:
+    tx = export(pchain, getattr(pchain.network, chain_of))
+
+    with pytest.raises(NothingImports) as refused:
+        mempool.issue_tx(tx, now=pchain.now)
+
+    assert str(refused.value) == (
+        "transfers between chains do not exist on this node yet, so the coins that "
+        f"{tx.tx_id} exports could not be imported"
+    )
+    assert tips.status(tx.tx_id) == UNKNOWN
+
+
+def test_who_asks_again_for_an_export_that_was_accepted_is_told_so(pchain: PChain) -> None:
+    tx = export(pchain, pchain.network.c_chain_id)
+    follow(pchain, standard(pchain, tx, after=1))
+
+    assert mempool.issue_tx(tx, now=pchain.now + 1) == tx.tx_id
+
+
+def test_peers_may_export_and_so_may_blocks(pchain: PChain) -> None:
+    """The door is this node's own, while all nodes of a network must agree about a block."""
+    tx = export(pchain, pchain.network.c_chain_id)
+
+    assert mempool.issue([tx], now=pchain.now, gossiped=True) == [tx.tx_id]
+    assert pchain.wait(1)
+    assert tips.status(tx.tx_id) == COMMITTED
 
 
 def _spending_change(pchain: PChain, tx: Tx) -> Tx:

@@ -6,7 +6,7 @@ from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
 from platform_app.selectors import chain, coins, outputs, stakers, subnets
 from platform_app.services import keystore, wallet
-from platform_app.services.errors import ConflictingTx
+from platform_app.services.errors import ConflictingTx, NothingImports
 from platform_app.services.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
@@ -118,14 +118,22 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
     assert [one.name for one in subnets.blockchains(created.tx_id)] == ["A chain"]
 
 
-def test_funds_leave_for_another_chain_and_come_from_there(rich: PChain) -> None:
-    x_chain = rich.network.x_chain_id
-    exported = wallet.export_avax(
-        PAYER, amount=UNIT, to=ADDRESS, destination_chain=x_chain, now=rich.now
-    )
-    tx = accepted(rich, exported)
-    assert inner_output(tx.unsigned.exported_outputs[0].output).amount == UNIT
+def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
+    with pytest.raises(NothingImports) as refused:
+        wallet.export_avax(
+            PAYER,
+            amount=UNIT,
+            to=ADDRESS,
+            destination_chain=rich.network.x_chain_id,
+            now=rich.now,
+        )
 
+    assert str(refused.value).startswith("transfers between chains do not exist on this node yet")
+    assert list(mempool.oldest_first()) == []
+
+
+def test_funds_come_from_another_chain(rich: PChain) -> None:
+    x_chain = rich.network.x_chain_id
     coming = platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id)
     shared_outputs.receive(x_chain, [coming], 1)
     imported = wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
@@ -206,18 +214,12 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
 
 
 def test_larger_coins_are_taken_first(pchain: PChain) -> None:
-    payer = funded(pchain, UNIT, 3 * UNIT, 2 * UNIT)
+    payer = funded(pchain, 10 * UNIT, 30 * UNIT, 20 * UNIT)
 
-    issued = wallet.export_avax(
-        payer,
-        amount=4 * UNIT,
-        to=OTHER,
-        destination_chain=pchain.network.x_chain_id,
-        now=pchain.now,
-    )
+    issued = wallet.add_delegator(payer, **delegator(pchain, stake=40 * UNIT))
 
     spent = accepted(pchain, issued).unsigned.inputs
-    assert sorted(one.input.amount for one in spent) == [2 * UNIT, 3 * UNIT]
+    assert sorted(one.input.amount for one in spent) == [20 * UNIT, 30 * UNIT]
 
 
 def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
