@@ -3,7 +3,7 @@
 The file's other half, first block and allocations, is in `genesis`. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -49,6 +49,11 @@ _TIME_FORKS = (
     ("bpo1", "bpo1Time"),
     ("bpo2", "bpo2Time"),
 )
+_QUIET_FORKS = (
+    "daoForkBlock", "eip155Block", "petersburgBlock", "muirGlacierBlock", "arrowGlacierBlock",
+    "grayGlacierBlock", "mergeNetsplitBlock",
+)  # fmt: skip
+"""Keys of forks that begin no rule set of their own here; peers count them all the same."""
 _OPTIONAL_FORKS = frozenset({"bpo1", "bpo2"})
 _UNKNOWN_TIMES = ("bpo3Time", "bpo4Time", "bpo5Time", "amsterdamTime", "verkleTime", "ubtTime")
 
@@ -90,6 +95,13 @@ class ForkSchedule:
     """`mergeNetsplitBlock`, when the file has it."""
     terminal_difficulty: int | None = None
     """`terminalTotalDifficulty`; zero means merged from the start, None means not by difficulty."""
+    quiet_blocks: tuple[int, ...] = ()
+    """First blocks of forks that begin no rule set of their own here."""
+
+    @property
+    def named_blocks(self) -> tuple[int, ...]:
+        """Every first block of a fork that the file names, several at one block among them."""
+        return (*self.blocks.values(), *self.quiet_blocks)
 
     def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
         """Return the name of the rule set of a block, one of `FORKS`.
@@ -197,10 +209,11 @@ def _parse_schedule(document: Document) -> ForkSchedule:
         terminal_difficulty=read_optional_number(
             document, "terminalTotalDifficulty", "config.", bits=256
         ),
+        quiet_blocks=tuple(_read_starts(document, [(key, key) for key in _QUIET_FORKS]).values()),
     )
 
 
-def _read_starts(document: Document, forks: tuple[tuple[str, str], ...]) -> dict[str, int]:
+def _read_starts(document: Document, forks: Iterable[tuple[str, str]]) -> dict[str, int]:
     starts = ((name, read_optional_number(document, key, "config.")) for name, key in forks)
     return {name: start for name, start in starts if start is not None}
 

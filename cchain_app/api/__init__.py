@@ -50,6 +50,11 @@ _RAW = Param("data", params.data)
 REGISTRY: Final = MethodRegistry(to_error_object)
 
 
+def modules() -> dict[str, str]:
+    """rpc_modules: what the names of the methods here begin with, each in the one version there is."""
+    return dict.fromkeys(sorted({method.name.partition("_")[0] for method in REGISTRY}), "1.0")
+
+
 def _node(methods: MethodRegistry) -> None:
     methods.add("web3_clientVersion", node.client_version, hot=True)
     methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True)
@@ -59,12 +64,14 @@ def _node(methods: MethodRegistry) -> None:
     methods.add("eth_chainId", node.chain_id, hot=True)
     methods.add("eth_chainConfig", chain_config.chain_config, hot=True)
     methods.add("eth_getChainConfig", chain_config.chain_config, hot=True)
+    methods.add("eth_config", chain_config.fork_config, hot=True)
     methods.add("eth_syncing", node.syncing, hot=True)
     methods.add("eth_accounts", node.accounts, hot=True)
     methods.add("eth_coinbase", node.coinbase, hot=True)
     methods.add("eth_mining", node.mining, hot=True)
     methods.add("eth_hashrate", node.hashrate, hot=True)
     methods.add("eth_protocolVersion", node.protocol_version, hot=True)
+    methods.add("rpc_modules", modules, hot=True)
 
 
 def _blocks(methods: MethodRegistry) -> None:

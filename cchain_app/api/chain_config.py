@@ -1,8 +1,15 @@
-"""The chain's rules in the words of a genesis file's `config`: eth_getChainConfig."""
+"""The chain's rules: as a genesis file's `config` has them (eth_getChainConfig), and by fork (eth_config)."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from cchain_app import runtime
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.config import BlobParameters, ChainConfig
+from cchain_app.forks import fork_id, precompiles, system_contracts
+from cchain_app.selectors import blocks
+from primitives.evm import Address
+from primitives.hexadecimal import encode_data, encode_quantity
 
 _BLOCK_KEYS: Final = (
     ("homestead", ("homesteadBlock",)),
@@ -34,12 +41,49 @@ def chain_config() -> dict[str, Any]:
         answer["terminalTotalDifficulty"] = schedule.terminal_difficulty
     answer.update({f"{fork}Time": first for fork, first in schedule.times.items()})
     if config.blobs:
-        answer["blobSchedule"] = {
-            fork: {
-                "target": blobs.target,
-                "max": blobs.maximum,
-                "baseFeeUpdateFraction": blobs.update_fraction,
-            }
-            for fork, blobs in config.blobs.items()
-        }
+        answer["blobSchedule"] = {fork: _shown(blobs) for fork, blobs in config.blobs.items()}
     return answer
+
+
+def fork_config() -> dict[str, Any]:
+    """eth_config: the fork of the last accepted block, the next one and the last one that is scheduled.
+
+    As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
+    Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
+    """
+    config, head, genesis = runtime.config(), blocks.head(), blocks.by_number(0)
+    assert genesis is not None, "a chain that has a head has a genesis"
+    times = sorted(set(config.schedule.times.values()))
+    begun = [time for time in times if time <= head.header.timestamp]
+    coming = times[len(begun) :]
+    return {
+        "current": _fork(config, genesis, begun[-1]) if begun else None,
+        "next": _fork(config, genesis, coming[0]) if coming else None,
+        "last": _fork(config, genesis, coming[-1]) if coming else None,
+    }
+
+
+def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, Any]:
+    """Return the rules that begin at a time. Forks that have one come after London."""
+    london, began = config.schedule.blocks["london"], genesis.header.timestamp
+    fork, blobs = config.fork_at(london, time), config.blob_params_at(london, time)
+    return {
+        "activationTime": 0 if time <= began else time,
+        "blobSchedule": None if blobs is None else _shown(blobs),
+        "chainId": encode_quantity(config.chain_id),
+        "forkId": encode_data(fork_id(config.schedule, genesis.hash, began, time=time)),
+        "precompiles": _addresses(precompiles(fork)),
+        "systemContracts": _addresses(system_contracts(fork)),
+    }
+
+
+def _addresses(named: Mapping[str, Address]) -> dict[str, str]:
+    return {name: encode_data(address) for name, address in named.items()}
+
+
+def _shown(blobs: BlobParameters) -> dict[str, int]:
+    return {
+        "target": blobs.target,
+        "max": blobs.maximum,
+        "baseFeeUpdateFraction": blobs.update_fraction,
+    }

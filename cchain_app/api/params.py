@@ -53,7 +53,8 @@ class StorageKey(NamedTuple):
 BlockNumber = int | Tag
 BlockParam = int | Tag | BlockHash
 
-_TAGS: Final[dict[object, Tag]] = {tag.value: tag for tag in Tag}
+_TAGS: Final[dict[object, Tag]] = {**{tag.value: tag for tag in Tag}, "accepted": Tag.LATEST}
+"""Unspecified: `accepted` is what coreth's clients call the last accepted block. geth does not know it."""
 
 
 def cannot_unmarshal(reason: str, type_name: str) -> InvalidParam:

@@ -103,6 +103,11 @@ def test_what_are_no_bytes_is_refused_in_words(text, reason):
     assert refusal.value.text == words
 
 
+def test_accepted_is_the_last_accepted_block() -> None:
+    assert params.block_number("accepted") is params.block_param("accepted") is Tag.LATEST
+    assert params.block_param({"blockNumber": "accepted"}) is Tag.LATEST
+
+
 @pytest.mark.parametrize("tag", ["latest", "earliest", "pending", "safe", "finalized"])
 def test_a_tag_is_a_block_number_and_a_block_parameter(tag):
     assert params.block_number(tag) is Tag(tag)

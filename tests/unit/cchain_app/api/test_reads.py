@@ -265,6 +265,20 @@ def test_what_the_node_says_of_itself(rpc, memory_chain):
     assert rpc("eth_chainConfig")["pragueTime"] == 0
 
 
+def test_modules_are_what_the_names_of_methods_begin_with(rpc, memory_chain):
+    assert rpc("rpc_modules") == {
+        "debug": "1.0", "eth": "1.0", "net": "1.0", "rpc": "1.0", "txpool": "1.0", "web3": "1.0",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("tag", ["accepted", "latest", "finalized"])
+def test_the_last_accepted_block_has_many_names(rpc, block, tag):
+    head = rpc("eth_getHeaderByNumber", rpc("eth_blockNumber"))
+    assert rpc("eth_getHeaderByNumber", tag) == head
+    assert rpc("eth_getBlockByNumber", tag, False)["hash"] == head["hash"]
+    assert rpc("eth_getLogs", {"fromBlock": tag, "toBlock": tag}) is not None
+
+
 def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_fillTransaction", {})

@@ -69,6 +69,8 @@ NEEDED = [
     "eth_coinbase",
     "eth_getChainConfig",
     "eth_chainConfig",
+    "eth_config",
+    "rpc_modules",
     "eth_sendRawTransactionSync",
     "eth_subscribe",
     "eth_unsubscribe",
