@@ -24,6 +24,7 @@ from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
 from nodeproject import doors, observation, plain, process  # noqa: E402
+from nodeproject.chain_paths import ChainPaths  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
 
 
@@ -45,6 +46,7 @@ class Node:
             }
         )
         self._follower = Follower()
+        self._paths = ChainPaths(workers)
         observation.observe_web(workers)
         raw = RawDoor(
             by_path(doors.endpoints()),
@@ -64,7 +66,7 @@ class Node:
         self._follower.start()  # servers without lifespan events (daphne) begin here
         if scope["type"] == "http":
             reporter().start()
-        await self._door(scope, receive, send)
+        await self._door(await self._paths.by_letter(scope), receive, send)
 
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and watch the node's health from start-up to shutdown of the server."""

@@ -19,6 +19,14 @@ def config() -> PlatformConfig:
     return specification_config(node.network_id)
 
 
+def answers_as_reference() -> bool:
+    """Whether answers have the reference's shape where the specification's is another one.
+
+    So it is with the reference's parameters: who takes part in its networks uses its clients.
+    """
+    return bool(settings.NODE.parameters == "avalanchego")
+
+
 @cache
 def node_id() -> NodeID:
     """Return this node's ID, from its staking certificate.

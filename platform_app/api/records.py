@@ -48,9 +48,18 @@ def pieces_of(subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
     return _sets.of(subnet_id, present, make) if present.validators else {}
 
 
-def record(piece: Piece, presence: Presence, delegators: bytes = b"") -> bytes:
-    """Return a validator's record as JSON; delegators are an array as JSON, or left out."""
-    end = _end(*presence)
+def record(
+    piece: Piece, presence: Presence, delegators: bytes = b"", *, in_percent: bool = False
+) -> bytes:
+    """Return a validator's record as JSON.
+
+    Args:
+        piece: What is rendered already.
+        presence: What is known of its node now.
+        delegators: An array as JSON; left out if empty.
+        in_percent: Whether the uptime is shown as the reference does, "95.2300" instead of "0.9523".
+    """
+    end = _end(presence.uptime * (100 if in_percent else 1), presence.connected)
     if delegators:
         end = b'%b,"delegators":%b}' % (end[:-1], delegators)
     return piece.text + end

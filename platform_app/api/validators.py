@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Raw
 
+from platform_app import runtime
 from platform_app.api import presence, records
 from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Piece
@@ -21,7 +22,8 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
 
     Unspecified: delegators are listed where one node alone is asked for; all come in staker order,
     unknown nodes are left out. What is known of a node's uptime on the Primary Network is shown on
-    other subnets, too.
+    other subnets, too. Uptime is the specification's fraction, and with the reference's parameters
+    its percentage.
     """
     present = stakers.current_validators(subnet_id)
     pieces = records.pieces_of(subnet_id, present)
@@ -38,7 +40,11 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
         node_id = node_ids[0]
         delegating = stakers.current_delegators(subnet_id, node_id)
         delegators = records.delegators_text(subnet_id, node_id, delegating)
-    shown = (records.record(one, presences.of(_node(one)), delegators) for one in chosen)
+    in_percent = runtime.answers_as_reference()
+    shown = (
+        records.record(one, presences.of(_node(one)), delegators, in_percent=in_percent)
+        for one in chosen
+    )
     return Raw(b'{"validators":[%b]}' % b",".join(shown))
 
 

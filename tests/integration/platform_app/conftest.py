@@ -19,6 +19,7 @@ from jsonrpc.errors import JsonRpcError
 from nodeproject import doors, identity
 from platform_app import runtime
 from platform_app.blocks.block import Block
+from platform_app.config import DAY
 from platform_app.selectors import chain as tips
 from platform_app.selectors import outputs, stakers
 from platform_app.services import chain, mempool, scheduling
@@ -38,6 +39,8 @@ from tests.builders import platform
 
 EWOQ = address_of(EWOQ_KEY)
 """Owns what tests spend."""
+REFERENCE_START = 1_721_016_000
+"""Unix seconds: when the reference's local network begins."""
 BURN = 100_000
 """What tests' transactions burn: enough for all of them."""
 
@@ -143,7 +146,7 @@ def pchain(
 ) -> Iterator[PChain]:
     """The local network's P-Chain, with a new node as its validator."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    yield from running(monkeypatch)
+    yield from _running(monkeypatch)
 
 
 @pytest.fixture
@@ -157,17 +160,25 @@ def shared_pchain(
     """The same, committed: other threads see it."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
     monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
-    yield from running(monkeypatch)
+    yield from _running(monkeypatch)
 
 
-def running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
-    """Run the chain that the settings name from its genesis on."""
+def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
     _forget()
     made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda: made.now)
     made.begin()
     yield made
     _forget()
+
+
+@pytest.fixture
+def reference_pchain(
+    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PChain]:
+    """The reference's local network by its parameters, a day old; this node is none of its validators."""
+    settings.NODE = replace(node_settings, data_dir=str(tmp_path), parameters="avalanchego")
+    yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import pytest
 
 from jsonrpc.errors import JsonRpcError
+from nodeproject import doors
 from platform_app.api import heights
 from platform_app.config import DAY
 from platform_app.selectors import stakers
@@ -11,7 +12,7 @@ from platform_app.txs.staking import AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
-from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
+from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking, refusal
 
 NODE = NodeID(b"n" * 20)
 
@@ -38,6 +39,20 @@ def test_the_set_of_each_height(pchain: PChain, rpc: Rpc) -> None:
     assert rpc("platform.getValidatorsAt", height="1") == {"validators": own}
     assert rpc("platform.getValidatorsAt", height=2, subnetID=None) == {"validators": both}
     assert rpc("platform.getValidatorsAt") == {"validators": own}
+
+
+def test_with_the_reference_s_parameters_the_set_is_the_result(reference_pchain: PChain) -> None:
+    rpc = asking(doors.platform().dispatcher)
+    (first, *others) = stakers.current_validators().validators
+    assert first.public_key is not None
+
+    found = rpc("platform.getValidatorsAt", height=0)
+
+    assert found.keys() == {str(one.node_id) for one in (first, *others)}
+    assert found[str(first.node_id)] == {
+        "publicKey": "0x" + first.public_key.hex(),
+        "weight": "2000000000000000",
+    }
 
 
 def test_the_proposed_height_has_a_name(pchain: PChain, rpc: Rpc) -> None:

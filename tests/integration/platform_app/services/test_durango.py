@@ -3,9 +3,7 @@
 Its stakers begin with their block, whatever start their transactions name.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,8 +27,6 @@ from tests.integration.platform_app.conftest import PChain, Rpc, asking
 from tests.integration.platform_app.made import OWNERS, node, staker_of, supply
 from tests.integration.platform_app.produced import follow, standard
 
-START = 1_721_016_000
-"""When the reference's local network begins."""
 GENESIS_NODE = NodeID.parse("NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg")
 STAKE = 2_000 * REFERENCE_UNIT
 DELEGATION = 25 * REFERENCE_UNIT
@@ -46,33 +42,26 @@ whatever_start = pytest.mark.parametrize("start_of", STARTS, ids=["0", "past", "
 
 
 @pytest.fixture
-def reference(
-    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[PChain]:
-    """The reference's local network, a day old."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path), parameters="avalanchego")
-    yield from conftest.running(monkeypatch, now=START + DAY)
-
-
-@pytest.fixture
-def ask(reference: PChain) -> Rpc:
+def ask(reference_pchain: PChain) -> Rpc:
     return asking(conftest.doors.platform().dispatcher)
 
 
-def added(reference: PChain, cls: type, node_id: NodeID, start: int, end: int, **fields: Any) -> Tx:
+def added(
+    reference_pchain: PChain, cls: type, node_id: NodeID, start: int, end: int, **fields: Any
+) -> Tx:
     weight = DELEGATION if cls is AddPermissionlessDelegatorTx else STAKE
-    return reference.make(
+    return reference_pchain.make(
         cls,
         validator=platform.validator(node_id=node_id, start=start, end=end, weight=weight),
-        stake=reference.stake(weight),
+        stake=reference_pchain.stake(weight),
         burn=BURN,
         **fields,
     )
 
 
-def added_validator(reference: PChain, name: str, start: int, end: int) -> Tx:
+def added_validator(reference_pchain: PChain, name: str, start: int, end: int) -> Tx:
     return added(
-        reference,
+        reference_pchain,
         AddPermissionlessValidatorTx,
         node(name),
         start,
@@ -83,33 +72,33 @@ def added_validator(reference: PChain, name: str, start: int, end: int) -> Tx:
     )
 
 
-def accept(reference: PChain, *txs: Tx) -> int:
+def accept(reference_pchain: PChain, *txs: Tx) -> int:
     """Take in a block that another node made of these transactions; return its time."""
-    block = standard(reference, *txs, after=DAY)
-    reference.now = block.time
-    follow(reference, block)
+    block = standard(reference_pchain, *txs, after=DAY)
+    reference_pchain.now = block.time
+    follow(reference_pchain, block)
     return block.time
 
 
 @whatever_start
 def test_a_subnet_s_validator_begins_with_its_block(
-    reference: PChain, ask: Rpc, start_of: Callable[[int], int]
+    reference_pchain: PChain, ask: Rpc, start_of: Callable[[int], int]
 ) -> None:
-    subnet = reference.make(CreateSubnetTx, owner=OWNERS, burn=BURN)
-    accept(reference, subnet)
-    end = reference.now + 30 * DAY
-    tx = reference.make(
+    subnet = reference_pchain.make(CreateSubnetTx, owner=OWNERS, burn=BURN)
+    accept(reference_pchain, subnet)
+    end = reference_pchain.now + 30 * DAY
+    tx = reference_pchain.make(
         AddSubnetValidatorTx,
         validator=platform.subnet_validator(
             node_id=GENESIS_NODE,
-            start=start_of(reference.now),
+            start=start_of(reference_pchain.now),
             end=end,
             weight=7,
             subnet_id=subnet.tx_id,
         ),
         burn=BURN,
     )
-    began = accept(reference, tx)
+    began = accept(reference_pchain, tx)
 
     (shown,) = ask("platform.getCurrentValidators", subnetID=str(subnet.tx_id))["validators"]
     assert (shown["txID"], shown["weight"]) == (str(tx.tx_id), "7")
@@ -119,20 +108,20 @@ def test_a_subnet_s_validator_begins_with_its_block(
 
 @whatever_start
 def test_a_validator_and_its_delegator_begin_with_their_blocks(
-    reference: PChain, ask: Rpc, start_of: Callable[[int], int]
+    reference_pchain: PChain, ask: Rpc, start_of: Callable[[int], int]
 ) -> None:
-    before, end = supply(), reference.now + 30 * DAY
-    validator = added_validator(reference, "new", start_of(reference.now), end)
-    began = accept(reference, validator)
+    before, end = supply(), reference_pchain.now + 30 * DAY
+    validator = added_validator(reference_pchain, "new", start_of(reference_pchain.now), end)
+    began = accept(reference_pchain, validator)
     delegator = added(
-        reference,
+        reference_pchain,
         AddPermissionlessDelegatorTx,
         node("new"),
-        start_of(reference.now),
+        start_of(reference_pchain.now),
         end,
         rewards_owner=OWNERS,
     )
-    joined = accept(reference, delegator)
+    joined = accept(reference_pchain, delegator)
 
     rewards, grown = [], before
     for amount, start in ((STAKE, began), (DELEGATION, joined)):
@@ -150,22 +139,24 @@ def test_a_validator_and_its_delegator_begin_with_their_blocks(
 
 @whatever_start
 def test_this_node_builds_such_blocks_too(
-    reference: PChain, start_of: Callable[[int], int]
+    reference_pchain: PChain, start_of: Callable[[int], int]
 ) -> None:
-    tx = added_validator(reference, "own", start_of(reference.now), reference.now + 365 * DAY)
-    reference.do(tx)
+    tx = added_validator(
+        reference_pchain, "own", start_of(reference_pchain.now), reference_pchain.now + 365 * DAY
+    )
+    reference_pchain.do(tx)
 
     row = staker_of(tx)
-    assert (row.start_time, row.phase) == (reference.now, models.Phase.CURRENT)
+    assert (row.start_time, row.phase) == (reference_pchain.now, models.Phase.CURRENT)
 
 
-def test_scheduled_stakers_are_refused_at_the_door(reference: PChain) -> None:
-    end = reference.now + 30 * DAY
+def test_scheduled_stakers_are_refused_at_the_door(reference_pchain: PChain) -> None:
+    end = reference_pchain.now + 30 * DAY
     tx = added(
-        reference,
+        reference_pchain,
         AddValidatorTx,
         node("old"),
-        reference.now + 60,
+        reference_pchain.now + 60,
         end,
         rewards_owner=OWNERS,
     )
@@ -173,4 +164,4 @@ def test_scheduled_stakers_are_refused_at_the_door(reference: PChain) -> None:
     with pytest.raises(
         AddValidatorRefused, match=r"^AddValidatorTx is not permitted post-Durango$"
     ):
-        mempool.issue_tx(tx, now=reference.now)
+        mempool.issue_tx(tx, now=reference_pchain.now)

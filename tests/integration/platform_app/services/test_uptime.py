@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaindb import clock
+from nodeproject import doors
 from platform_app import models
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
 from platform_app.config import DAY
@@ -21,7 +22,7 @@ from platform_app.services.time_travel import time_travel
 from platform_app.store import uptime as rows
 from platform_app.store.uptime import Uptime
 from primitives.ids import NodeID
-from tests.integration.platform_app.conftest import PChain, Rpc
+from tests.integration.platform_app.conftest import PChain, Rpc, asking
 from tests.integration.platform_app.made import (
     delegator,
     node,
@@ -250,6 +251,17 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
     assert shown(tracked.node_id) == ("1.0000", True)
     (pending,) = rpc("platform.getPendingValidators")["validators"]
     assert pending["connected"] is False
+
+
+def test_with_the_reference_s_parameters_uptime_is_a_percentage(reference_pchain: PChain) -> None:
+    ask = asking(doors.platform().dispatcher)
+    (first, *_) = stakers.current_validators().validators
+    uptime.observe([OTHER], first.start)
+    uptime.observe([first.node_id], first.start + 477)
+    reference_pchain.now = first.start + 10_000
+
+    (shown,) = ask("platform.getCurrentValidators", nodeIDs=[str(first.node_id)])["validators"]
+    assert (shown["uptime"], shown["connected"]) == ("95.2300", True)
 
 
 def staker_of_node(node_id: NodeID) -> models.Staker:

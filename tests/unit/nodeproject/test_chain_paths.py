@@ -1,0 +1,91 @@
+"""Paths by blockchain ID become paths by letter."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from jsonrpc.workers import Workers
+from nodeproject.chain_paths import ChainPaths, Letters
+from platform_app.selectors.chain import NoGenesis
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+C, X, OTHER = (str(ID(bytes([number]) * 32)) for number in (3, 24, 15))
+
+
+class Chains:
+    """What is read of the chain, and how often."""
+
+    def __init__(self) -> None:
+        self.letters: Letters = {}
+        self.asked = 0
+
+    def read(self) -> Letters:
+        self.asked += 1
+        if not self.letters:
+            raise NoGenesis
+        return self.letters
+
+
+@pytest.fixture
+def chains() -> Chains:
+    made = Chains()
+    made.letters = {C: "C", X: "X"}
+    return made
+
+
+@pytest.fixture
+def paths(chains: Chains) -> Iterator[ChainPaths]:
+    workers = Workers(threads=1)
+    yield ChainPaths(workers, chains.read)
+    workers.close()
+
+
+async def led(paths: ChainPaths, path: str) -> str:
+    before = {"type": "http", "path": path, "raw_path": path.encode(), "method": "POST"}
+    after = await paths.by_letter(before)
+    assert before["path"] == path
+    assert after["raw_path"] == after["path"].encode()
+    assert after["method"] == "POST"
+    found: str = after["path"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (f"/ext/bc/{C}/rpc", "/ext/bc/C/rpc"),
+        (f"/ext/bc/{C}/ws", "/ext/bc/C/ws"),
+        (f"/ext/bc/{C}/rpc/", "/ext/bc/C/rpc/"),
+        (f"/ext/bc/{X}", "/ext/bc/X"),
+        (f"/ext/bc/{X}/", "/ext/bc/X/"),
+        (f"/ext/bc/{C}\n/rpc", f"/ext/bc/{C}\n/rpc"),
+        (f"/ext/bc/{OTHER}/rpc", f"/ext/bc/{OTHER}/rpc"),
+    ],
+)
+async def test_an_id_becomes_its_letter(paths: ChainPaths, path: str, expected: str) -> None:
+    assert await led(paths, path) == expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/ext/bc/C/rpc", "/ext/P", f"/ext/bc/{PRIMARY_NETWORK_ID}", f"/ext/{C}/rpc", "/admin/", "/"],
+)
+async def test_other_paths_ask_nothing(paths: ChainPaths, chains: Chains, path: str) -> None:
+    assert await led(paths, path) == path
+    assert chains.asked == 0
+
+
+async def test_ids_are_read_once(paths: ChainPaths, chains: Chains) -> None:
+    for path in (f"/ext/bc/{C}/rpc", f"/ext/bc/{OTHER}", f"/ext/bc/{X}"):
+        await led(paths, path)
+
+    assert chains.asked == 1
+
+
+async def test_before_there_is_a_genesis_no_chain_has_an_id(
+    paths: ChainPaths, chains: Chains
+) -> None:
+    known, chains.letters = chains.letters, {}
+    assert await led(paths, f"/ext/bc/{C}/rpc") == f"/ext/bc/{C}/rpc"
+    chains.letters = known
+    assert await led(paths, f"/ext/bc/{C}/rpc") == "/ext/bc/C/rpc"
