@@ -1,12 +1,16 @@
 """BLS signatures on BLS12-381: public keys of 48 bytes, signatures of 96 (pchain.md 1.7).
 
-Two libraries can do the work: `bls_blspy` and, where its wheel is missing, `bls_py_ecc`, which is
-hundreds of times slower. Both answer alike to everything.
+Two libraries can do the work: `bls_native` and, where the native crate is not built, `bls_py_ecc`,
+which is hundreds of times slower. Both answer alike to everything.
 
     BlsError
-    └── InvalidSecretKey    not 32 bytes, zero, or not below the group's order
+    ├── InvalidSecretKey    not 32 bytes, zero, or not below the group's order
+    ├── InvalidPublicKey    among those to be added: length, encoding, subgroup, identity
+    ├── InvalidSignature    likewise; the identity is one
+    └── NothingToAggregate  a sum of nothing
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from primitives.bls_suite import Suite
@@ -30,6 +34,27 @@ class InvalidSecretKey(BlsError):
         super().__init__("invalid BLS secret key")
 
 
+class InvalidPublicKey(BlsError):
+    """Bytes that are no public key."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid BLS public key")
+
+
+class InvalidSignature(BlsError):
+    """Bytes that are no signature."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid BLS signature")
+
+
+class NothingToAggregate(BlsError):
+    """Neither keys nor signatures."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"no {what}")
+
+
 class Library(Protocol):
     """What a library has to offer. Secret keys are valid ones, lengths are right."""
 
@@ -45,11 +70,17 @@ class Library(Protocol):
     def verify(self, public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
         """Say whether the signature is this message's by this key; False for what is no key."""
 
+    def aggregate_public_keys(self, keys: Sequence[bytes]) -> bytes | None:
+        """Return the sum of keys, of one at least; None where one is no key."""
+
+    def aggregate_signatures(self, signatures: Sequence[bytes]) -> bytes | None:
+        """Return the sum of signatures, of one at least; None where one is no signature."""
+
 
 def load_library() -> Library:
-    """Return the fastest library that is installed."""
+    """Return the native library where it is built, else the slow one."""
     try:
-        import primitives.bls_blspy as library
+        import primitives.bls_native as library
     except ImportError:
         import primitives.bls_py_ecc as fallback
 
@@ -112,6 +143,43 @@ def verify(
     if len(public_key) != PUBLIC_KEY_SIZE or len(signature) != SIGNATURE_SIZE:
         return False
     return _library.verify(public_key, message, signature, suite)
+
+
+def aggregate_public_keys(keys: Sequence[bytes]) -> bytes:
+    """Return the key that verifies the sum of these keys' signatures of one message.
+
+    Who adds keys has seen a proof of possession of each: a key that was chosen to cancel others out
+    is refused by that proof and by nothing here.
+
+    Raises:
+        NothingToAggregate: There is none.
+        InvalidPublicKey: One is none.
+    """
+    if not keys:
+        raise NothingToAggregate("public keys")
+    if any(len(key) != PUBLIC_KEY_SIZE for key in keys):
+        raise InvalidPublicKey
+    total = _library.aggregate_public_keys(keys)
+    if total is None:
+        raise InvalidPublicKey
+    return total
+
+
+def aggregate_signatures(signatures: Sequence[bytes]) -> bytes:
+    """Return the sum of signatures.
+
+    Raises:
+        NothingToAggregate: There is none.
+        InvalidSignature: One is none.
+    """
+    if not signatures:
+        raise NothingToAggregate("signatures")
+    if any(len(signature) != SIGNATURE_SIZE for signature in signatures):
+        raise InvalidSignature
+    total = _library.aggregate_signatures(signatures)
+    if total is None:
+        raise InvalidSignature
+    return total
 
 
 def _verify_secret(secret: bytes) -> None:

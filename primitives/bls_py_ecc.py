@@ -1,6 +1,7 @@
 """BLS with py_ecc, which is Python: a check takes a large part of a second. Called through `bls`."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eth_typing import BLSPubkey, BLSSignature
@@ -55,3 +56,29 @@ def is_signature(signature: bytes) -> bool:
 def verify(public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
     """Say whether the signature is this message's by this key; False for what is no key."""
     return _SCHEMES[suite].Verify(BLSPubkey(public_key), message, BLSSignature(signature))
+
+
+def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
+    """Return the sum of keys; None where one is no key."""
+    from py_ecc.bls.g2_primitives import G1_to_pubkey, pubkey_to_G1
+    from py_ecc.optimized_bls12_381.optimized_curve import Z1, add
+
+    total = Z1
+    for key in keys:
+        if not _SCHEMES[Suite.MESSAGE].KeyValidate(BLSPubkey(key)):
+            return None
+        total = add(total, pubkey_to_G1(BLSPubkey(key)))
+    return G1_to_pubkey(total)
+
+
+def aggregate_signatures(signatures: Sequence[bytes]) -> bytes | None:
+    """Return the sum of signatures; None where one is no signature."""
+    from py_ecc.bls.g2_primitives import G2_to_signature, signature_to_G2
+    from py_ecc.optimized_bls12_381.optimized_curve import Z2, add
+
+    total = Z2
+    for signature in signatures:
+        if not is_signature(signature):
+            return None
+        total = add(total, signature_to_G2(BLSSignature(signature)))
+    return G2_to_signature(total)

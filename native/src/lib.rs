@@ -1,11 +1,12 @@
 //! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that
-//! Python reads; roots and proofs of the state trie; senders of whole batches.
+//! Python reads; roots and proofs of the state trie; senders of whole batches. BLS signatures, too.
 //!
 //! Nothing here knows of Django or a database, and nothing is changed: what was done comes back.
 
 mod access;
 mod answers;
 mod block;
+mod bls;
 mod call;
 mod codes;
 mod convert;
@@ -88,6 +89,11 @@ mod cchain_native {
         }
     }
 
+    #[pymodule_export]
+    use crate::bls::{
+        bls_aggregate_public_keys, bls_aggregate_signatures, bls_is_signature, bls_public_key,
+        bls_sign, bls_verify,
+    };
     #[pymodule_export]
     use crate::environment::Surroundings;
 

@@ -6,6 +6,8 @@ import pytest
 
 from platform_app.txs import warp
 from platform_app.txs.warp import AddressedCall, BitSetSignature, RegisterL1Validator
+from primitives import bls, bls_native, bls_py_ecc
+from primitives.bls import Library
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view
 
@@ -44,3 +46,47 @@ def test_signed_messages_are_read(case: dict[str, Any]) -> None:
     message = warp.parse_l1_message(call.payload)
     assert isinstance(message, RegisterL1Validator)
     assert str(message.validation_id) == case["validationID"]
+
+
+@pytest.mark.parametrize("case", cases("warp_signatures", error=None))
+@pytest.mark.parametrize("library", [bls_native, bls_py_ecc], ids=lambda library: library.__name__)
+def test_the_named_validators_have_signed_together(
+    library: Library, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bls, "_library", library)
+    message, signature, named = signed_message(case)
+
+    total = bls.aggregate_public_keys([bytes.fromhex(one["publicKey"]) for one in named])
+    alone = [bls.sign(bytes.fromhex(one["secretKey"]), message) for one in named]
+
+    assert bls.aggregate_signatures(alone) == signature
+    assert bls.verify(total, message, signature)
+
+
+@pytest.mark.parametrize("case", cases("warp_signatures", error="signature is invalid"))
+def test_a_signature_of_others_than_the_named_is_refused(case: dict[str, Any]) -> None:
+    message, signature, named = signed_message(case)
+
+    total = bls.aggregate_public_keys([bytes.fromhex(one["publicKey"]) for one in named])
+
+    assert bls.is_signature(signature)
+    assert not bls.verify(total, message, signature)
+
+
+@pytest.mark.parametrize("case", cases("warp_signatures", error="no public keys"))
+def test_nobody_signs_nothing(case: dict[str, Any]) -> None:
+    _, _, named = signed_message(case)
+    with pytest.raises(bls.NothingToAggregate, match=f"^{case['error']}$"):
+        bls.aggregate_public_keys(named)
+
+
+def signed_message(case: dict[str, Any]) -> tuple[bytes, bytes, list[dict[str, Any]]]:
+    """Return what was signed, the signature, and the validators that it names."""
+    raw = bytes.fromhex(case["signedMessage"])
+    signature = warp.parse_signed_message(raw).signature
+    assert isinstance(signature, BitSetSignature)
+    type_id_and_signers = 4 + 4 + len(signature.signers)
+    message = raw[: -len(signature.signature) - type_id_and_signers]
+    bits = int.from_bytes(signature.signers, "big")
+    named = [one for at, one in enumerate(case["canonical"]) if bits >> at & 1]
+    return message, signature.signature, named

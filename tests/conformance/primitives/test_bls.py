@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primitives
-from primitives import bls, bls_blspy, bls_py_ecc
+from primitives import bls, bls_native, bls_py_ecc
 from primitives.bls import Library
 from primitives.bls_suite import Suite
 from tests.searching import cases
@@ -22,19 +22,19 @@ IDENTITY_SIGNATURE = b"\xc0" + bytes(95)
 OUTSIDE_SUBGROUP = b"\x80" + bytes(46) + b"\x04"
 
 libraries = pytest.mark.parametrize(
-    "library", [bls_blspy, bls_py_ecc], ids=lambda library: library.__name__
+    "library", [bls_native, bls_py_ecc], ids=lambda library: library.__name__
 )
 suites = pytest.mark.parametrize("suite", Suite)
 
 
 @suites
 def test_both_libraries_sign_alike_and_accept_it(suite: Suite) -> None:
-    key = bls_blspy.public_key(SECRET)
-    signature = bls_blspy.sign(SECRET, MESSAGE, suite)
+    key = bls_native.public_key(SECRET)
+    signature = bls_native.sign(SECRET, MESSAGE, suite)
 
     assert bls_py_ecc.public_key(SECRET) == key
     assert bls_py_ecc.sign(SECRET, MESSAGE, suite) == signature
-    assert bls_blspy.verify(key, MESSAGE, signature, suite)
+    assert bls_native.verify(key, MESSAGE, signature, suite)
     assert bls_py_ecc.verify(key, MESSAGE, signature, suite)
 
 
@@ -101,8 +101,122 @@ def test_changed_signatures_are_none(library: Library, change: object) -> None:
 @given(st.binary(min_size=48, max_size=48), st.binary(min_size=96, max_size=96))
 def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
     for suite in Suite:
-        assert not bls_blspy.verify(key, MESSAGE, signature, suite)
+        assert not bls_native.verify(key, MESSAGE, signature, suite)
         assert not bls_py_ecc.verify(key, MESSAGE, signature, suite)
+
+
+@settings(max_examples=cases(3), deadline=None)
+@given(
+    st.integers(1, bls.ORDER - 1).map(lambda number: number.to_bytes(32, "big")),
+    st.binary(max_size=100),
+    st.sampled_from(Suite),
+    st.integers(0, 48 * 8 - 1),
+    st.integers(0, 96 * 8 - 1),
+)
+def test_both_libraries_answer_alike_to_a_signature_and_to_what_differs_in_one_bit(
+    secret: bytes, message: bytes, suite: Suite, key_bit: int, signature_bit: int
+) -> None:
+    key = bls_native.public_key(secret)
+    signature = bls_native.sign(secret, message, suite)
+    other_key, other_signature = _flipped(key, key_bit), _flipped(signature, signature_bit)
+
+    assert bls_py_ecc.public_key(secret) == key
+    assert bls_py_ecc.sign(secret, message, suite) == signature
+    for library in (bls_native, bls_py_ecc):
+        assert library.verify(key, message, signature, suite)
+        assert not library.verify(other_key, message, signature, suite)
+        assert not library.verify(key, message, other_signature, suite)
+    assert bls_native.is_signature(other_signature) == bls_py_ecc.is_signature(other_signature)
+
+
+def _flipped(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+@libraries
+def test_the_sum_of_keys_verifies_the_sum_of_their_signatures(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bls, "_library", library)
+    keys = [bls_native.public_key(secret) for secret in (SECRET, OTHER_SECRET, SECRET)]
+    signatures = [
+        bls_native.sign(secret, MESSAGE, Suite.MESSAGE) for secret in (SECRET, OTHER_SECRET, SECRET)
+    ]
+    secrets = 2 * int.from_bytes(SECRET, "big") + int.from_bytes(OTHER_SECRET, "big")
+    total = (secrets % bls.ORDER).to_bytes(32, "big")
+
+    assert bls.aggregate_public_keys(keys) == bls_native.public_key(total)
+    assert bls.aggregate_signatures(signatures) == bls_native.sign(total, MESSAGE, Suite.MESSAGE)
+    assert bls.aggregate_public_keys(keys[:1]) == keys[0]
+    assert bls.aggregate_signatures([IDENTITY_SIGNATURE, signatures[0]]) == signatures[0]
+
+
+@libraries
+def test_keys_and_signatures_may_cancel_out(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bls, "_library", library)
+    negative = (bls.ORDER - int.from_bytes(SECRET, "big")).to_bytes(32, "big")
+    key = bls.aggregate_public_keys([bls.public_key(SECRET), bls.public_key(negative)])
+    signature = bls.aggregate_signatures([bls.sign(SECRET, MESSAGE), bls.sign(negative, MESSAGE)])
+
+    assert key == IDENTITY_KEY
+    assert signature == IDENTITY_SIGNATURE
+    assert not bls.verify(key, MESSAGE, signature)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "key", [b"", bytes(48), IDENTITY_KEY, OUTSIDE_SUBGROUP, b"\xff" * 48, IDENTITY_KEY + b"\0"]
+)
+def test_what_is_no_key_is_not_added(
+    library: Library, key: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bls, "_library", library)
+    with pytest.raises(bls.InvalidPublicKey, match=r"^invalid BLS public key$"):
+        bls.aggregate_public_keys([bls_native.public_key(SECRET), key])
+
+
+@libraries
+@pytest.mark.parametrize(
+    "signature", [b"", bytes(96), b"\x80" + bytes(94) + b"\x02", b"\xff" * 96, bytes(97)]
+)
+def test_what_is_no_signature_is_not_added(
+    library: Library, signature: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bls, "_library", library)
+    with pytest.raises(bls.InvalidSignature, match=r"^invalid BLS signature$"):
+        bls.aggregate_signatures([IDENTITY_SIGNATURE, signature])
+
+
+def test_there_is_no_sum_of_nothing() -> None:
+    with pytest.raises(bls.NothingToAggregate, match=r"^no public keys$"):
+        bls.aggregate_public_keys([])
+    with pytest.raises(bls.NothingToAggregate, match=r"^no signatures$"):
+        bls.aggregate_signatures([])
+
+
+def test_the_native_library_refuses_bytes_that_are_no_secret_and_keeps_them_to_itself() -> None:
+    secret = b"\xff" * 32
+    with pytest.raises(ValueError, match=r"^invalid BLS secret key$"):
+        bls_native.sign(secret, MESSAGE, Suite.MESSAGE)
+
+
+def test_a_forked_process_goes_on_verifying() -> None:
+    # A pool of threads that was made before the fork would be dead in the child, which then waits.
+    program = (
+        "import os, signal; from primitives import bls\n"
+        "key, signature = bls.public_key(b'1' * 32), bls.sign(b'1' * 32, b'')\n"
+        "assert bls.verify(key, b'', signature)\n"
+        "if (child := os.fork()) == 0: signal.alarm(30); os._exit(not bls.verify(key, b'', signature))\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert result.stdout == "0\n"
 
 
 @libraries
@@ -165,21 +279,21 @@ def test_what_is_no_secret_key_signs_nothing(secret: bytes) -> None:
 @pytest.mark.parametrize("number", [1, bls.ORDER - 1])
 def test_the_first_and_last_secret_keys_are_keys(number: int) -> None:
     secret = number.to_bytes(32, "big")
-    assert bls_blspy.public_key(secret) == bls_py_ecc.public_key(secret)
+    assert bls_native.public_key(secret) == bls_py_ecc.public_key(secret)
     for suite in Suite:
         assert bls.verify(bls.public_key(secret), MESSAGE, bls.sign(secret, MESSAGE, suite), suite)
 
 
-def test_the_fast_library_is_taken_where_it_is_installed() -> None:
-    assert bls.load_library() is bls_blspy
+def test_the_native_library_is_taken_where_it_is_built() -> None:
+    assert bls.load_library() is bls_native
 
 
-def test_the_slow_library_is_taken_where_the_fast_one_is_missing(
+def test_the_slow_library_is_taken_where_the_native_one_is_not_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "blspy", None)
-    monkeypatch.delitem(sys.modules, "primitives.bls_blspy")
-    monkeypatch.delattr(primitives, "bls_blspy")
+    monkeypatch.setitem(sys.modules, "cchain_native", None)
+    monkeypatch.delitem(sys.modules, "primitives.bls_native")
+    monkeypatch.delattr(primitives, "bls_native")
     assert bls.load_library() is bls_py_ecc
 
 

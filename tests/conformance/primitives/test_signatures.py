@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from primitives import bls, bls_blspy, bls_py_ecc, identity, secp256k1
+from primitives import bls, bls_native, bls_py_ecc, identity, secp256k1
 from primitives.bls import Library
 from primitives.bls_suite import Suite
 from primitives.hashing import sha256
 from tests.conformance.pchain_vectors import cases
 
 libraries = pytest.mark.parametrize(
-    "library", [bls_blspy, bls_py_ecc], ids=lambda library: library.__name__
+    "library", [bls_native, bls_py_ecc], ids=lambda library: library.__name__
 )
 
 
