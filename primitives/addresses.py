@@ -11,14 +11,10 @@ Which chain an alias means and whether a prefix is this network's is for the cal
 from functools import lru_cache
 from typing import NamedTuple
 
-from bech32 import CHARSET, bech32_decode, bech32_encode, convertbits
-
+from primitives import bech32
 from primitives.ids import ShortID
 
 SEPARATOR = "-"
-MIN_LENGTH = 8
-MAX_LENGTH = 90
-"""Beyond it the checksum says little (BIP-173)."""
 
 
 class AddressError(Exception):
@@ -58,12 +54,10 @@ class ParsedAddress(NamedTuple):
     short_id: ShortID
 
 
-@lru_cache(maxsize=2**14)  # the library takes its time, and lists name the same owners again
+@lru_cache(maxsize=2**14)  # a checksum takes its time, and lists name the same owners again
 def format_address(chain_alias: str, hrp: str, short_id: ShortID) -> str:
     """Return the address of a key on a chain."""
-    groups = convertbits(short_id, 8, 5)
-    assert groups is not None, "bytes have 8 bits"
-    return f"{chain_alias}{SEPARATOR}{bech32_encode(hrp, groups)}"
+    return f"{chain_alias}{SEPARATOR}{bech32.encode(hrp, short_id)}"
 
 
 def parse_address(text: str) -> ParsedAddress:
@@ -77,36 +71,10 @@ def parse_address(text: str) -> ParsedAddress:
     chain, separator, encoded = text.partition(SEPARATOR)
     if not separator:
         raise MissingSeparator
-    hrp, data = _parse_bech32(encoded)
+    try:
+        hrp, data = bech32.decode(encoded)
+    except bech32.Bech32Error as error:
+        raise InvalidBech32(str(error)) from None
     if len(data) != ShortID.SIZE:
         raise WrongAddressLength(len(data))
     return ParsedAddress(chain, hrp, ShortID(data))
-
-
-def _parse_bech32(text: str) -> tuple[str, bytes]:
-    # the library has no upper limit
-    if not MIN_LENGTH <= len(text) <= MAX_LENGTH:
-        raise InvalidBech32(f"invalid bech32 string length {len(text)}")
-    hrp, groups = bech32_decode(text)
-    if hrp is None or groups is None:
-        raise InvalidBech32(_reason(text))
-    data = convertbits(groups, 5, 8, pad=False)
-    if data is None:
-        raise InvalidBech32("invalid incomplete group")
-    return hrp, bytes(data)
-
-
-def _reason(text: str) -> str:
-    """Return why the library refuses a text, which it does not say."""
-    if text not in {text.lower(), text.upper()}:
-        return "string not all lowercase or all uppercase"
-    for character in text:
-        if not "!" <= character <= "~":
-            return f"invalid character in string: {character!r}"
-    separator = text.rfind("1")
-    if separator < 1 or separator + 7 > len(text):
-        return f"invalid separator index {separator}"
-    for character in text[separator + 1 :].lower():
-        if character not in CHARSET:
-            return f"invalid character not part of charset: {character!r}"
-    return "invalid checksum"

@@ -22,6 +22,7 @@ from platform_app.services.errors import (
     NotLocal,
 )
 from platform_app.txs.errors import WrongNetworkId
+from primitives.bech32 import Bech32Error
 from primitives.bls import BlsError
 from primitives.der import DerError
 from primitives.hexadecimal import HexError
@@ -39,6 +40,7 @@ NEVER_AT_A_DOOR = (
     CertificateError, DerError,  # of peers
     SignatureError, BlsError, Overflow,  # become reasons of the rules
     HexError, RlpError,  # of the C-Chain
+    Bech32Error,  # becomes an error of addresses
     ObjectDoesNotExist, MultipleObjectsReturned,  # Django makes them for each model
 )  # fmt: skip
 """Roots of trees whose errors end elsewhere."""

@@ -1,0 +1,69 @@
+"""Bech32: the vectors of BIP-173, and round trips."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primitives import bech32
+
+VALID = [
+    "A12UEL5L",
+    "a12uel5l",
+    "an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1tt5tgs",
+    "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw",
+    "1" + "1" + "q" * 82 + "c8247j",
+    "split1checkupstagehandshakeupstreamerranterredcaperred2y9e3w",
+    "?1ezyfcl",
+]
+INVALID = {
+    "\x201nwldj5": "invalid character in string: ' '",
+    "\x7f1axkwrx": "invalid character in string: '\\x7f'",
+    "\x801eym55h": "invalid character in string: '\\x80'",
+    "an84characterslonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1569pvx": (
+        "invalid bech32 string length 91"
+    ),
+    "pzry9x0s0muk": "invalid separator index -1",
+    "1pzry9x0s0muk": "invalid separator index 0",
+    "x1b4n0q5v": "invalid character not part of charset: 'b'",
+    "li1dgmt3": "invalid separator index 2",
+    "de1lg7wt\xff": "invalid character in string: 'ÿ'",
+    "A1G7SGD8": "invalid checksum",
+    "10a06t8": "invalid bech32 string length 7",
+    "1qzzfhee": "invalid separator index 0",
+}
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_what_the_bip_calls_valid_comes_back(text: str) -> None:
+    prefix, groups = bech32.decode_groups(text)
+    assert prefix == text.lower().rpartition("1")[0]
+    assert bech32.encode_groups(prefix, groups) == text.lower()
+
+
+def test_groups_are_numbered_as_the_bip_does() -> None:
+    assert bech32.decode_groups(VALID[3]) == ("abcdef", list(range(32)))
+
+
+@pytest.mark.parametrize("text", INVALID)
+def test_what_the_bip_calls_invalid_is_refused(text: str) -> None:
+    with pytest.raises(bech32.Bech32Error) as refusal:
+        bech32.decode_groups(text)
+    assert str(refusal.value) == INVALID[text]
+
+
+@given(st.binary(max_size=49))
+def test_bytes_come_back(data: bytes) -> None:
+    assert bech32.decode(bech32.encode("local", data)) == ("local", data)
+
+
+@given(st.binary(max_size=49))
+def test_bits_are_kept_in_order_and_filled_up_with_zeros(data: bytes) -> None:
+    bits = "".join(f"{byte:08b}" for byte in data)
+    _, groups = bech32.decode_groups(bech32.encode("local", data))
+    assert "".join(f"{group:05b}" for group in groups) == bits + "0" * (-len(bits) % 5)
+
+
+def test_a_letter_of_another_alphabet_is_no_letter() -> None:
+    # the sign for kelvin is a k in lower case, and its own upper case
+    with pytest.raises(bech32.Bech32Error, match=r"^invalid character in string: '\u212a'$"):
+        bech32.decode("\u212a1AAAAAAAA")
