@@ -1,6 +1,7 @@
 """What a failed write says of the database."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg.errors
@@ -21,7 +22,7 @@ class Clock:
 
 def refused(path: Path, *statements: str) -> sqlite3.Error:
     """Return the error of the last statement."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         for statement in statements[:-1]:
             connection.execute(statement)
         with pytest.raises(sqlite3.Error) as caught:
