@@ -119,15 +119,16 @@ lock: $(STAMPS)/dev  ## Compile the lock files anew; they hold hashes and no add
 	scripts/lock.sh
 
 $(PYTHON):
-	scripts/make_venv.sh $(VENV)
+	@scripts/make_venv.sh $(VENV)
 
+# A lock file is complete, and settles what packages ask for too narrowly (pyproject.toml).
 $(STAMPS)/runtime: requirements/runtime.lock | $(PYTHON)
-	$(PYTHON) -m pip install --require-hashes -r $<
+	$(PYTHON) -m pip install --require-hashes --no-deps -r $<
 	@mkdir -p $(@D) && touch $@
 
 # The versions are runtime.lock's; what it has is in here too.
 $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
-	$(PYTHON) -m pip install --require-hashes -r $<
+	$(PYTHON) -m pip install --require-hashes --no-deps -r $<
 	@mkdir -p $(@D) && touch $(STAMPS)/runtime $@
 
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime

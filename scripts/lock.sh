@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
-# Compiles the lock files. They hold versions and hashes and name no place to download from.
+# Compiles the lock files, each for all Pythons that pyproject.toml allows. They hold versions and
+# hashes and name no place to download from.
 # The tests' versions come first; what the node itself needs is then a part of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 compile() {
   .venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
-    --python-version 3.11 --output-file "$@"
+    --universal --python-version 3.11 --output-file "$@"
 }
 compile requirements/dev.lock requirements/dev.in
 compile requirements/runtime.lock -c requirements/dev.lock requirements/runtime.in
+
+# On Debian's platform nobody shall need a compiler, whichever Python it is.
+for version in 3.11 3.12 3.13; do
+  for names in runtime dev; do
+    .venv/bin/uv pip compile --quiet --no-deps --only-binary :all: --python-version "$version" \
+      --python-platform x86_64-unknown-linux-gnu --no-header "requirements/$names.lock" >/dev/null
+  done
+done
 
 for project in tests/clients benchmarks; do
   npm install --prefix "$project" --package-lock-only --ignore-scripts --no-audit --no-fund \

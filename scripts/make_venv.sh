@@ -1,21 +1,40 @@
 #!/usr/bin/env bash
-# Makes the virtual environment with Python 3.11. On Debian the module `venv` may be a package to add.
+# Makes the virtual environment with a Python that pyproject.toml allows: the machine's own python3 if
+# it is one, else the latest. On Debian the module `venv` may be a package to add.
 set -euo pipefail
 venv=$1
 
-python=
-for candidate in python3.11 python3 python; do
-  if "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+read -r oldest beyond < <(
+  sed -n 's/^requires-python = ">=3\.\([0-9]*\),<3\.\([0-9]*\)"$/\1 \2/p' pyproject.toml
+)
+candidates=(python3)
+for ((minor = beyond - 1; minor >= oldest; minor--)); do
+  candidates+=("python3.$minor")
+done
+
+# Packages of compiled code are built for CPython with its lock.
+probe='
+import platform, sys, sysconfig
+free = " without a lock" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+print("%s 3.%d%s" % (platform.python_implementation(), sys.version_info[1], free))
+'
+python='' found=''
+for candidate in "${candidates[@]}"; do
+  kind=$("$candidate" -c "$probe" 2>/dev/null) || continue
+  minor=${kind#CPython 3.}
+  if [[ $minor =~ ^[0-9]+$ ]] && ((minor >= oldest && minor < beyond)); then
     python=$candidate
     break
   fi
+  found+=", $candidate is $kind"
 done
 if [ -z "$python" ]; then
-  echo "The node needs Python 3.11, and neither python3.11 nor python3 is one." >&2
+  range="3.$oldest to 3.$((beyond - 1))"
+  echo "No Python for the node here: it needs CPython $range, as python3 or python3.$oldest and so on${found}." >&2
   exit 1
 fi
 
 if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-  "$(dirname "$0")/install_packages.sh" python3.11-venv
+  "$(dirname "$0")/install_packages.sh" "python3.$minor-venv"
 fi
 "$python" -m venv "$venv"

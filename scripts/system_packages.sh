@@ -15,7 +15,7 @@ has promtool || missing+=(prometheus)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.
 if "$here/native_toolchain.sh" >/dev/null && ! .venv/bin/python "$here/python_library.py" >/dev/null; then
-  missing+=(libpython3.11-dev)
+  missing+=("$(.venv/bin/python -c 'import sys; print("libpython%d.%d-dev" % sys.version_info[:2])')")
 fi
 
 if [ ${#missing[@]} -gt 0 ]; then

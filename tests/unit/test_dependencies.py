@@ -1,0 +1,133 @@
+"""The lock files fit each Python that the node is for, and what is installed fits together."""
+
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SUPPORTED = ("3.11", "3.12", "3.13")
+LOCKS = ("runtime", "dev")
+# The widths are settled by hand, in pyproject.toml, with the reason.
+SETTLED = {("ethereum-execution", "coincurve"): "21.0.0"}
+
+
+def environment(python: str) -> dict[str, str]:
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.7",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "sys_platform": "linux",
+        "platform_system": "Linux",
+        "os_name": "posix",
+        "extra": "",
+    }
+
+
+def locked(name: str, python: str) -> list[tuple[Requirement, int]]:
+    """Return what a lock file installs on a Python, and how many hashes each has."""
+    text = (ROOT / "requirements" / f"{name}.lock").read_text()
+    entries = re.findall(r"^([a-z0-9].*?) *\\\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.M)
+    requirements = [(Requirement(line), hashes.count("--hash")) for line, hashes in entries]
+    return [
+        (one, hashes)
+        for one, hashes in requirements
+        if one.marker is None or one.marker.evaluate(environment(python))
+    ]
+
+
+@pytest.mark.parametrize("python", SUPPORTED)
+@pytest.mark.parametrize("name", LOCKS)
+def test_each_package_is_locked_to_one_version_with_its_hashes(name: str, python: str) -> None:
+    chosen = locked(name, python)
+    names = [one.name for one, _ in chosen]
+
+    assert len(names) == len(set(names)) > 80
+    assert all(hashes for _, hashes in chosen)
+    assert all(re.fullmatch(r"==[^*,]+", str(one.specifier)) for one, _ in chosen)
+
+
+@pytest.mark.parametrize("python", SUPPORTED)
+@pytest.mark.parametrize("name", LOCKS)
+def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
+    chosen = {one.name: one.specifier for one, _ in locked(name, python)}
+    asked = wanted(name)
+
+    assert len(asked) > 15
+    for one in asked:
+        (pin,) = chosen[canonicalize_name(one.name)]
+        assert one.specifier.contains(pin.version), one
+
+
+def wanted(name: str) -> list[Requirement]:
+    found = []
+    for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines():
+        if line.startswith("-r "):
+            found += wanted(line.removeprefix("-r ").removesuffix(".in"))
+        elif line and not line.startswith("#"):
+            found.append(Requirement(line))
+    return found
+
+
+@pytest.mark.parametrize("python", SUPPORTED)
+def test_the_tests_run_with_the_versions_of_the_node(python: str) -> None:
+    runtime, dev = (
+        {(one.name, str(one.specifier)) for one, _ in locked(name, python)}
+        for name in ("runtime", "dev")
+    )
+    assert runtime < dev
+
+
+@pytest.mark.parametrize("python", SUPPORTED)
+def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str) -> None:
+    # what `pip check` looks at, for every Python: the files are installed without asking again
+    chosen = {one.name: one.specifier for one, _ in locked("dev", python)}
+    versions = {name: next(iter(pin)).version for name, pin in chosen.items()}
+    looked_at, settled = 0, {}
+    for name, version in versions.items():
+        for one in asked_by(name, version, python):
+            other = canonicalize_name(one.name)
+            assert other in versions, f"{name} asks for {one}"
+            looked_at += 1
+            if not one.specifier.contains(versions[other], prereleases=True):
+                settled[name, other] = versions[other]
+
+    assert looked_at > 150
+    assert settled == (SETTLED if python == "3.13" else {})
+
+
+def asked_by(name: str, version: str, python: str) -> list[Requirement]:
+    """Return what a package asks for on a Python; nothing where that version is not installed."""
+    try:
+        package = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return []
+    if package.version != version:
+        return []
+    asked = [Requirement(line) for line in package.requires or []]
+    here = environment(python)
+    return [one for one in asked if one.marker is None or one.marker.evaluate(here)]
+
+
+def test_all_places_speak_of_the_same_pythons() -> None:
+    allowed = SpecifierSet(PROJECT["project"]["requires-python"])
+    native: dict[str, Any] = tomllib.loads((ROOT / "native/pyproject.toml").read_text())
+    readme = (ROOT / "README.md").read_text()
+
+    inside = [minor for minor in range(30) if f"3.{minor}.0" in allowed]
+    assert tuple(f"3.{minor}" for minor in inside) == SUPPORTED
+    assert all(
+        f"{python}.0" in SpecifierSet(native["project"]["requires-python"]) for python in SUPPORTED
+    )
+    assert PROJECT["tool"]["mypy"]["python_version"] == SUPPORTED[0]
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{SUPPORTED[0].replace('.', '')}"
+    assert f"Python {SUPPORTED[0]} to {SUPPORTED[-1]}" in readme
+    assert f"for version in {' '.join(SUPPORTED)}; do" in (ROOT / "scripts/lock.sh").read_text()
