@@ -118,6 +118,10 @@ system-packages:
 lock: $(STAMPS)/dev  ## Compile the lock files anew; they hold hashes and no address
 	scripts/lock.sh
 
+.PHONY: licences
+licences: $(STAMPS)/dev  ## List the licences of what is used anew
+	$(PYTHON) scripts/licences.py
+
 $(PYTHON):
 	@scripts/make_venv.sh $(VENV)
 
