@@ -36,7 +36,11 @@ def add_validator(
     reward_address: str,
     rate: float,
 ) -> Json:
-    """platform.addValidator: stake for a node of the Primary Network, this one by default."""
+    """platform.addValidator: stake for a node of the Primary Network, this one by default.
+
+    Unspecified: that is an AddValidatorTx, which the reference's rules of today refuse, and so does this
+    node with the reference's parameters. Its clients build AddPermissionlessValidatorTx themselves.
+    """
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
@@ -63,7 +67,10 @@ def add_delegator(
     period: Period,
     reward_address: str,
 ) -> Json:
-    """platform.addDelegator: stake with a validator of the Primary Network."""
+    """platform.addDelegator: stake with a validator of the Primary Network.
+
+    Unspecified: an AddDelegatorTx; see `add_validator`.
+    """
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
