@@ -160,16 +160,19 @@ class History:
         )
 
     def _add_validator(self) -> Tx:
-        return self._new_validator(staking.AddValidatorTx, *self._period())
+        start, end = self._period()
+        return self._new_validator(staking.AddValidatorTx, self._at_once_or(start), end)
 
     def _add_permissionless_validator(self) -> Tx:
         signer = platform.proof_of_possession(self.random.randint(1, 3))
-        start = self.random.choice((0, self._period()[0]))
-        end = self._period()[1]
+        start, end = self._period()
         kind = staking.AddPermissionlessValidatorTx
-        return self._new_validator(kind, start, end, signer=signer)
+        return self._new_validator(kind, self._at_once_or(start), end, signer=signer)
 
-    def _delegation(self, kind: type[UnsignedTx], *, at_once: bool) -> Tx:
+    def _at_once_or(self, start: int) -> int:
+        return self.random.choice((0, start))
+
+    def _delegation(self, kind: type[UnsignedTx]) -> Tx:
         validators = self._validators()
         if not validators:
             return self._add_validator()
@@ -177,15 +180,14 @@ class History:
         start, end = self._period(validator)
         amount = self.random.randint(25 * UNIT, 4_000 * UNIT)
         spent, change, stake = self._stake(amount)
-        period = Validator(validator.node_id, 0 if at_once else start, end, amount)
+        period = Validator(validator.node_id, self._at_once_or(start), end, amount)
         return self._sign(kind, spent, outputs=change, stake=stake, validator=period)
 
     def _add_delegator(self) -> Tx:
-        return self._delegation(staking.AddDelegatorTx, at_once=False)
+        return self._delegation(staking.AddDelegatorTx)
 
     def _add_permissionless_delegator(self) -> Tx:
-        at_once = self.random.random() < 0.5
-        return self._delegation(staking.AddPermissionlessDelegatorTx, at_once=at_once)
+        return self._delegation(staking.AddPermissionlessDelegatorTx)
 
     def _validators(self) -> list[Staker]:
         held = self.state.stakers.values()
@@ -227,7 +229,8 @@ class History:
             return self._add_validator()
         validator = self.random.choice(validators)
         start, end = self._period(validator)
-        added = Validator(validator.node_id, start, end, self.random.randint(1, 99))
+        weight = self.random.randint(1, 99)
+        added = Validator(validator.node_id, self._at_once_or(start), end, weight)
         return self._on_subnet(subnets.AddSubnetValidatorTx, validator=added)
 
     def _remove_subnet_validator(self) -> Tx:
