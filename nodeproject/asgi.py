@@ -12,7 +12,7 @@ from django.urls import path, re_path
 from nodeproject.profile import choose_settings
 
 choose_settings()
-django_application = get_asgi_application()
+django_application: Any = get_asgi_application()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
@@ -25,6 +25,7 @@ from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
 from nodeproject import doors, observation, plain, process  # noqa: E402
 from nodeproject.chain_paths import ChainPaths  # noqa: E402
+from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
 
 
@@ -41,7 +42,13 @@ class Node:
         elsewhere: Any = re_path("", nowhere)
         behind: Any = ProtocolTypeRouter(
             {
-                "http": django_application,
+                "http": ConcurrencyLimit(
+                    django_application,
+                    at_once=DJANGO_THREADS,
+                    waiting=WAITING_PAGES,
+                    gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
+                    replies=SOURCES.replies_of(OTHER),
+                ),
                 "websocket": URLRouter([websocket_path, elsewhere]),
             }
         )

@@ -10,15 +10,16 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, turns
+from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.settings.node import GIVEN
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
 
 
-OTHER_THREADS = 8
-"""Threads of a web process that read the database besides those for calls: the follower's, and
-those in which Django runs views."""
+OTHER_THREADS = DJANGO_THREADS + 4
+"""Threads of a web process that read the database besides those for calls: those in which Django
+runs views, those that make plain pages, and the follower's."""
 
 
 @register()

@@ -6,10 +6,12 @@ from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api
 from nodeproject.jump import jump
+from nodeproject.logins import login
 from nodeproject.plain import respond
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
+    path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("", api.urls),
     re_path(r"^ext(?:/|$)", csrf_exempt(respond)),

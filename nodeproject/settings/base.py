@@ -93,6 +93,7 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
+AUTHENTICATION_BACKENDS = ["nodeproject.logins.LimitedBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -103,6 +104,13 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LOGIN_FAILURES = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "LOCATION": "logins",
+    "OPTIONS": {"MAX_ENTRIES": 20_000},
+}
+"""The cache in which each web process counts failed logins; two entries for who is locked."""
 
 STATIC_URL = "/static/"
 STATIC_ROOT = NODE.directory / "static"

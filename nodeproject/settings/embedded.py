@@ -3,6 +3,7 @@
 from typing import Any
 
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
+from nodeproject.settings.base import LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NODE
@@ -24,6 +25,7 @@ CACHES: dict[str, dict[str, Any]] = {
         # many, and the counter: this cache drops a part of its entries when it is full.
         "OPTIONS": {"MAX_ENTRIES": 2 * NODE.filters + 2},
     },
+    "logins": LOGIN_FAILURES,
 }
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
+from nodeproject.settings.base import LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NODE
@@ -25,6 +26,7 @@ _REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": 
 CACHES: dict[str, dict[str, Any]] = {
     "default": _REDIS,
     "filters": {**_REDIS, "KEY_PREFIX": "filters"},
+    "logins": LOGIN_FAILURES,
 }
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {

@@ -32,6 +32,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "hub",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": None,
+    "LOGIN": {"form": "nodeproject.logins.LoginForm"},
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "ENVIRONMENT": "nodeproject.admin.network_label",

@@ -12,43 +12,22 @@ names that nobody has: no password is right for them. Time is wall time, not the
 callers may move.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
 
+from chaindb.attempts import Failures, Limit, Places
 from platform_app.services.keystore_errors import KeystoreBusy, TooManyAttempts
 from platform_app.wallet.errors import WrongPassword
 
 
-class Lane:
-    """Places for costly work with passwords; who has one may have to wait for those in front."""
+class Lane(Places):
+    """Places for deriving keys from passwords; KeystoreBusy is raised where all of them are taken."""
 
-    def __init__(self, *, at_once: int, places: int) -> None:
-        """Take how many work at once, and how many there are with those who wait."""
-        self.at_once = at_once
-        self.places = places
-        self._slots = BoundedSemaphore(at_once)
-        self._places = BoundedSemaphore(places)
-
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """Take a place for as long as the work lasts.
-
-        Raises:
-            KeystoreBusy: All of them are taken.
-        """
-        if not self._places.acquire(blocking=False):
-            raise KeystoreBusy
-        try:
-            with self._slots:
-                yield
-        finally:
-            self._places.release()
+    full: ClassVar[type[Exception]] = KeystoreBusy
 
 
 class Lanes(NamedTuple):
@@ -71,21 +50,6 @@ def lanes(threads: int) -> Lanes:
 
 USERS, STRANGERS = lanes(settings.NODE.rpc_threads)
 
-
-class Limit(NamedTuple):
-    """How many wrong passwords are free, and what the others cost."""
-
-    free: int
-    longest: int
-    """Seconds that one more locks at most."""
-    remembered: int
-    """Seconds for which they are counted."""
-
-    def seconds_after(self, failures: int) -> int:
-        """Return for how long so many failures lock."""
-        return 0 if failures < self.free else min(self.longest, 1 << min(failures - self.free, 30))
-
-
 OF_USER: Final = Limit(free=5, longest=300, remembered=3600)
 
 
@@ -103,33 +67,20 @@ def attempt(user_id: int) -> Iterator[None]:
         try:
             yield
         except WrongPassword:
-            _count_failure(user_id)
+            _failures().count(_key_of(user_id))
             raise
-    cache.delete(_key_of(user_id))
+    _failures().forget(_key_of(user_id))
+
+
+def _failures() -> Failures:
+    return Failures(cache, OF_USER)
 
 
 def _key_of(user_id: int) -> str:
     return f"keystore-user-{user_id}"
 
 
-def _until(user_id: int) -> str:
-    return f"{_key_of(user_id)}-until"
-
-
 def _verify_unlocked(user_id: int) -> None:
-    seconds = cache.get(_until(user_id), 0.0) - time.time()
-    if seconds > 0:
-        raise TooManyAttempts(int(seconds) + 1)
-
-
-def _count_failure(user_id: int) -> None:
-    """Count a wrong password, and lock where there were too many."""
-    key = _key_of(user_id)
-    cache.add(key, 0, OF_USER.remembered)
-    try:
-        failures = cache.incr(key)
-    except ValueError:  # it was forgotten in between
-        cache.set(key, failures := 1, OF_USER.remembered)
-    seconds = OF_USER.seconds_after(failures)
+    seconds = _failures().seconds_locked(_key_of(user_id))
     if seconds:
-        cache.set(_until(user_id), time.time() + seconds, seconds + 1)
+        raise TooManyAttempts(seconds)

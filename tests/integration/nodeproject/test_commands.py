@@ -110,7 +110,7 @@ def test_threads_need_connections() -> None:
 
     assert (error.id, error.hint) == (
         "node.E005",
-        "Set NODE_DATABASE_POOL to 38 or more, or NODE_RPC_THREADS lower.",
+        "Set NODE_DATABASE_POOL to 42 or more, or NODE_RPC_THREADS lower.",
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 import time_machine
 from django.core.cache import cache
 
+from chaindb.attempts import Limit
 from platform_app.services import keystore, keystore_guard
 from platform_app.services.keystore_errors import (
     IncorrectPassword,
@@ -14,7 +15,7 @@ from platform_app.services.keystore_errors import (
     TooManyAttempts,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, Limit, lanes
+from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, lanes
 from platform_app.wallet import sealing
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import KEYS, NOW

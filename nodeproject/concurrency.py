@@ -1,0 +1,177 @@
+"""A bound on the requests that Django works on at once: each takes a thread of its own.
+
+A body that comes slowly, and a page that is read slowly, hold up nobody: a request's turn begins when
+its body is there, and ends when its page is made.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from jsonrpc.asgi import Application, Message, Receive, Scope, Send, read_head
+from jsonrpc.gate import Gate
+from jsonrpc.replies import Replies
+
+DJANGO_THREADS: Final = 8
+"""Requests that Django works on at once in one process."""
+WAITING_PAGES: Final = 64
+"""Requests that may wait for that."""
+PATIENCE_SECONDS: Final = 10.0
+"""So long a request waits for its turn."""
+STALL_SECONDS: Final = 10.0
+"""So long a client may take for each part of a page."""
+PART: Final = 65_536
+"""Bytes that are sent at a time."""
+
+_BUSY: Final = "too many requests at once: try again in a moment"
+
+
+class ConcurrencyLimit:
+    """An ASGI application in front of another one, of whose requests few run at once.
+
+    Args:
+        application: the other one; it reads the body first, as Django does. Its page is held in
+            memory until it is whole.
+        at_once: how many requests run.
+        waiting: how many more may wait for their turn; others are told to come again.
+        gate: has the headers of every answer.
+        replies: counts the refusals.
+        patience: seconds that a request waits for its turn.
+        stall: seconds that a client may take for each part of a page.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        at_once: int,
+        waiting: int,
+        gate: Gate,
+        replies: Replies | None = None,
+        patience: float = PATIENCE_SECONDS,
+        stall: float = STALL_SECONDS,
+    ) -> None:
+        self._application = application
+        self._turns = asyncio.Semaphore(at_once)
+        self._most = at_once + waiting
+        self._inside = 0
+        """Requests that run or wait for their turn."""
+        self._gate = gate
+        self._replies = replies or Replies()
+        self._patience = patience
+        self._stall = stall
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if self._inside >= self._most:  # its body is not even read
+            return await self._refuse(scope, send)
+        visit = _Visit(receive, self._enter)
+        try:
+            await self._application(scope, visit.receive, visit.send)
+        finally:
+            if visit.entered:
+                self._leave()
+        if visit.refused:
+            return await self._refuse(scope, send)
+        return await self._deliver(visit.answer, send)
+
+    async def _enter(self) -> bool:
+        """Wait for a turn, and say whether it came."""
+        if self._inside >= self._most:
+            return False
+        self._inside += 1
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._turns.acquire()
+        except BaseException as error:
+            self._inside -= 1
+            if isinstance(error, TimeoutError):
+                return False
+            raise
+        return True
+
+    def _leave(self) -> None:
+        self._inside -= 1
+        self._turns.release()
+
+    async def _refuse(self, scope: Scope, send: Send) -> None:
+        head = read_head(scope)
+        headers = (b"retry-after", b"1"), (b"connection", b"close")
+        reply = self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, head, *headers)
+        self._replies.count(head.method, reply.status)
+        length = (b"content-length", b"%d" % len(reply.body))
+        start = {
+            "type": "http.response.start",
+            "status": reply.status,
+            "headers": [*reply.headers, length],
+        }
+        await send(start)
+        await send({"type": "http.response.body", "body": reply.body})
+
+    async def _deliver(self, answer: list[Message], send: Send) -> None:
+        """Send a page in parts; a client that does not read on is cut off."""
+        try:
+            for message in answer:
+                for part in _parts(message):
+                    async with asyncio.timeout(self._stall):
+                        await send(part)
+        except TimeoutError:
+            await _abandon(send)
+
+
+class _Visit:
+    """One request on its way through the application."""
+
+    def __init__(self, receive: Receive, enter: Callable[[], Awaitable[bool]]) -> None:
+        self._receive = receive
+        self._enter = enter
+        self._whole = False
+        self.entered = False
+        self.refused = False
+        self.answer: list[Message] = []
+
+    async def receive(self) -> Message:
+        """Hand on the body, its end when the request's turn has come.
+
+        A client that leaves afterwards is not mentioned: Django would let go of a thread that works
+        on, and wait for it on the event loop.
+        """
+        if self._whole:
+            await asyncio.get_running_loop().create_future()
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body"):
+            self._whole = True
+            self.entered = await self._enter()
+            self.refused = not self.entered
+            if self.refused:
+                return {"type": "http.disconnect"}
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Keep a part of the answer."""
+        self.answer.append(message)
+
+
+def _parts(message: Message) -> list[Message]:
+    """Cut the body of a message, so that a slow client is seen to read."""
+    body = message.get("body", b"")
+    if len(body) <= PART:
+        return [message]
+    cuts = [body[place : place + PART] for place in range(0, len(body), PART)]
+    more = [True] * (len(cuts) - 1) + [message.get("more_body", False)]
+    return [
+        {**message, "body": cut, "more_body": goes_on}
+        for cut, goes_on in zip(cuts, more, strict=True)
+    ]
+
+
+async def _abandon(send: Send) -> None:
+    """Cut a client off that reads nothing: a polite end would wait behind what it does not read.
+
+    uvicorn's `send` is a method of what has the transport; other servers end what returns unfinished.
+    """
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.abort()
+        await asyncio.sleep(0)  # the server has to hear of it first

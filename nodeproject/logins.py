@@ -1,0 +1,164 @@
+"""Logins to the admin, bounded: few passwords are hashed at once, and guessing becomes slow.
+
+Hashing a password takes a core for most of a second. Wrong ones are counted by client address and
+name, so that a stranger who guesses an operator's password locks out nobody but himself; and by
+address alone, for who tries many names. Beyond a few free ones each locks for twice as long as the
+one before, whatever is tried meanwhile.
+
+Unspecified: counts are in the memory of each web process, not in Redis: operators look at the admin
+just when Redis is away. Whoever guesses from many addresses is slowed by the bound on hashing alone.
+"""
+
+import hashlib
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.contrib import admin
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from typing_extensions import override
+from unfold.forms import AuthenticationForm
+
+from chaindb.attempts import Failures, Limit, NoPlace, Places
+from jsonrpc.client_address import client_key
+from nodeproject import doors
+
+CACHE: Final = "logins"
+"""The alias of the cache in which wrong passwords are counted."""
+
+OF_NAME: Final = Limit(free=5, longest=300, remembered=3600)
+"""Of one name from one address."""
+OF_ADDRESS: Final = Limit(free=20, longest=300, remembered=3600)
+"""Of all names from one address: there may be several people behind it."""
+
+HASHING: Final = Places(at_once=2, places=4)
+"""Half of Django's threads (`concurrency.DJANGO_THREADS`) are left to those who are logged in."""
+
+
+class LoginRefused(Exception):
+    """A login that is not even tried now."""
+
+    status: HTTPStatus
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        """When to come again."""
+
+
+class TooManyFailedLogins(LoginRefused):
+    """So many wrong passwords that the next one has to wait."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"Too many failed logins: try again in {seconds} s.", seconds)
+
+
+class TooManyLogins(LoginRefused):
+    """More logins at once than passwords may be hashed."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("Too many people are logging in at once: try again in a moment.", 1)
+
+
+class LimitedBackend(ModelBackend):
+    """Django's users and passwords, tried in moderation."""
+
+    @override
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **kwargs: Any,
+    ) -> User | None:
+        """Return the user whose name and password these are, or None.
+
+        Raises:
+            TooManyFailedLogins: Too many passwords were wrong lately.
+            TooManyLogins: Too many are hashed just now.
+        """
+        guess = _Guess(request, username or "")
+        guess.verify_unlocked()  # who is locked takes no place
+        try:
+            with HASHING.place():
+                guess.verify_unlocked()  # those in front may have been wrong
+                user = super().authenticate(request, username, password, **kwargs)
+                if user is None:
+                    guess.count()
+        except NoPlace:
+            raise TooManyLogins from None
+        if user is not None:
+            guess.forget()
+        return user
+
+
+class _Guess:
+    """Whom a password is counted against."""
+
+    def __init__(self, request: HttpRequest | None, name: str) -> None:
+        failures = caches[CACHE]
+        address = "" if request is None else _client(request)
+        self._address = _key(address)
+        self._name = _key(address, name)
+        self._of_address = Failures(failures, OF_ADDRESS)
+        self._of_name = Failures(failures, OF_NAME)
+
+    def verify_unlocked(self) -> None:
+        seconds = max(
+            self._of_address.seconds_locked(self._address),
+            self._of_name.seconds_locked(self._name),
+        )
+        if seconds:
+            raise TooManyFailedLogins(seconds)
+
+    def count(self) -> None:
+        self._of_address.count(self._address)
+        self._of_name.count(self._name)
+
+    def forget(self) -> None:
+        """Forget the name's failures; an account of one's own buys no guesses of others'."""
+        self._of_name.forget(self._name)
+
+
+def _client(request: HttpRequest) -> str:
+    forwarded_for = request.headers.get("x-forwarded-for", "").encode("latin-1", "replace")
+    proxies = doors.gate_config().proxies
+    return client_key(request.META.get("REMOTE_ADDR", ""), forwarded_for, proxies)
+
+
+def _key(*parts: str) -> str:
+    """Return a key of bounded length that any cache takes, whatever a client calls itself."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
+
+
+class LoginForm(AuthenticationForm):  # type: ignore[misc]  # untyped
+    """The theme's form, which says why a login is not tried now."""
+
+    refusal: LoginRefused | None = None
+
+    @override
+    def clean(self) -> dict[str, Any]:
+        try:
+            cleaned: dict[str, Any] = super().clean()
+        except LoginRefused as refusal:
+            self.refusal = refusal
+            raise ValidationError(str(refusal), code="refused") from None
+        return cleaned
+
+
+def login(request: HttpRequest) -> HttpResponse:
+    """Show the admin's login page; a refusal has its own status, and says when to come again."""
+    response = admin.site.login(request)
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    refusal = form.refusal if isinstance(form, LoginForm) else None
+    if refusal is not None:
+        response.status_code = refusal.status
+        response["Retry-After"] = str(refusal.seconds)
+    return response

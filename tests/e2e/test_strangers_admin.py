@@ -1,0 +1,106 @@
+"""Strangers at the admin and at polled filters: what they do costs them, and nobody beside them."""
+
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from threading import Barrier
+from urllib.parse import urlencode
+
+import pytest
+
+from nodeproject.concurrency import DJANGO_THREADS
+from tests.e2e.checked import CheckedNode
+
+LOGINS = 120
+STRANGER, OPERATOR = "127.0.0.66", "127.0.0.2"
+PATIENCE = 60.0
+CEILING = 5.0
+"""Seconds: far above what liveness takes on a machine that others keep busy too."""
+OTHER_THREADS = 8
+"""A node starts some of its threads when they are first needed."""
+
+
+class Visitor:
+    """Somebody at the login page, calling from an address of this machine."""
+
+    def __init__(self, port: int, address: str) -> None:
+        self._connection = HTTPConnection(
+            "127.0.0.1", port, timeout=PATIENCE, source_address=(address, 0)
+        )
+        page = self._ask("GET", "/admin/login/")
+        found = re.search(r'csrfmiddlewaretoken" value="(\w+)"', page.read().decode())
+        assert found is not None
+        self._token = found[1]
+        self._cookie = page.headers["Set-Cookie"].partition(";")[0]
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def log_in(self, name: str, password: str) -> HTTPResponse:
+        """Send the form and return the answer, whose body was read."""
+        form = {"csrfmiddlewaretoken": self._token, "username": name, "password": password}
+        headers = {"content-type": "application/x-www-form-urlencoded", "cookie": self._cookie}
+        answer = self._ask("POST", "/admin/login/", urlencode(form | {"next": "/admin/"}), headers)
+        answer.read()
+        return answer
+
+    def _ask(
+        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+    ) -> HTTPResponse:
+        self._connection.request(method, path, body, headers or {})
+        return self._connection.getresponse()
+
+
+def threads(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("Threads:")[2].split()[0])
+
+
+def watch(node: CheckedNode, until: list[Future[int]]) -> Iterator[tuple[float, int]]:
+    """Yield how long liveness takes, and how many threads the node has, until all is over."""
+    with closing(HTTPConnection("127.0.0.1", node.port, timeout=PATIENCE)) as connection:
+        while not all(one.done() for one in until):
+            started = time.monotonic()
+            connection.request("GET", "/ext/health/liveness")
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+            yield time.monotonic() - started, threads(node.pid)
+
+
+@pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
+def test_logins_by_the_hundred_take_few_threads_and_hold_up_nobody(node: CheckedNode) -> None:
+    visitors = [Visitor(node.port, STRANGER) for _ in range(LOGINS)]
+    before = threads(node.pid)
+    together = Barrier(LOGINS)
+
+    def guess(visitor: Visitor) -> int:
+        together.wait(PATIENCE)
+        with closing(visitor):
+            return visitor.log_in("admin", "wrong").status
+
+    with ThreadPoolExecutor(LOGINS) as pool:
+        guesses = [pool.submit(guess, visitor) for visitor in visitors]
+        seen = list(watch(node, guesses))
+    statuses = [one.result() for one in guesses]
+
+    assert max(count for _, count in seen) <= before + DJANGO_THREADS + OTHER_THREADS
+    assert max(seconds for seconds, _ in seen) < CEILING
+    assert set(statuses) <= {200, 429, 503}
+    assert statuses.count(503) > 0, "nobody was told to come again"
+    with closing(Visitor(node.port, OPERATOR)) as operator:
+        password = (node.directory / "data" / "admin_password").read_text().strip()
+        answer = operator.log_in("admin", password)
+    assert (answer.status, answer.headers["Location"]) == (302, "/admin/")
+
+
+def test_who_guesses_on_is_locked_and_told_for_how_long(node: CheckedNode) -> None:
+    with closing(Visitor(node.port, "127.0.0.67")) as visitor:
+        answers = [visitor.log_in("admin", "wrong") for _ in range(6)]
+
+    assert [answer.status for answer in answers] == [200] * 5 + [429]
+    assert int(answers[-1].headers["Retry-After"]) > 0

@@ -1,0 +1,180 @@
+"""Logins: guessing becomes slow, few passwords are hashed at once, and who is refused hears why."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import time_machine
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.http import HttpResponse
+from django.test import Client
+
+from chaindb.attempts import Limit, Places
+from nodeproject import doors, logins
+from nodeproject.concurrency import DJANGO_THREADS
+from nodeproject.logins import HASHING, OF_ADDRESS, OF_NAME
+
+pytestmark = pytest.mark.django_db
+
+OURS, THEIRS = "192.0.2.1", "198.51.100.7"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_has_failed() -> Iterator[None]:
+    caches[logins.CACHE].clear()
+    yield
+    caches[logins.CACHE].clear()
+
+
+@pytest.fixture
+def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every lock last as long as the longest: a short one could end before a test looks."""
+
+    def seconds_after(limit: Limit, failures: int) -> int:
+        return 0 if failures < limit.free else limit.longest
+
+    monkeypatch.setattr(Limit, "seconds_after", seconds_after)
+
+
+@pytest.fixture
+def anna(django_user_model: type[User]) -> User:
+    return django_user_model.objects.create_superuser("anna", password="right")
+
+
+def log_in(password: str, name: str = "anna", address: str = OURS, **headers: str) -> HttpResponse:
+    sent = {"username": name, "password": password, "next": "/admin/"}
+    return Client(REMOTE_ADDR=address, headers=headers).post("/admin/login/", sent)  # type: ignore[return-value]
+
+
+def fail(times: int, name: str = "anna", address: str = OURS) -> None:
+    for _ in range(times):
+        assert log_in("wrong", name, address).status_code == 200
+
+
+@pytest.mark.usefixtures("anna")
+def test_a_few_wrong_passwords_are_free() -> None:
+    fail(OF_NAME.free - 1)
+
+    assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_then_even_the_right_one_waits_and_nothing_is_hashed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fail(OF_NAME.free)
+    monkeypatch.delattr(MD5PasswordHasher, "encode")
+
+    answer = log_in("right")
+
+    seconds = int(answer.headers["Retry-After"])
+    assert answer.status_code == 429
+    assert OF_NAME.longest - 60 < seconds <= OF_NAME.longest + 1
+    assert f"Too many failed logins: try again in {seconds} s." in answer.content.decode()
+
+
+@pytest.mark.usefixtures("anna")
+def test_after_the_time_that_it_was_told_it_may_try_again() -> None:
+    with time_machine.travel(1_800_000_000, tick=False) as clock:
+        fail(OF_NAME.free)
+        refused = log_in("right")
+        assert refused.status_code == 429
+        clock.shift(int(refused.headers["Retry-After"]))
+
+        assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_who_guesses_locks_out_nobody_at_another_address() -> None:
+    fail(OF_NAME.free, address=THEIRS)
+
+    assert log_in("right", address=THEIRS).status_code == 429
+    assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_names_that_nobody_has_are_locked_alike() -> None:
+    fail(OF_NAME.free, "nobody")
+
+    assert log_in("wrong", "nobody").status_code == 429
+    assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_who_tries_many_names_is_locked_for_all_of_them() -> None:
+    for number in range(OF_ADDRESS.free):
+        fail(1, f"user {number}", THEIRS)
+
+    assert log_in("right", address=THEIRS).status_code == 429
+    assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_a_network_of_ipv6_is_one_client() -> None:
+    for number in range(OF_NAME.free):
+        fail(1, address=f"2001:db8::{number + 1:x}")
+
+    assert log_in("right", address="2001:db8::ffff").status_code == 429
+    assert log_in("right", address="2001:db8:0:1::1").status_code == 302
+
+
+@pytest.mark.usefixtures("anna", "long_locks")
+def test_proxies_are_believed_where_the_operator_names_them(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from jsonrpc.client_address import TrustedProxies
+
+    behind = replace(doors.gate_config(), proxies=TrustedProxies.of(OURS))
+    monkeypatch.setattr(doors, "gate_config", lambda: behind)
+    for _ in range(OF_NAME.free):
+        log_in("wrong", **{"x-forwarded-for": THEIRS})
+
+    assert log_in("right", **{"x-forwarded-for": THEIRS}).status_code == 429
+    assert log_in("right", **{"x-forwarded-for": "203.0.113.9"}).status_code == 302
+
+
+@pytest.mark.usefixtures("anna")
+def test_the_right_password_makes_the_names_count_zero() -> None:
+    fail(OF_NAME.free - 1)
+    assert log_in("right").status_code == 302
+    fail(OF_NAME.free - 1)
+
+    assert log_in("right").status_code == 302
+
+
+@pytest.mark.usefixtures("anna")
+def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = Places(at_once=1, places=1)
+    monkeypatch.setattr(logins, "HASHING", places)
+    with places.place():
+        answer = log_in("right")
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert "Too many people are logging in at once: try again in a moment." in (
+        answer.content.decode()
+    )
+    assert log_in("right").status_code == 302
+
+
+def test_logins_leave_threads_to_those_who_are_logged_in() -> None:
+    assert HASHING.at_once < HASHING.places < DJANGO_THREADS
+
+
+def test_a_name_may_be_anything(long_locks: None) -> None:
+    for name in ("ä" * 150, "with space", "a:b/c\x07"):
+        fail(1, name)
+
+
+def test_what_is_counted_is_bounded(settings: Any) -> None:
+    entries = settings.CACHES["logins"]["OPTIONS"]["MAX_ENTRIES"]
+    failures = logins.Failures(caches[logins.CACHE], OF_NAME)
+    for number in range(entries + 100):
+        failures.count(logins._key(str(number)))
+
+    assert len(caches[logins.CACHE]._cache) <= entries  # type: ignore[attr-defined]

@@ -1,0 +1,199 @@
+"""Few requests run at once behind the limit; others wait, or are told to come again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from jsonrpc.asgi import Message, Receive, Scope, Send
+from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.gorilla import GORILLA
+from jsonrpc.replies import Replies
+from nodeproject.concurrency import PART, ConcurrencyLimit
+from tests.unit.jsonrpc.test_doors import Answer, ask
+
+GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)
+
+
+class Pages:
+    """An application that reads a body as Django does, and then works until it may end."""
+
+    def __init__(self, page: bytes = b"a page") -> None:
+        self.page = page
+        self.may_end = asyncio.Event()
+        self.running = 0
+        self.most = 0
+        self.left = 0
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        while (message := await receive()).get("more_body"):
+            pass
+        if message["type"] == "http.disconnect":
+            self.left += 1
+            return
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await self.may_end.wait()
+        finally:
+            self.running -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": self.page})
+
+
+def limit(pages: Pages, **options: Any) -> ConcurrencyLimit:
+    return ConcurrencyLimit(pages, **{"at_once": 2, "waiting": 3, "gate": GATE} | options)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def asking(app: ConcurrencyLimit, times: int) -> AsyncIterator[list[asyncio.Task[Answer]]]:
+    tasks = [asyncio.create_task(get(app)) for _ in range(times)]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def get(app: ConcurrencyLimit, **options: Any) -> Awaitable[Answer]:
+    return ask(app, "GET", "/admin/", {"host": "localhost"}, **options)
+
+
+async def test_few_run_at_once_and_all_that_wait_have_their_turn() -> None:
+    pages = Pages()
+    async with asking(limit(pages), 5) as tasks:
+        await until(lambda: pages.running == 2)
+        pages.may_end.set()
+        answers = await asyncio.gather(*tasks)
+
+    assert pages.most == 2
+    assert [answer.status for answer in answers] == [200] * 5
+    assert {answer.body for answer in answers} == {b"a page"}
+
+
+async def test_who_comes_when_all_places_are_taken_is_told_to_come_again() -> None:
+    pages, replies = Pages(), Replies()
+    app = limit(pages, replies=replies)
+    async with asking(app, 5):
+        await until(lambda: pages.running == 2)
+        answer = await get(app)
+
+    assert answer.status == 503
+    assert answer.body == b"too many requests at once: try again in a moment\n"
+    assert answer.headers["retry-after"] == "1"
+    assert answer.headers["node-id"] == "NodeID-x"
+    assert replies.read() == {("GET", 503): 1}
+
+
+async def test_who_finds_the_places_taken_once_its_body_is_there_hears_the_same() -> None:
+    pages = Pages()
+    app = limit(pages)
+    slow = asyncio.create_task(get(app, parts=(b"a", 0.05, b"b")))
+    await asyncio.sleep(0)
+    async with asking(app, 5):
+        answer = await slow
+
+    assert answer.status == 503
+    assert pages.left == 1, "the application was not told that the request is over"
+
+
+async def test_a_request_waits_for_its_turn_for_so_long_only() -> None:
+    pages = Pages()
+    app = limit(pages, patience=0.01)
+    async with asking(app, 3) as tasks:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+        assert [task.result().status for task in done] == [503]
+        pages.may_end.set()
+        await asyncio.gather(*tasks)
+
+    assert (await get(app)).status == 200
+
+
+async def test_bodies_that_come_slowly_take_no_place() -> None:
+    pages = Pages()
+    pages.may_end.set()
+    app = limit(pages, waiting=0)
+    stuck = [asyncio.create_task(get(app, parts=(b"a", 1e6, b"b"))) for _ in range(10)]
+    await asyncio.sleep(0)
+
+    assert (await get(app)).status == 200
+    for task in stuck:
+        task.cancel()
+    await asyncio.gather(*stuck, return_exceptions=True)
+
+
+class Reader:
+    """A client that reads nothing after the head, and the connection that is cut."""
+
+    def __init__(self) -> None:
+        self.transport = self
+        self.sent: list[Message] = []
+        self.aborted = asyncio.Event()
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+        if len(self.sent) > 2:
+            await asyncio.get_running_loop().create_future()
+
+
+async def test_pages_that_are_read_slowly_take_no_place_and_are_cut_off() -> None:
+    pages = Pages(b"x" * 3 * PART)
+    pages.may_end.set()
+    app = limit(pages, waiting=0, stall=0.2)
+    readers = [Reader() for _ in range(10)]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request"}
+
+    slow = [asyncio.create_task(app(scope, receive, reader.send)) for reader in readers]  # type: ignore[arg-type]
+    await until(lambda: len(readers[-1].sent) == 3)
+
+    assert (await get(app)).body == pages.page
+    await asyncio.gather(*slow)
+    assert all(reader.aborted.is_set() for reader in readers)
+    assert [len(message.get("body", b"")) for message in readers[0].sent] == [0, PART, PART]
+
+
+@pytest.mark.parametrize("times", [1, 4])
+async def test_a_turn_ends_whatever_happens(times: int) -> None:
+    pages = Pages()
+    app = limit(pages, waiting=2)
+    async with asking(app, times):
+        await until(lambda: pages.running == min(times, 2))
+
+    pages.may_end.set()
+    async with asking(app, 4) as tasks:
+        answers = await asyncio.gather(*tasks)
+    assert [answer.status for answer in answers] == [200] * 4
+
+
+async def test_a_client_that_leaves_does_not_interrupt_what_has_begun() -> None:
+    """Django would leave its thread to itself, and then wait for it on the event loop."""
+
+    class Listening(Pages):
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            listening = asyncio.create_task(receive())
+            await asyncio.wait((listening,), timeout=0.01)
+            self.left += listening.done()
+            listening.cancel()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    pages = Listening()
+
+    assert (await get(limit(pages))).status == 200
+    assert pages.left == 0
