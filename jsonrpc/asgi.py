@@ -12,7 +12,7 @@ from typing import Any, Final
 from jsonrpc import eager
 from jsonrpc.dispatch import MISS
 from jsonrpc.errors import Overloaded, handler_crashed
-from jsonrpc.gate import Gate, Head, Reply
+from jsonrpc.gate import Gate, Head, HttpConnection, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.replies import Replies
@@ -123,7 +123,7 @@ class RawDoor:
                 wait = await charge(endpoint, self._workers, head, body)
                 if wait:
                     return endpoint.limited(head, body, wait)
-            answer = dispatcher.answer_hot(body)
+            answer = dispatcher.answer_hot(body, HttpConnection(endpoint.gate, head))
             if answer is not MISS:
                 return endpoint.reply(head, answer)
             return await self._answer_in_thread(endpoint, head, body)
@@ -142,7 +142,8 @@ class RawDoor:
             return endpoint.reply(head, await self._gatherers.of(dispatcher).answer(body))
 
         def job() -> Reply:
-            return endpoint.reply(head, dispatcher.answer(body))
+            connection = HttpConnection(endpoint.gate, head)
+            return endpoint.reply(head, dispatcher.answer(body, connection))
 
         return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
 

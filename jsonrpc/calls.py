@@ -14,6 +14,7 @@ from jsonrpc import errors
 from jsonrpc.dialects import Dialect
 from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call
 from jsonrpc.errors import JsonRpcError
+from jsonrpc.gate import HttpConnection
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import Method, MethodRegistry
 
@@ -179,8 +180,10 @@ class Executor:
         return failure
 
     def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
+        if method.client:
+            arguments = (getattr(connection, "client", ""), *arguments)
         if method.connection:
-            if connection is None:
+            if connection is None or isinstance(connection, HttpConnection):
                 raise errors.notifications_not_supported()
             arguments = (connection, *arguments)
         if method.handler is not None:

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from jsonrpc.dispatch import MISS
-from jsonrpc.gate import Head, Reply
+from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
 
 MAX_HEAD: Final = 2048
@@ -109,6 +109,7 @@ class DirectProtocol(HttpToolsProtocol):
         DirectProtocol._all = self.connections
         self._reading = False
         """Whether a request has begun that has not ended: then the bytes are its."""
+        self._http: HttpConnection | None = None
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -116,7 +117,7 @@ class DirectProtocol(HttpToolsProtocol):
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
-                reply = _answer(known, data[end + 4 :])
+                reply = _answer(known, data[end + 4 :], self._http or self._know(known))
                 if reply is not None:
                     known.endpoint.replies.answered()
                     self._write(reply)
@@ -132,6 +133,15 @@ class DirectProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._reading = False
         super().on_message_complete()
+
+    def _know(self, known: Known) -> HttpConnection:
+        """Return whose connection this is; heads are remembered for all connections alike.
+
+        No head that is read here says for whom it was forwarded.
+        """
+        peer = self.client[0] if self.client else ""
+        self._http = HttpConnection(known.endpoint.gate, known.head._replace(peer=peer))
+        return self._http
 
     def _is_idle(self) -> bool:
         """Return whether nothing is being read, answered or waiting to be written."""
@@ -154,10 +164,10 @@ class DirectProtocol(HttpToolsProtocol):
         self.on_response_complete()
 
 
-def _answer(known: Known, body: bytes) -> Reply | None:
+def _answer(known: Known, body: bytes, connection: HttpConnection) -> Reply | None:
     """Return the reply to a body, if it can be given at once."""
     try:
-        answer = known.endpoint.dispatcher.answer_hot(body)
+        answer = known.endpoint.dispatcher.answer_hot(body, connection)
         return None if answer is MISS else known.endpoint.reply(known.head, answer)
     except Exception:
         # The raw door meets it too, and has an answer even then.

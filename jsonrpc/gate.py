@@ -190,3 +190,21 @@ class Gate:
 
 def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
     return any(fnmatchcase(origin.lower(), pattern.lower()) for pattern in allowed)
+
+
+class HttpConnection:
+    """What a handler may know of the connection of a request over HTTP: whose it is.
+
+    Nothing can be sent on it but the answer.
+    """
+
+    __slots__ = ("_gate", "_head")
+
+    def __init__(self, gate: Gate, head: Head) -> None:
+        self._gate = gate
+        self._head = head
+
+    @property
+    def client(self) -> str:
+        """The key under which the client is counted."""
+        return self._gate.client(self._head)

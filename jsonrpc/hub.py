@@ -150,18 +150,19 @@ class Hub:
 
 
 class Exchange:
-    """What a handler gets as the connection: one message's view of its socket.
+    """What a handler gets as the connection: one message's view of its socket, and whose that is.
 
     Subscriptions made here are activated by `confirm`, after the answer with their ids was sent:
     so no notification can overtake its confirmation.
     """
 
-    __slots__ = ("_hub", "_opened", "_sink")
+    __slots__ = ("_hub", "_opened", "_sink", "client")
 
-    def __init__(self, hub: Hub, sink: Sink) -> None:
+    def __init__(self, hub: Hub, sink: Sink, client: str = "") -> None:
         self._hub = hub
         self._sink = sink
         self._opened: dict[str, Subscription] = {}
+        self.client = client
 
     def subscribe(self, topic: str, payload: object = None) -> str:
         """Subscribe the socket; returns the id for the answer.

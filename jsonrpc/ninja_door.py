@@ -6,7 +6,7 @@ The body is never parsed by ninja, which would answer in its own shape. Runs in 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from jsonrpc.gate import Head, Reply
+from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
 
 
@@ -33,7 +33,7 @@ def _reply(request: HttpRequest, endpoint: Endpoint, head: Head) -> Reply:
         wait = async_to_sync(endpoint.charge)(head, calls)
     if wait:
         return endpoint.limited(head, body, wait)
-    return endpoint.reply(head, endpoint.dispatcher.answer(body))
+    return endpoint.reply(head, endpoint.dispatcher.answer(body, HttpConnection(gate, head)))
 
 
 def read_head(request: HttpRequest) -> Head:

@@ -27,7 +27,8 @@ class Method:
     """One row of the table.
 
     `handler` answers one call, `vectorized` many at once; at least one of them is there.
-    `hot` methods may be tried on the event loop; `connection` methods take the connection first.
+    `hot` methods may be tried on the event loop; `connection` methods take the connection first,
+    `client` methods the client's key.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Method:
     vectorized: VectorHandler | None
     hot: bool
     connection: bool
+    client: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class MethodRegistry:
         hot: bool = False,
         vectorized: VectorHandler | None = None,
         connection: bool = False,
+        client: bool = False,
     ) -> None:
         """Add a method.
 
@@ -83,6 +86,8 @@ class MethodRegistry:
             vectorized: answers consecutive calls of this method in a batch as one piece of work.
             connection: the handler gets the connection as its first argument; over a door
                 without one the method answers that notifications are not supported.
+            client: the handler gets the key under which the client is counted as its first
+                argument (see `client_address`); "" where nobody knows it.
 
         Raises:
             RegistrationError: the name is taken, or the options exclude each other.
@@ -91,9 +96,13 @@ class MethodRegistry:
             raise RegistrationError(f"{name} is registered already")
         if handler is None and vectorized is None:
             raise RegistrationError(f"{name} has no handler")
-        if connection and vectorized is not None:
+        if (connection or client) and vectorized is not None:
             raise RegistrationError(f"{name} needs a connection, so it cannot be vectorized")
-        self._methods[name] = Method(name, tuple(params), handler, vectorized, hot, connection)
+        if connection and client:
+            raise RegistrationError(f"{name} finds the client in its connection")
+        self._methods[name] = Method(
+            name, tuple(params), handler, vectorized, hot, connection, client
+        )
 
     def include(self, other: "MethodRegistry") -> None:
         """Add every method of another registry; its error table is not taken over.

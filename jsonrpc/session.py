@@ -141,7 +141,8 @@ class Session:
 
     async def _handle(self, head: Head, body: bytes) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        exchange = Exchange(self._hub, self._connection)
+        client = self._endpoint.gate.client(head)
+        exchange = Exchange(self._hub, self._connection, client)
         if self._endpoint.throttle is not None:
             refusal = await self._charge(head, body)
             if refusal is not None:

@@ -238,12 +238,13 @@ def _fees(methods: MethodRegistry) -> None:
 def _logs(methods: MethodRegistry) -> None:
     by_id = [_FILTER_ID]
     methods.add("eth_getLogs", eth_logs.get_logs, params=[_FILTER], hot=True)
-    methods.add("eth_newFilter", eth_filters.new_filter, params=[_FILTER])
-    methods.add("eth_newBlockFilter", eth_filters.new_block_filter)
+    methods.add("eth_newFilter", eth_filters.new_filter, params=[_FILTER], client=True)
+    methods.add("eth_newBlockFilter", eth_filters.new_block_filter, client=True)
     methods.add(
         "eth_newPendingTransactionFilter",
         eth_filters.new_pending_transaction_filter,
         params=[Param("full", params.boolean, default=False)],
+        client=True,
     )
     methods.add("eth_getFilterChanges", eth_filters.get_filter_changes, params=by_id)
     methods.add("eth_getFilterLogs", eth_filters.get_filter_logs, params=by_id)

@@ -64,9 +64,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     feemarket.PercentilesNotAscending: SERVER_ERROR,
     logs.TooManyLogs: LIMIT_EXCEEDED,
     proofs.ProofWindowPassed: SERVER_ERROR,
-    poll_filters.FilterError: SERVER_ERROR,
     poll_filters.FilterNotFound: SERVER_ERROR,
-    poll_filters.TooManyFilters: LIMIT_EXCEEDED,
 }
 
 

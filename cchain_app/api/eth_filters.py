@@ -16,7 +16,7 @@ from primitives.evm import Hash
 from primitives.hexadecimal import encode_quantity
 
 
-def new_filter(criteria: LogCriteria) -> str:
+def new_filter(client: str, criteria: LogCriteria) -> str:
     """eth_newFilter: report logs from now on.
 
     Unspecified: a filter by block hash has nothing to wait for and is taken as one of its block's
@@ -33,17 +33,17 @@ def new_filter(criteria: LogCriteria) -> str:
     if criteria.block_hash is not None:
         block = blocks.by_hash(criteria.block_hash)
         first = last = 0 if block is None else block.number
-    return encode_quantity(poll_filters.new_log_filter(criteria.log_filter, first, last))
+    return encode_quantity(poll_filters.new_log_filter(client, criteria.log_filter, first, last))
 
 
-def new_block_filter() -> str:
+def new_block_filter(client: str) -> str:
     """eth_newBlockFilter: report hashes of blocks from now on."""
-    return encode_quantity(poll_filters.new_block_filter())
+    return encode_quantity(poll_filters.new_block_filter(client))
 
 
-def new_pending_transaction_filter(full: bool) -> str:  # noqa: FBT001
+def new_pending_transaction_filter(client: str, full: bool) -> str:  # noqa: FBT001
     """eth_newPendingTransactionFilter: report transactions that become executable."""
-    return encode_quantity(poll_filters.new_pending_filter(full=full))
+    return encode_quantity(poll_filters.new_pending_filter(client, full=full))
 
 
 def get_filter_changes(filter_id: int) -> Any:
@@ -69,7 +69,7 @@ def get_filter_logs(filter_id: int) -> Raw:
     found = poll_filters.get(filter_id)
     if found.kind is not Kind.LOGS or found.log_filter is None:
         raise FilterNotFound
-    poll_filters.keep(filter_id)
+    poll_filters.keep(filter_id, found)
     first, last = eth_logs.resolve_range(_bound(found.first), _bound(found.last))
     return join(eth_logs.find(found.log_filter, first, last))
 

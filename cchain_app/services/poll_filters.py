@@ -2,17 +2,19 @@
 
 A filter's state lives in Django's cache `filters`, which all web processes share in production, so
 that each of them answers alike; what changed is read from the chain when it is polled. A filter
-that nobody polls expires. How answers look is said in `api`.
+that nobody polls expires, and when there are too many some give way (`filter_index`). How answers
+look is said in `api`.
 
-    FilterError
-    ├── FilterNotFound      unknown, expired, or of another kind
-    └── TooManyFilters      more were made in one lifetime than are allowed
+Unspecified: geth has no limit of filters. Here nobody is refused: who makes too many loses those that
+it has polled longest ago, which are then not found, as after their lifetime.
 """
 
+import pickle
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import cache
 
 from django.conf import settings
 from django.core.cache import BaseCache, caches
@@ -21,6 +23,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, logs, pool
 from cchain_app.selectors.logs import FoundLog
+from cchain_app.services.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from primitives.evm import Hash
 
 CACHE = "filters"
@@ -31,26 +34,18 @@ ID_BITS = 128
 BLOCKS_A_POLL = 1000
 """Blocks that one poll looks through."""
 
-_COUNTER = "made"
+UNIT = 4096
+"""Bytes that count as one filter; a larger one counts as several (NODE_FILTERS)."""
+
+REMEMBERED = 8
+"""Bytes of a transaction's hash by which a filter knows what it reported: a pool has thousands."""
 
 
-class FilterError(Exception):
-    """A filter that cannot be made or polled."""
-
-
-class FilterNotFound(FilterError):
+class FilterNotFound(Exception):
     """There is no such filter, not any more, or not of the kind that was asked for."""
 
     def __init__(self) -> None:
         super().__init__("filter not found")
-
-
-class TooManyFilters(FilterError):
-    """As many filters as may be were made within one lifetime."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"too many filters: at most {most} in {settings.NODE.filter_lifetime} s")
-        self.most = most
 
 
 class Kind(Enum):
@@ -66,6 +61,8 @@ class PollFilter:
     """A filter, and how far its owner has been told."""
 
     kind: Kind
+    client: str
+    """Whose it is."""
     next_number: int
     """Height of the first block that was not reported."""
     log_filter: LogFilter | None = None
@@ -74,8 +71,8 @@ class PollFilter:
     last: int | str | None = None
     full: bool = False
     """Whether pending transactions are reported whole."""
-    reported: frozenset[Hash] = frozenset()
-    """Transactions of the pool that were reported."""
+    reported: bytes = b""
+    """Transactions of the pool that were reported: the beginnings of their hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,34 +86,25 @@ class Changes:
     logs: Sequence[FoundLog] = ()
 
 
-def new_log_filter(log_filter: LogFilter, first: int | str | None, last: int | str | None) -> int:
-    """Make a filter that reports logs of blocks from now on, and return its ID.
-
-    Raises:
-        TooManyFilters: Too many were made.
-    """
+def new_log_filter(
+    client: str, log_filter: LogFilter, first: int | str | None, last: int | str | None
+) -> int:
+    """Make a filter that reports logs of blocks from now on, and return its ID."""
     following = blocks.head().number + 1
-    return _add(PollFilter(Kind.LOGS, following, log_filter=log_filter, first=first, last=last))
+    made = PollFilter(Kind.LOGS, client, following, log_filter=log_filter, first=first, last=last)
+    return _add(made)
 
 
-def new_block_filter() -> int:
-    """Make a filter that reports the hashes of blocks from now on, and return its ID.
-
-    Raises:
-        TooManyFilters: Too many were made.
-    """
-    return _add(PollFilter(Kind.BLOCKS, blocks.head().number + 1))
+def new_block_filter(client: str) -> int:
+    """Make a filter that reports the hashes of blocks from now on, and return its ID."""
+    return _add(PollFilter(Kind.BLOCKS, client, blocks.head().number + 1))
 
 
-def new_pending_filter(*, full: bool) -> int:
-    """Make a filter that reports transactions that become executable, and return its ID.
-
-    Raises:
-        TooManyFilters: Too many were made.
-    """
+def new_pending_filter(client: str, *, full: bool) -> int:
+    """Make a filter that reports transactions that become executable, and return its ID."""
     following = blocks.head().number + 1
-    waiting = frozenset(pool.executable_hashes())
-    return _add(PollFilter(Kind.PENDING, following, full=full, reported=waiting))
+    waiting = _remembered(pool.executable_hashes())
+    return _add(PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
 
 
 def changes(filter_id: int) -> Changes:
@@ -149,13 +137,17 @@ def get(filter_id: int) -> PollFilter:
     return found
 
 
-def keep(filter_id: int) -> None:
+def keep(filter_id: int, found: PollFilter) -> None:
     """Begin a filter's lifetime anew."""
-    _cache().touch(_key(filter_id), settings.NODE.filter_lifetime)
+    if _cache().touch(_key(filter_id), settings.NODE.filter_lifetime):
+        _enter(filter_id, found)
 
 
 def remove(filter_id: int) -> bool:
     """Forget a filter, and return whether it was there."""
+    found = _cache().get(_key(filter_id))
+    if isinstance(found, PollFilter):
+        index().remove(found.client, filter_id)
     return bool(_cache().delete(_key(filter_id)))
 
 
@@ -201,10 +193,12 @@ def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     waiting = pool.executable_hashes()
     accepted = _unreported(found)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
+    known = found.reported
+    reported = {known[place : place + REMEMBERED] for place in range(0, len(known), REMEMBERED)}
     # A transaction can be in both lists when its block was accepted in between.
-    hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one not in found.reported]
+    hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one[:REMEMBERED] not in reported]
     following = _after(found, accepted)
-    advanced = replace(found, next_number=following, reported=frozenset(waiting))
+    advanced = replace(found, next_number=following, reported=_remembered(waiting))
     return advanced, Changes(Kind.PENDING, full=found.full, hashes=hashes)
 
 
@@ -219,17 +213,11 @@ def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
     return accepted[-1].number + 1 if accepted else found.next_number
 
 
+def _remembered(hashes: Sequence[Hash]) -> bytes:
+    return b"".join(one[:REMEMBERED] for one in hashes)
+
+
 def _add(made: PollFilter) -> int:
-    node = settings.NODE
-    cache = _cache()
-    cache.add(_COUNTER, 0, node.filter_lifetime)
-    try:
-        made_lately = cache.incr(_COUNTER)
-    except ValueError:  # its time ran out just now
-        made_lately = 1
-        cache.set(_COUNTER, made_lately, node.filter_lifetime)
-    if made_lately > node.filters:
-        raise TooManyFilters(node.filters)
     filter_id = secrets.randbits(ID_BITS)
     _store(filter_id, made)
     return filter_id
@@ -237,6 +225,29 @@ def _add(made: PollFilter) -> int:
 
 def _store(filter_id: int, value: PollFilter) -> None:
     _cache().set(_key(filter_id), value, settings.NODE.filter_lifetime)
+    _enter(filter_id, value)
+
+
+def _enter(filter_id: int, value: PollFilter) -> None:
+    """Enter a filter as polled just now, and drop those that give way."""
+    weight = 1 + len(pickle.dumps(value)) // UNIT
+    evicted = index().put(value.client, filter_id, weight)
+    if evicted:
+        _cache().delete_many(map(_key, evicted))
+
+
+@cache
+def index() -> FilterIndex:
+    """Return the index of all filters: this process's, or that of all processes where there is Redis."""
+    node = settings.NODE
+    if node.profile != "production":
+        return MemoryIndex(node.filters, node.filter_lifetime)
+    # Only here: Redis' client takes a fifth of a second to import.
+    from redis import Redis
+
+    entry = settings.CACHES[CACHE]
+    redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
+    return RedisIndex(redis, node.filters, node.filter_lifetime)
 
 
 def _cache() -> BaseCache:
@@ -244,4 +255,4 @@ def _cache() -> BaseCache:
 
 
 def _key(filter_id: int) -> str:
-    return f"{filter_id:032x}"
+    return f"filter-{filter_id:032x}"

@@ -21,9 +21,9 @@ CACHES: dict[str, dict[str, Any]] = {
     "filters": {
         "BACKEND": _MEMORY,
         "LOCATION": "filters",
-        # Polled filters outlive the window in which they are counted, so there can be twice as
-        # many, and the counter: this cache drops a part of its entries when it is full.
-        "OPTIONS": {"MAX_ENTRIES": 2 * NODE.filters + 2},
+        # This cache drops a part of its entries when it is full; those that are too many are
+        # dropped by their owners' index before, but for what threads add at the same time.
+        "OPTIONS": {"MAX_ENTRIES": NODE.filters + 1000},
     },
     "logins": LOGIN_FAILURES,
 }

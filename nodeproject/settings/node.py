@@ -136,7 +136,11 @@ class NodeSettings:
     logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.")
     proof_window: int = flag(43_200, "Most blocks below the head for which eth_getProof answers.")
     filter_lifetime: int = flag(300, "Seconds after which a filter that nobody polls is dropped.")
-    filters: int = flag(10_000, "Most filters of one process.")
+    filters: int = flag(
+        10_000,
+        "Most filters of all clients, counted by each 4 KiB. The client that has most loses the one "
+        "it polled longest ago.",
+    )
     cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.")
     cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.")
     cache_blocks: int = flag(256, "Blocks kept in the memory of each process.")

@@ -106,6 +106,8 @@ def registry(calls: Calls, clock: Clock) -> MethodRegistry:
     registry.add("null", lambda: None)
     registry.add("raw", lambda: Raw(b'{"ready" : 1}'), hot=True)
     registry.add("sleep", time.sleep, params=(Param("seconds", float),))
+    registry.add("whose", lambda client: client, hot=True, client=True)
+    registry.add("whose_in_thread", lambda client: client, client=True)
     registry.add(
         "subscribe",
         lambda connection, kind: connection.subscribe(kind),

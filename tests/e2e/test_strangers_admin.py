@@ -1,5 +1,6 @@
 """Strangers at the admin and at polled filters: what they do costs them, and nobody beside them."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from contextlib import closing
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -104,3 +106,35 @@ def test_who_guesses_on_is_locked_and_told_for_how_long(node: CheckedNode) -> No
 
     assert [answer.status for answer in answers] == [200] * 5 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 0
+
+
+BATCHES, FILTERS = 11, 1000
+
+
+def asked(port: int, address: str, body: Any) -> Any:
+    """Send a body from an address of this machine and return the answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(address, 0))
+    with closing(connection):
+        headers = {"content-type": "application/json"}
+        connection.request("POST", "/ext/bc/C/rpc", json.dumps(body), headers)
+        return json.load(connection.getresponse())
+
+
+def call(method: str, *params: str, number: int = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("node", ["embedded", "production"], indirect=True)
+def test_who_makes_filters_by_the_thousand_refuses_nobody(node: CheckedNode) -> None:
+    kept = asked(node.port, OPERATOR, call("eth_newBlockFilter"))["result"]
+    batch = [call("eth_newBlockFilter", number=number) for number in range(FILTERS)]
+    made: list[str] = []
+    for _ in range(BATCHES):
+        answers = asked(node.port, STRANGER, batch)
+        made += [answer["result"] for answer in answers]
+
+    fresh = asked(node.port, OPERATOR, call("eth_newBlockFilter"))["result"]
+    for one in (kept, fresh, made[-1]):
+        assert asked(node.port, OPERATOR, call("eth_getFilterChanges", one))["result"] == []
+    lost = asked(node.port, STRANGER, call("eth_getFilterChanges", made[0]))["error"]
+    assert (lost["code"], lost["message"]) == (-32000, "filter not found")

@@ -72,6 +72,7 @@ def served() -> Iterator[Served]:
     registry.add("number", lambda: "0x10", hot=True)
     registry.add("long", lambda: "ab" * 5000, hot=True)
     registry.add("thread", lambda: 1)
+    registry.add("whose", lambda client: client, hot=True, client=True)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
 
@@ -199,6 +200,22 @@ def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: st
 
     exchange(served, "direct", *REQUESTS[name])
 
+    assert served.asgi["direct"] == before
+
+
+def test_a_handler_that_asks_learns_whose_request_it_is(served: Served) -> None:
+    call = request(CALL.replace(b"number", b"whose"))
+    before = served.asgi["direct"]
+    for address in ("127.0.0.1", "127.0.0.2", "127.0.0.1"):
+        with socket.create_connection(
+            ("127.0.0.1", served.ports["direct"]), SECONDS, source_address=(address, 0)
+        ) as connection:
+            for _ in range(2):
+                connection.sendall(call)
+                received = b""
+                while not received.endswith(b"}"):
+                    received += connection.recv(65_536)
+                assert received.endswith(b'"result":"%b"}' % address.encode())
     assert served.asgi["direct"] == before
 
 

@@ -10,6 +10,7 @@ import pytest
 from channels.testing import HttpCommunicator
 
 from jsonrpc.asgi import RawDoor
+from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connection import OutboundLimits
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
@@ -45,6 +46,15 @@ async def test_the_same_methods_as_over_http(application) -> None:
         ):
             await ws.send_to(text_data=text)
             assert await ws.receive_from() == answer
+
+
+@pytest.mark.parametrize("method", ["whose", "whose_in_thread"])
+async def test_a_handler_that_asks_learns_whose_socket_it_is(application, method) -> None:
+    config = GateConfig(proxies=TrustedProxies.of("127.0.0.1"))
+    for headers, key in (({}, "127.0.0.1"), ({"x-forwarded-for": "203.0.113.9"}, "203.0.113.9")):
+        async with opened(application(config), **headers) as ws:
+            await ws.send_to(text_data=request(1, method))
+            assert await ws.receive_from() == NUMBER_ANSWER.replace("0x10", key)
 
 
 async def test_a_binary_message_is_answered_with_text(application) -> None:

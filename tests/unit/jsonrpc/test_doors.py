@@ -10,6 +10,7 @@ import pytest
 from django.test import RequestFactory
 
 from jsonrpc.asgi import RawDoor
+from jsonrpc.client_address import TrustedProxies
 from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import Gate, GateConfig, Head
@@ -191,6 +192,33 @@ async def test_a_failing_door_answers_without_insides(door, monkeypatch, caplog)
     answer = await ask(door(), parts=(NUMBER,))
     assert (answer.status, b"-32603" in answer.body, b"inside" in answer.body) == (200, True, False)
     assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("method", [b"whose", b"whose_in_thread"])
+async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, method) -> None:
+    config = GateConfig(proxies=TrustedProxies.of("192.0.2.1"))
+    for client, forwarded, key in (
+        ("198.51.100.7", {}, "198.51.100.7"),
+        ("198.51.100.7", {"x-forwarded-for": "203.0.113.9"}, "198.51.100.7"),
+        ("192.0.2.1", {"x-forwarded-for": "203.0.113.9"}, "203.0.113.9"),
+        ("2001:db8::1", {}, "2001:db8::/64"),
+    ):
+        call = NUMBER.replace(b"number", method)
+        app = door(config=config)
+        answer = await ask(app, headers=JSON | forwarded, parts=(call,), client=client)
+        assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":"%b"}' % key.encode()
+        meta = {f"HTTP_{name.replace('-', '_').upper()}": one for name, one in forwarded.items()}
+        request = RequestFactory(REMOTE_ADDR=client).generic(
+            "POST", "/rpc", call, "application/json", **meta
+        )
+        endpoint = Endpoint(("/rpc",), Dispatcher(registry), config)
+        assert respond(request, endpoint).content == answer.body
+
+
+async def test_over_http_nothing_can_be_subscribed(door) -> None:
+    call = b'{"jsonrpc":"2.0","id":1,"method":"subscribe","params":["heads"]}'
+    answer = await ask(door(), parts=(call,))
+    assert b'"notifications not supported"' in answer.body
 
 
 async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:

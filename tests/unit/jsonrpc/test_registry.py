@@ -19,9 +19,15 @@ def test_a_method_needs_a_handler() -> None:
         MethodRegistry().add("a")
 
 
-def test_a_method_with_a_connection_cannot_be_vectorized() -> None:
+@pytest.mark.parametrize("wanted", ["connection", "client"])
+def test_a_method_with_a_connection_cannot_be_vectorized(wanted: str) -> None:
     with pytest.raises(RegistrationError, match=r"^a needs a connection, so it cannot be"):
-        MethodRegistry().add("a", vectorized=lambda calls: calls, connection=True)
+        MethodRegistry().add("a", vectorized=lambda calls: calls, **{wanted: True})  # type: ignore[arg-type]
+
+
+def test_a_method_gets_a_client_or_a_connection() -> None:
+    with pytest.raises(RegistrationError, match=r"^a finds the client in its connection$"):
+        MethodRegistry().add("a", print, connection=True, client=True)
 
 
 def test_registries_are_put_together_and_names_stay_unique() -> None:

@@ -9,11 +9,11 @@ from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.pool.errors import NonceTooLow, PoolRejection
 from cchain_app.selectors.logs import TooManyLogs
 from cchain_app.selectors.proofs import ProofWindowPassed
-from cchain_app.services.poll_filters import FilterError
+from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.txs.errors import InvalidTransaction
 
 ROOTS = (
-    InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterError, CallRejected,
+    InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed,
 )  # fmt: skip
 

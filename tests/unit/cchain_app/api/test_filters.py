@@ -1,19 +1,26 @@
 """Filters that are polled: what each kind reports, once, and how long they live."""
 
+import json
+import pickle
 import uuid
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 import time_machine
 from django.core.cache.backends.locmem import LocMemCache
 
+from cchain_app.api import REGISTRY
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import logs
 from cchain_app.selectors.logs import FoundLog, TooManyLogs
 from cchain_app.services import poll_filters
+from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed
+
+DISPATCHER = Dispatcher(REGISTRY)
 
 
 def hexed(data: bytes) -> str:
@@ -45,7 +52,22 @@ def chain(memory_chain, monkeypatch):
     cache = LocMemCache(uuid.uuid4().hex, {})
     monkeypatch.setattr(poll_filters, "_cache", lambda: cache)
     monkeypatch.setattr(logs, "find_logs", find_logs)
-    return memory_chain
+    poll_filters.index.cache_clear()
+    yield memory_chain
+    poll_filters.index.cache_clear()
+
+
+class Connection(NamedTuple):
+    """What a call comes by."""
+
+    client: str
+
+
+def call(method, *params, client=""):
+    """Call a method as a client, and return the result."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = DISPATCHER.answer(json.dumps(body).encode(), Connection(client))
+    return json.loads(answer)["result"]
 
 
 def emitting(chain, *emitted, nonce=0):
@@ -185,15 +207,62 @@ def test_polls_keep_a_filter_alive_and_silence_ends_it(rpc, chain):
                 rpc(method, made)
 
 
-def test_the_number_of_filters_is_bounded(rpc, chain, settings):
+def lives(rpc, made):
+    try:
+        rpc("eth_getFilterChanges", made)
+    except JsonRpcError as error:
+        return error.message != "filter not found"
+    return True
+
+
+def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, settings):
+    settings.NODE = replace(settings.NODE, filters=3)
+    first, second, third = (rpc("eth_newBlockFilter") for _ in range(3))
+    rpc("eth_getFilterChanges", first)
+    fourth = rpc("eth_newFilter", {})
+    assert [lives(rpc, one) for one in (first, second, third, fourth)] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("make", ["eth_newBlockFilter", "eth_newPendingTransactionFilter"])
+def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
+    settings.NODE = replace(settings.NODE, filters=100)
+    ours = call(make, client="192.0.2.1")
+    for _ in range(11_000):
+        theirs = call(make, client="198.51.100.7")
+    assert call("eth_getFilterChanges", ours) == []
+    assert call("eth_getFilterChanges", theirs) == []
+    assert len(poll_filters.index()) == 100
+
+
+def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):
     settings.NODE = replace(settings.NODE, filters=2)
-    rpc("eth_newBlockFilter")
-    rpc("eth_newBlockFilter")
-    with pytest.raises(JsonRpcError) as failure:
-        rpc("eth_newFilter", {})
-    assert (failure.value.code, failure.value.message) == (
-        -32005, "too many filters: at most 2 in 300 s",
-    )  # fmt: skip
+    with time_machine.travel(1_700_000_000, tick=False) as clock:
+        kept = rpc("eth_newBlockFilter")
+        for _ in range(5):
+            rpc("eth_uninstallFilter", rpc("eth_newFilter", {}))
+        assert lives(rpc, kept)
+        rpc("eth_newBlockFilter")
+        clock.shift(200)
+        assert lives(rpc, kept)
+        clock.shift(200)
+        rpc("eth_newBlockFilter")
+        assert lives(rpc, kept)
+
+
+def test_a_filter_counts_by_what_it_holds(rpc, chain, settings):
+    settings.NODE = replace(settings.NODE, filters=50)
+    topics = [[hexed(number.to_bytes(32, "big")) for number in range(1000)]] * 4
+    large = [rpc("eth_newFilter", {"topics": topics}) for _ in range(3)]
+    assert [lives(rpc, one) for one in large] == [False, False, True]
+
+
+def test_of_what_it_reported_a_filter_keeps_eight_bytes_each(rpc, chain):
+    chain.pending += [signed(nonce=nonce) for nonce in range(100)]
+    made = int(rpc("eth_newPendingTransactionFilter"), 16)
+    held = pickle.dumps(poll_filters.get(made))
+    assert len(held) < 100 * 8 + 500
+    chain.pending.append(signed(nonce=100))
+    assert rpc("eth_getFilterChanges", hex(made)) == [hexed(chain.pending[-1].hash)]
 
 
 @pytest.mark.parametrize(

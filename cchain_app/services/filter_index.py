@@ -1,0 +1,168 @@
+"""Which polled filters live, whose they are, and which give way when there are too many.
+
+A filter weighs by what it holds in memory. When all together weigh too much, the client whose filters
+weigh most loses the one that it has polled longest ago: who makes filters by the thousand loses its own.
+An index knows no filter itself. Several processes share the one in Redis.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+Seconds = float
+
+
+class FilterIndex(Protocol):
+    """The filters that live, by client."""
+
+    def put(self, client: str, filter_id: int, weight: int) -> list[int]:
+        """Enter a filter that was made or polled just now, and return those that give way to it."""
+
+    def remove(self, client: str, filter_id: int) -> None:
+        """Forget a filter, if it is there."""
+
+
+class MemoryIndex:
+    """The index of a process that is alone.
+
+    Args:
+        most: weight of all filters.
+        lifetime: seconds after which a filter is gone that nobody polls.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, most: int, lifetime: Seconds, clock: Callable[[], Seconds] = time.time
+    ) -> None:
+        self._most = most
+        self._lifetime = lifetime
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._polled: OrderedDict[tuple[str, int], Seconds] = OrderedDict()
+        """When each filter was made or polled, the one longest ago first."""
+        self._of: dict[str, OrderedDict[int, int]] = {}
+        """The weights of a client's filters, in the same order."""
+        self._weights: dict[str, int] = {}
+        """Of all that a client has."""
+        self._total = 0
+
+    def __len__(self) -> int:
+        return len(self._polled)
+
+    def put(self, client: str, filter_id: int, weight: int) -> list[int]:
+        """Enter a filter that was made or polled just now, and return those that give way to it."""
+        with self._lock:
+            self._forget(client, filter_id)
+            self._forget_expired()
+            self._polled[client, filter_id] = self._clock()
+            self._of.setdefault(client, OrderedDict())[filter_id] = weight
+            self._weights[client] = self._weights.get(client, 0) + weight
+            self._total += weight
+            evicted = []
+            while self._total > self._most:
+                heaviest = self._heaviest()
+                oldest = next(iter(self._of[heaviest]))
+                self._forget(heaviest, oldest)
+                evicted.append(oldest)
+            return evicted
+
+    def remove(self, client: str, filter_id: int) -> None:
+        """Forget a filter, if it is there."""
+        with self._lock:
+            self._forget(client, filter_id)
+
+    def _heaviest(self) -> str:
+        """Return the client that has most; of several the last by name, as Redis' order has it."""
+        most = max(self._weights.values())
+        return max(client for client, weight in self._weights.items() if weight == most)
+
+    def _forget_expired(self) -> None:
+        gone = self._clock() - self._lifetime
+        while self._polled:
+            (client, filter_id), polled = next(iter(self._polled.items()))
+            if polled > gone:
+                return
+            self._forget(client, filter_id)
+
+    def _forget(self, client: str, filter_id: int) -> None:
+        if self._polled.pop((client, filter_id), None) is None:
+            return
+        weight = self._of[client].pop(filter_id)
+        self._weights[client] -= weight
+        self._total -= weight
+        if not self._of[client]:
+            del self._of[client], self._weights[client]
+
+
+# One script is one step for Redis: no two processes evict for the same filter. Members are the
+# client's key and the ID, which has 32 digits. Time is that of the Redis host.
+_COMMON: Final = """
+local prefix = KEYS[1]
+local polled, weights, heavy = prefix .. 'polled', prefix .. 'weights', prefix .. 'clients'
+local total = prefix .. 'total'
+local function forget(member)
+  local weight = redis.call('HGET', weights, member)
+  if not weight then return end
+  local client = member:sub(1, -34)
+  redis.call('HDEL', weights, member)
+  redis.call('ZREM', polled, member)
+  redis.call('ZREM', prefix .. 'of:' .. client, member)
+  redis.call('DECRBY', total, weight)
+  if tonumber(redis.call('ZINCRBY', heavy, -weight, client)) <= 0 then
+    redis.call('ZREM', heavy, client)
+  end
+end
+"""
+_PUT: Final = (
+    _COMMON
+    + """
+local client, id, weight = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local most, lifetime = tonumber(ARGV[4]), tonumber(ARGV[5])
+local member, clock = client .. ' ' .. id, redis.call('TIME')
+local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
+forget(member)
+for _, one in ipairs(redis.call('ZRANGEBYSCORE', polled, '-inf', now - lifetime)) do
+  forget(one)
+end
+redis.call('ZADD', polled, now, member)
+redis.call('ZADD', prefix .. 'of:' .. client, now, member)
+redis.call('HSET', weights, member, weight)
+redis.call('ZINCRBY', heavy, weight, client)
+redis.call('INCRBY', total, weight)
+local evicted = {}
+while tonumber(redis.call('GET', total)) > most do
+  local heaviest = redis.call('ZREVRANGE', heavy, 0, 0)[1]
+  local oldest = redis.call('ZRANGE', prefix .. 'of:' .. heaviest, 0, 0)[1]
+  forget(oldest)
+  evicted[#evicted + 1] = oldest:sub(-32)
+end
+return evicted
+"""
+)
+_REMOVE: Final = _COMMON + "forget(ARGV[1] .. ' ' .. ARGV[2])"
+
+
+class RedisIndex:
+    """The index that all processes of a node share. `prefix` keeps its keys apart from others'."""
+
+    def __init__(
+        self, redis: "Redis", most: int, lifetime: Seconds, prefix: str = "filter-index:"
+    ) -> None:
+        self._put = redis.register_script(_PUT)
+        self._remove = redis.register_script(_REMOVE)
+        self._limits = (most, lifetime)
+        self._keys = [prefix]
+
+    def put(self, client: str, filter_id: int, weight: int) -> list[int]:
+        """Enter a filter that was made or polled just now, and return those that give way to it."""
+        arguments: list[str | float] = [client, f"{filter_id:032x}", weight, *self._limits]
+        return [int(one, 16) for one in self._put(keys=self._keys, args=arguments)]
+
+    def remove(self, client: str, filter_id: int) -> None:
+        """Forget a filter, if it is there."""
+        self._remove(keys=self._keys, args=[client, f"{filter_id:032x}"])

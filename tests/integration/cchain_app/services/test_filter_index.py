@@ -1,0 +1,112 @@
+"""The index of polled filters, in memory and through a real Redis: both do the same."""
+
+import random
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from redis import Redis
+
+from cchain_app.services.filter_index import FilterIndex, MemoryIndex, RedisIndex
+from tests.servers.redis import RedisServer
+
+OURS, THEIRS = "192.0.2.1", "2001:db8::/64"
+
+Make = Callable[..., FilterIndex]
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    server = RedisServer()
+    with Redis.from_url(server.url) as client:
+        yield client
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "redis"])
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes an index of so much weight, whose filters live for so many seconds."""
+
+    def made(most: int, lifetime: float = 300) -> FilterIndex:
+        if request.param == "memory":
+            return MemoryIndex(most, lifetime)
+        redis = request.getfixturevalue("redis")
+        return RedisIndex(redis, most, lifetime, f"{uuid.uuid4()}:")
+
+    return made
+
+
+def test_while_there_is_room_nothing_gives_way(make: Make) -> None:
+    index = make(3)
+
+    assert [index.put(OURS, number, 1) for number in (1, 2, 3, 1)] == [[]] * 4
+
+
+def test_the_one_polled_longest_ago_gives_way(make: Make) -> None:
+    index = make(3)
+    for number in (1, 2, 3, 1):
+        index.put(OURS, number, 1)
+
+    assert index.put(OURS, 4, 1) == [2]
+    assert index.put(OURS, 5, 1) == [3]
+
+
+def test_it_is_one_of_the_client_that_has_most(make: Make) -> None:
+    index = make(4)
+    index.put(OURS, 1, 1)
+    for number in (2, 3, 4):
+        index.put(THEIRS, number, 1)
+
+    assert index.put(OURS, 5, 1) == [2]
+    assert index.put(THEIRS, 6, 1) == [3]
+
+
+def test_a_heavy_one_makes_several_give_way(make: Make) -> None:
+    index = make(10)
+    for number in range(10):
+        index.put(OURS, number, 1)
+
+    assert index.put(THEIRS, 100, 4) == [0, 1, 2, 3]
+    assert index.put(THEIRS, 100, 5) == [4]
+
+
+def test_what_is_removed_makes_room_and_may_be_unknown(make: Make) -> None:
+    index = make(1)
+    index.put(OURS, 1, 1)
+    index.remove(OURS, 1)
+    index.remove(OURS, 1)
+    index.remove(THEIRS, 7)
+
+    assert index.put(OURS, 2, 1) == []
+
+
+def test_what_nobody_polls_is_forgotten(make: Make) -> None:
+    index = make(2, lifetime=0)
+    index.put(THEIRS, 1, 2)
+
+    assert index.put(OURS, 2, 2) == []
+
+
+def test_what_is_too_heavy_for_the_node_gives_way_itself(make: Make) -> None:
+    assert make(5).put(OURS, 2**127, 6) == [2**127]
+
+
+def test_an_id_may_have_all_its_bits(make: Make) -> None:
+    index = make(1)
+    index.put(OURS, 2**128 - 1, 1)
+
+    assert index.put(OURS, 1, 1) == [2**128 - 1]
+
+
+def test_both_agree_on_whatever_happens(redis: Redis) -> None:
+    dice = random.Random(7)
+    memory, shared = MemoryIndex(40, 300), RedisIndex(redis, 40, 300, f"{uuid.uuid4()}:")
+    for _ in range(1000):
+        client, number = dice.choice(["a", "b c", "2001:db8::/64"]), dice.randrange(40)
+        if dice.random() < 0.2:
+            memory.remove(client, number)
+            shared.remove(client, number)
+        else:
+            weight = dice.randrange(1, 4)
+            evicted = memory.put(client, number, weight)
+            assert shared.put(client, number, weight) == evicted
