@@ -1,6 +1,7 @@
 """The Celery app: `celery -A nodeproject.celery worker` in production, a thread in the embedded profile."""
 
-from typing import Any
+import logging
+from typing import Any, Final
 
 from celery import Celery
 from celery.signals import beat_init, task_postrun, worker_init
@@ -8,6 +9,8 @@ from celery.signals import beat_init, task_postrun, worker_init
 from nodeproject.profile import choose_settings
 
 choose_settings()
+
+_log: Final = logging.getLogger(__name__)
 
 app = Celery("node")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -22,6 +25,7 @@ def _observe_worker(**_kwargs: Any) -> None:
     """Count what this process does; in the embedded profile the web server's process does so."""
     from nodeproject.observation import observe_work
 
+    _name_unknown_variables()
     observe_work()
 
 
@@ -30,7 +34,23 @@ def _observe_beat(**_kwargs: Any) -> None:
     """Count what the beat's process does."""
     from nodeproject.observation import observe_beat
 
+    _name_unknown_variables()
     observe_beat()
+
+
+def _name_unknown_variables() -> None:
+    """Name misspelled settings, as each command of `manage.py` does: Celery shows no system checks.
+
+    In the embedded profile this is such a command's process.
+    """
+    from django.conf import settings
+
+    from nodeproject.checks import check_variables
+
+    if settings.NODE.profile == "embedded":
+        return
+    for message in check_variables():
+        _log.log(message.level, message.msg)
 
 
 @task_postrun.connect

@@ -5,13 +5,14 @@ from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Warning, register
 
 from cchain_app import runtime
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, turns
 from nodeproject.concurrency import DJANGO_THREADS
-from nodeproject.settings.node import GIVEN
+from nodeproject.settings.flags import unknown
+from nodeproject.settings.node import GIVEN, NodeSettings
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -146,3 +147,20 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
             )
         ]
     return []
+
+
+@register()
+def check_variables(**_kwargs: Any) -> list[CheckMessage]:
+    """Variables that look like settings are such: a misspelled one has no effect.
+
+    One that is like no setting may be another program's, and is worth a word but no warning.
+    """
+    found: list[CheckMessage] = []
+    for name, near in unknown(NodeSettings).items():
+        if near is None:
+            text = f"{name} is no setting of this node and has no effect."
+            found.append(Info(text, id="node.I001"))
+        else:
+            text = f"{name} is no setting and has no effect: did you mean {near}?"
+            found.append(Warning(text, id="node.W004"))
+    return found

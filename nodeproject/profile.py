@@ -18,7 +18,8 @@ def choose_settings() -> None:
     Raises:
         UnknownProfile: The environment names a profile that does not exist.
     """
-    profile = os.environ.get("NODE_PROFILE", "embedded")
+    given = os.environ.get("NODE_PROFILE", "embedded")
+    profile = given.strip().casefold()
     if profile not in PROFILES:
-        raise UnknownProfile(f"NODE_PROFILE is {profile!r}; it must be one of {sorted(PROFILES)}")
+        raise UnknownProfile(f"NODE_PROFILE is {given!r}; it must be one of {', '.join(PROFILES)}")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", PROFILES[profile])

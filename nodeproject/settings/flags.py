@@ -1,13 +1,43 @@
 """How a `NODE_…` variable becomes a value: one typed field, one line in the documented table."""
 
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields
-from typing import Any, TypeVar, get_type_hints
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 PREFIX = "NODE_"
 
+OTHERS: Final = frozenset(
+    {
+        # Node.js
+        "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", "NODE_COMPILE_CACHE",
+        "NODE_COMPILE_CACHE_PORTABLE", "NODE_DEBUG", "NODE_DEBUG_NATIVE", "NODE_DISABLE_COLORS",
+        "NODE_DISABLE_COMPILE_CACHE", "NODE_ENV", "NODE_EXTRA_CA_CERTS", "NODE_HOME",
+        "NODE_ICU_DATA", "NODE_NO_WARNINGS", "NODE_OPTIONS", "NODE_PATH",
+        "NODE_PENDING_DEPRECATION", "NODE_PENDING_PIPE_INSTANCES", "NODE_PRESERVE_SYMLINKS",
+        "NODE_PRESERVE_SYMLINKS_MAIN", "NODE_REDIRECT_WARNINGS", "NODE_REPL_EXTERNAL_MODULE",
+        "NODE_REPL_HISTORY", "NODE_SKIP_PLATFORM_CHECK", "NODE_TEST_CONTEXT",
+        "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_UNIQUE_ID", "NODE_USE_ENV_PROXY",
+        "NODE_USE_SYSTEM_CA", "NODE_V8_COVERAGE", "NODE_VERSION",
+        # npm and its registries, Jenkins, Kubernetes
+        "NODE_AUTH_TOKEN", "NODE_GYP_FORCE_PYTHON", "NODE_HOSTNAME", "NODE_IP", "NODE_LABELS",
+        "NODE_NAME",
+    }
+)  # fmt: skip
+"""Variables of other programs that begin like ours."""
+
 T = TypeVar("T")
+
+
+class Form(NamedTuple):
+    """How a text has to be written."""
+
+    words: str
+    """What it is, with an article."""
+    read: Callable[[str], object]
+    """Raises ValueError for what is none."""
 
 
 class BadSetting(SystemExit):
@@ -17,16 +47,34 @@ class BadSetting(SystemExit):
     """
 
 
-def flag(default: T, meaning: str, *, choices: tuple[str, ...] = ()) -> T:
-    """Declare a setting with its default and the sentence that documents it."""
-    made: T = field(default=default, metadata={"meaning": meaning, "choices": choices})
+def flag(
+    default: T,
+    meaning: str,
+    *,
+    choices: tuple[str, ...] = (),
+    least: float | None = None,
+    most: float | None = None,
+    form: Form | None = None,
+) -> T:
+    """Declare a setting with its default and the sentence that documents it.
+
+    Args:
+        default: Where the environment says nothing.
+        meaning: The sentence.
+        choices: What it may be.
+        least: The smallest number that it may be.
+        most: The largest.
+        form: How the text, or each part of it, has to be written.
+    """
+    limits = {"choices": choices, "least": least, "most": most, "form": form}
+    made: T = field(default=default, metadata={"meaning": meaning, **limits})
     return made
 
 
 def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     """Make a settings object from the environment.
 
-    Names that are not declared are ignored: NODE_ENV and NODE_OPTIONS are Node.js' own.
+    Names that are not declared are left to `unknown`.
 
     Raises:
         BadSetting: A value does not fit its type or choices.
@@ -36,10 +84,20 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     for declared in fields(cls):  # type: ignore[arg-type]  # T is a dataclass by convention
         name = PREFIX + declared.name.upper()
         if name in environ:
-            value = _convert(name, environ[name], types[declared.name])
-            choices = declared.metadata["choices"]
-            values[declared.name] = _chosen(name, str(value), choices) if choices else value
+            values[declared.name] = _value(name, environ[name], types[declared.name], declared)
     return cls(**values)
+
+
+def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, str | None]:
+    """Return the variables that look like settings and are none, each with the one that was meant.
+
+    None stands where no name is near. What other programs are known to read is passed over.
+    """
+    known = [PREFIX + declared.name.upper() for declared in fields(cls)]  # type: ignore[arg-type]  # as above
+    strange = sorted(
+        name for name in environ if name.startswith(PREFIX) and name not in {*known, *OTHERS}
+    )
+    return {name: next(iter(get_close_matches(name, known, 1, 0.8)), None) for name in strange}
 
 
 def table(cls: type[T]) -> Iterator[tuple[str, str, str]]:
@@ -55,23 +113,63 @@ def _default(declared: "Field[Any]") -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _chosen(name: str, text: str, choices: tuple[str, ...]) -> str:
+def _value(name: str, text: str, wanted: object, declared: "Field[Any]") -> object:
+    """Return the value that a text means.
+
+    Raises:
+        BadSetting: It means none that the setting may have.
+    """
+    limits = declared.metadata
+    text = text.strip()
+    try:
+        if limits["choices"]:
+            return _choice(text, limits["choices"])
+        value = _converted(text, wanted)
+        for part in value if isinstance(value, tuple) else (value,):
+            if limits["form"] is not None and part:
+                limits["form"].read(part)
+        if isinstance(value, int | float):
+            _verify_within(value, limits["least"], limits["most"])
+    except ValueError:
+        raise BadSetting(f"{name} is {text!r}; it must be {_allowed(wanted, limits)}") from None
+    return value
+
+
+def _choice(text: str, choices: tuple[str, ...]) -> str:
     """Return the choice that a text means, in whatever case it is written."""
     for choice in choices:
         if choice.casefold() == text.casefold():
             return choice
-    raise BadSetting(f"{name} is {text!r}; it must be one of {', '.join(choices)}")
+    raise ValueError
 
 
-def _convert(name: str, text: str, wanted: object) -> object:
-    try:
-        if wanted is bool:
-            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
-                text.strip().lower()
-            ]
-        if wanted == tuple[str, ...]:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
-        return {int: int, float: float, str: str}[wanted](text.strip())  # type: ignore[index]
-    except (KeyError, ValueError):
-        kind = getattr(wanted, "__name__", str(wanted))
-        raise BadSetting(f"{name} is {text!r}, which is no {kind}") from None
+def _converted(text: str, wanted: object) -> object:
+    if wanted is bool:
+        return _choice(text, ("1", "true", "yes", "0", "false", "no")) in {"1", "true", "yes"}
+    if wanted == tuple[str, ...]:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    kinds: dict[object, Callable[[str], object]] = {int: int, float: float, str: str}
+    return kinds[wanted](text)
+
+
+def _verify_within(value: float, least: float | None, most: float | None) -> None:
+    below = least is not None and value < least
+    above = most is not None and value > most
+    if below or above or not math.isfinite(value):
+        raise ValueError
+
+
+def _allowed(wanted: object, limits: Mapping[str, Any]) -> str:
+    """Say what a setting may be, after "it must be"."""
+    if limits["choices"]:
+        return f"one of {', '.join(limits['choices'])}"
+    if limits["form"] is not None:
+        several = wanted == tuple[str, ...]
+        return f"{limits['form'].words}{', or several with commas' if several else ''}"
+    if wanted is bool:
+        return "true or false"
+    kind = "a whole number" if wanted is int else "a number"
+    least, most = limits["least"], limits["most"]
+    if most is not None:
+        return f"{kind} from {least} to {most}"
+    return kind if least is None else f"{kind}, {least} or more"

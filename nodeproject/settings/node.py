@@ -4,12 +4,22 @@ The table in README.md is made from this class (`manage.py node_settings`), and 
 """
 
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from functools import partial
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from nodeproject.settings.flags import flag, read
+from nodeproject.settings.flags import Form, flag, read
 
 BASE_DIR = Path(__file__).resolve().parents[2]
+
+
+def _redis_url(text: str) -> None:
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError
+
+
+_NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
+_REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,10 @@ class NodeSettings:
         choices=("embedded", "production"),
     )
     network_id: int = flag(
-        12345, "1 mainnet, 5 testnet, 12345 local, any other a network of yours."
+        12345,
+        "1 mainnet, 5 testnet, 12345 local, any other a network of yours.",
+        least=1,
+        most=2**32 - 1,
     )
     data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
     genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
@@ -41,11 +54,13 @@ class NodeSettings:
     )
     staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
     signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
-    chain_id: int = flag(0, "Overrides the EVM chain ID of the genesis file when not 0.")
+    chain_id: int = flag(
+        0, "Overrides the EVM chain ID of the genesis file when not 0.", least=0, most=2**63 - 1
+    )
     http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
-    http_port: int = flag(9650, "Port of HTTP and WebSocket.")
+    http_port: int = flag(9650, "Port of HTTP and WebSocket.", least=0, most=65_535)
     staking_host: str = flag("127.0.0.1", "Address that peers connect to.")
-    staking_port: int = flag(9651, "Port that peers connect to.")
+    staking_port: int = flag(9651, "Port that peers connect to.", least=0, most=65_535)
     public_ip: str = flag(
         "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
     )
@@ -61,9 +76,9 @@ class NodeSettings:
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."
     )
-    health_interval: float = flag(5.0, "Seconds between health checks.")
+    health_interval: float = flag(5.0, "Seconds between health checks.", least=0.05)
     server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
-    web_workers: int = flag(1, "Processes of the web server in the production profile.")
+    web_workers: int = flag(1, "Processes of the web server in the production profile.", least=1)
     log_level: str = flag(
         "INFO",
         "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",
@@ -79,7 +94,9 @@ class NodeSettings:
         "", "Database. Default: SQLite in the data directory; production needs PostgreSQL."
     )
     database_pool: int = flag(
-        32, "Most PostgreSQL connections of one process; more than its threads (NODE_RPC_THREADS)."
+        32,
+        "Most PostgreSQL connections of one process; more than its threads (NODE_RPC_THREADS).",
+        least=1,
     )
     sqlite_synchronous: str = flag(
         "NORMAL",
@@ -87,25 +104,34 @@ class NodeSettings:
         "Blocks that peers may have seen always wait for the disk.",
         choices=("NORMAL", "FULL"),
     )
-    redis_url: str = flag("redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.")
+    redis_url: str = flag(
+        "redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.", form=_REDIS
+    )
 
     mining: str = flag(
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
     )
-    block_interval: float = flag(2.0, "Seconds between blocks when NODE_MINING is `interval`.")
+    block_interval: float = flag(
+        2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05
+    )
     min_base_fee: int = flag(
         1_000_000_000,
         "Floor of the base fee, in wei for each gas, where the genesis names none; all nodes of a "
         "network have the same.",
+        least=0,
     )
-    pool_account_slots: int = flag(16, "Executable transactions each account is granted.")
-    pool_account_queue: int = flag(64, "Most transactions of an account behind a nonce gap.")
-    pool_slots: int = flag(5120, "Most executable transactions in the pool (slots of 32 KiB).")
-    pool_queue: int = flag(1024, "Most transactions behind nonce gaps in the pool.")
-    pool_lifetime: int = flag(10_800, "Seconds after which a waiting transaction expires.")
-    pool_min_tip: int = flag(0, "Least tip that the pool takes, in wei for each gas.")
+    pool_account_slots: int = flag(16, "Executable transactions each account is granted.", least=1)
+    pool_account_queue: int = flag(
+        64, "Most transactions of an account behind a nonce gap.", least=0
+    )
+    pool_slots: int = flag(
+        5120, "Most executable transactions in the pool (slots of 32 KiB).", least=1
+    )
+    pool_queue: int = flag(1024, "Most transactions behind nonce gaps in the pool.", least=0)
+    pool_lifetime: int = flag(10_800, "Seconds after which a waiting transaction expires.", least=1)
+    pool_min_tip: int = flag(0, "Least tip that the pool takes, in wei for each gas.", least=0)
     pool_unprotected: bool = flag(
         False, "Take legacy transactions without replay protection (EIP-155)."
     )
@@ -117,34 +143,47 @@ class NodeSettings:
     )
     allowed_origins: tuple[str, ...] = flag(("*",), "Origins that browsers may call from (CORS).")
     trusted_proxies: tuple[str, ...] = flag(
-        (), "Addresses of proxies whose X-Forwarded-For is believed."
+        (), "Addresses of proxies whose X-Forwarded-For is believed.", form=_NETWORK
     )
     rate_limit: int = flag(
-        -1, "C-Chain calls a second and IP. -1: 40 on networks 1 and 5, else none. 0: none."
+        -1,
+        "C-Chain calls a second and IP. -1: 40 on networks 1 and 5, else none. 0: none.",
+        least=-1,
     )
-    body_limit: int = flag(5 * 1024 * 1024, "Largest request body, in bytes.")
-    batch_limit: int = flag(1000, "Most calls in a batch.")
-    response_limit: int = flag(25_000_000, "Bytes after which a batch gets no more answers.")
-    ws_message_limit: int = flag(32 * 1024 * 1024, "Largest WebSocket message, in bytes.")
-    ws_subscriptions: int = flag(1000, "Most subscriptions of one connection.")
-    ws_connections: int = flag(10_000, "Most WebSocket connections of one process.")
-    rpc_threads: int = flag(16, "Threads for calls that read the database or execute.")
-    rpc_gas_cap: int = flag(50_000_000, "Most gas that eth_call and eth_estimateGas may use.")
-    rpc_call_timeout: float = flag(5.0, "Seconds after which a call is given up.")
-    rpc_tx_fee_cap: float = flag(100.0, "Most coins a sent transaction may pay in fees; 0: any.")
-    logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.")
-    logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.")
-    proof_window: int = flag(43_200, "Most blocks below the head for which eth_getProof answers.")
-    filter_lifetime: int = flag(300, "Seconds after which a filter that nobody polls is dropped.")
+    body_limit: int = flag(5 * 1024 * 1024, "Largest request body, in bytes.", least=1)
+    batch_limit: int = flag(1000, "Most calls in a batch.", least=1)
+    response_limit: int = flag(
+        25_000_000, "Bytes after which a batch gets no more answers.", least=1
+    )
+    ws_message_limit: int = flag(32 * 1024 * 1024, "Largest WebSocket message, in bytes.", least=1)
+    ws_subscriptions: int = flag(1000, "Most subscriptions of one connection.", least=0)
+    ws_connections: int = flag(10_000, "Most WebSocket connections of one process.", least=0)
+    rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
+    rpc_gas_cap: int = flag(
+        50_000_000, "Most gas that eth_call and eth_estimateGas may use.", least=0
+    )
+    rpc_call_timeout: float = flag(5.0, "Seconds after which a call is given up.", least=0.01)
+    rpc_tx_fee_cap: float = flag(
+        100.0, "Most coins a sent transaction may pay in fees; 0: any.", least=0
+    )
+    logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.", least=0)
+    logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.", least=0)
+    proof_window: int = flag(
+        43_200, "Most blocks below the head for which eth_getProof answers.", least=0
+    )
+    filter_lifetime: int = flag(
+        300, "Seconds after which a filter that nobody polls is dropped.", least=1
+    )
     filters: int = flag(
         10_000,
         "Most filters of all clients, counted by each 4 KiB. The client that has most loses the one "
         "it polled longest ago.",
+        least=1,
     )
-    cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.")
-    cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.")
-    cache_blocks: int = flag(256, "Blocks kept in the memory of each process.")
-    keystore_users: int = flag(1000, "Most users of this node's keystore.")
+    cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.", least=0)
+    cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.", least=0)
+    cache_blocks: int = flag(256, "Blocks kept in the memory of each process.", least=0)
+    keystore_users: int = flag(1000, "Most users of this node's keystore.", least=0)
 
     secret_key_file: str = flag(
         "", "File with Django's secret key. Default: made in the data directory at first start."

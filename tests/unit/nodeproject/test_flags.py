@@ -1,21 +1,23 @@
 """Settings from the environment: read by type, refused in words."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 import pytest
 
 from nodeproject.profile import PROFILES, UnknownProfile, choose_settings
-from nodeproject.settings.flags import BadSetting, flag, read, table
+from nodeproject.settings.flags import OTHERS, BadSetting, Form, flag, read, table, unknown
 from nodeproject.settings.node import NodeSettings
 
 
 @dataclass(frozen=True)
 class Example:
-    port: int = flag(1, "A port.")
-    ratio: float = flag(0.5, "A ratio.")
+    port: int = flag(1, "A port.", least=0, most=9)
+    ratio: float = flag(0.5, "A ratio.", least=0.1)
     on: bool = flag(default=False, meaning="A switch.")
     hosts: tuple[str, ...] = flag(("a", "b"), "Hosts.")
     mode: str = flag("x", "A mode.", choices=("x", "y"))
+    proxies: tuple[str, ...] = flag((), "Proxies.", form=Form("an address", ip_address))
 
 
 def test_defaults_hold_where_the_environment_says_nothing() -> None:
@@ -24,24 +26,99 @@ def test_defaults_hold_where_the_environment_says_nothing() -> None:
 
 def test_values_are_read_by_their_types() -> None:
     environ = {
-        "NODE_PORT": " 9650 ", "NODE_RATIO": "2", "NODE_ON": "Yes", "NODE_HOSTS": "c, d,", "NODE_MODE": "y",
+        "NODE_PORT": " 7 ", "NODE_RATIO": "2", "NODE_ON": "Yes", "NODE_HOSTS": "c, d,", "NODE_MODE": "y",
     }  # fmt: skip
 
-    assert read(Example, environ) == Example(9650, 2.0, on=True, hosts=("c", "d"), mode="y")
+    assert read(Example, environ) == Example(7, 2.0, on=True, hosts=("c", "d"), mode="y")
 
 
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("NODE_PORT", "x", "NODE_PORT is 'x', which is no int"),
-        ("NODE_RATIO", "", "NODE_RATIO is '', which is no float"),
-        ("NODE_ON", "maybe", "NODE_ON is 'maybe', which is no bool"),
+        ("NODE_PORT", "x", "NODE_PORT is 'x'; it must be a whole number from 0 to 9"),
+        ("NODE_PORT", "10", "NODE_PORT is '10'; it must be a whole number from 0 to 9"),
+        ("NODE_PORT", "-1", "NODE_PORT is '-1'; it must be a whole number from 0 to 9"),
+        ("NODE_RATIO", "", "NODE_RATIO is ''; it must be a number, 0.1 or more"),
+        ("NODE_RATIO", "0", "NODE_RATIO is '0'; it must be a number, 0.1 or more"),
+        ("NODE_RATIO", "nan", "NODE_RATIO is 'nan'; it must be a number, 0.1 or more"),
+        ("NODE_RATIO", "inf", "NODE_RATIO is 'inf'; it must be a number, 0.1 or more"),
+        ("NODE_ON", "maybe", "NODE_ON is 'maybe'; it must be true or false"),
         ("NODE_MODE", "z", "NODE_MODE is 'z'; it must be one of x, y"),
+        (
+            "NODE_PROXIES",
+            "10.0.0.1,me",
+            "NODE_PROXIES is '10.0.0.1,me'; it must be an address, or several with commas",
+        ),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(name: str, value: str, words: str) -> None:
-    with pytest.raises(BadSetting, match=words):
+    with pytest.raises(BadSetting) as refused:
         read(Example, {name: value})
+
+    assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, "x") for name, default, _ in table(NodeSettings) if default.strip("-").isdigit()),
+        ("NODE_MINING", "atuo"),
+        ("NODE_HTTP_PORT", "99999"),
+        ("NODE_NETWORK_ID", "-5"),
+        ("NODE_RPC_THREADS", "0"),
+        ("NODE_WEB_WORKERS", "0"),
+        ("NODE_BLOCK_INTERVAL", "0"),
+        ("NODE_HEALTH_INTERVAL", "nan"),
+        ("NODE_NETWORK", "on"),
+        ("NODE_TRUSTED_PROXIES", "proxy.lan"),
+        ("NODE_REDIS_URL", "127.0.0.1:6379"),
+    ],
+)
+def test_what_no_node_can_work_with_is_refused_with_what_is_allowed(name: str, value: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        read(NodeSettings, {name: value})
+
+    assert str(refused.value).startswith(f"{name} is '{value}'; it must be ")
+    assert "\n" not in str(refused.value)
+
+
+def test_all_defaults_are_allowed() -> None:
+    assert read(NodeSettings, {name: default for name, default, _ in table(NodeSettings)}) == (
+        NodeSettings()
+    )
+
+
+def test_a_misspelled_name_is_found_with_the_one_that_was_meant() -> None:
+    environ = {
+        "NODE_MINNG": "auto",
+        "NODE_HTTPPORT": "1",
+        "NODE_DATADIR": "x",
+        "NODE_MINING": "auto",
+    }
+
+    assert unknown(NodeSettings, environ) == {
+        "NODE_DATADIR": "NODE_DATA_DIR",
+        "NODE_HTTPPORT": "NODE_HTTP_PORT",
+        "NODE_MINNG": "NODE_MINING",
+    }
+
+
+def test_a_name_that_is_like_no_setting_is_found_too() -> None:
+    assert unknown(NodeSettings, {"NODE_SOMETHING_ELSE": ""}) == {"NODE_SOMETHING_ELSE": None}
+
+
+def test_variables_of_other_programs_are_passed_over() -> None:
+    theirs = (
+        "NODE_ENV", "NODE_PATH", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_NO_WARNINGS",
+        "NODE_DEBUG", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_REPL_HISTORY", "NODE_V8_COVERAGE",
+        "NODE_PENDING_DEPRECATION", "NODE_COMPILE_CACHE", "NODE_VERSION", "NODE_HOME", "NODE_NAME",
+    )  # fmt: skip
+
+    assert unknown(NodeSettings, dict.fromkeys((*theirs, "PATH", "XNODE_MINNG"), "")) == {}
+
+
+def test_no_setting_has_a_name_that_another_program_reads() -> None:
+    assert not OTHERS & {name for name, _, _ in table(NodeSettings)}
 
 
 def test_a_choice_may_be_written_in_any_case() -> None:
@@ -55,6 +132,7 @@ def test_the_table_shows_defaults_as_one_would_write_them() -> None:
         ("NODE_ON", "false", "A switch."),
         ("NODE_HOSTS", "a,b", "Hosts."),
         ("NODE_MODE", "x", "A mode."),
+        ("NODE_PROXIES", "", "Proxies."),
     ]
 
 

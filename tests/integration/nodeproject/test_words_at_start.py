@@ -1,0 +1,87 @@
+"""What keeps a node from starting, or has no effect, is said in one line: by the commands themselves."""
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodeproject import celery
+from tests.servers.node import ROOT
+
+SECONDS = 120.0
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs a command of a node that has a data directory of its own."""
+
+    def started(*command: str, **env: str) -> subprocess.CompletedProcess[str]:
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("NODE_") and name != "DJANGO_SETTINGS_MODULE"
+        }
+        return subprocess.run(
+            [sys.executable, "manage.py", *command],
+            cwd=ROOT,
+            env=inherited | {"NODE_DATA_DIR": str(tmp_path / "data")} | env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+
+    return started
+
+
+def test_a_command_names_a_misspelled_variable_and_goes_on(run: Run) -> None:
+    done = run("node_settings", NODE_MINNG="manual", NODE_ENV="production", NODE_FOO="1")
+
+    assert done.returncode == 0
+    assert (
+        "?: (node.W004) NODE_MINNG is no setting and has no effect: did you mean NODE_MINING?\n"
+        in done.stderr
+    )
+    assert "?: (node.I001) NODE_FOO is no setting of this node and has no effect.\n" in done.stderr
+    assert "NODE_ENV" not in done.stderr
+
+
+def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
+    strict = ("check", "--fail-level", "WARNING")
+
+    assert run(*strict, NODE_ENV="test", NODE_OPTIONS="", NODE_FOO="1").returncode == 0
+    assert run(*strict, NODE_MINNG="manual").returncode == 1
+
+
+def test_a_wrong_value_is_one_line_with_what_is_allowed(run: Run) -> None:
+    for name, value, allowed in (
+        ("NODE_MINING", "atuo", "one of auto, interval, manual"),
+        ("NODE_HTTP_PORT", "http", "a whole number from 0 to 65535"),
+        ("NODE_PROFILE", "prod", "one of embedded, production"),
+    ):
+        done = run("init_node", **{name: value})
+
+        assert done.returncode == 1
+        assert done.stderr == f"{name} is '{value}'; it must be {allowed}\n"
+
+
+@pytest.mark.parametrize("signal", ["worker_init", "beat_init"])
+@pytest.mark.node_settings(profile="production")
+@pytest.mark.usefixtures("node_settings")
+def test_celerys_processes_name_it_in_their_log(
+    signal: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("NODE_MINNG", "manual")
+    for observe in ("observe_work", "observe_beat"):
+        monkeypatch.setattr(f"nodeproject.observation.{observe}", lambda: None)
+
+    getattr(celery, signal).send(sender=None)
+
+    said = [record for record in caplog.records if "NODE_MINNG" in record.message]
+    assert [record.levelno for record in said] == [logging.WARNING]
+    assert said[0].message.endswith("did you mean NODE_MINING?")
