@@ -1,7 +1,8 @@
 """The first start of a node that joins a network: it has no genesis, and asks those it follows for it.
 
-What they give is written to files in the data directory, where the chains find it. Whoever does not
-want to trust them gives the files: NODE_PLATFORM_GENESIS and NODE_GENESIS.
+What they give is written to files in the data directory, where the chains find it, with whom they named
+for the producers of blocks (`turns`). Whoever does not want to trust them gives the files and the names:
+NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCERS.
 """
 
 import asyncio
@@ -55,8 +56,11 @@ def fetch_genesis() -> None:
         return
     answer = asyncio.run(_ask())
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
+    if answer.producers:
+        files[turns.told_path().name] = " ".join(answer.producers).encode()
     _write(node.genesis_directory, files)
     runtime.read_genesis_again()
+    turns.producers.cache_clear()
 
 
 def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
@@ -73,8 +77,11 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
     try:
         platform = parse_genesis(answer.platform)
         cchain = load_genesis(answer.cchain)
+        turns.named(answer.producers)
     except (CodecError, GenesisError, GenesisFileError) as error:
         raise UnusableGenesis(str(error)) from error
+    except turns.MalformedProducer as error:
+        raise UnusableGenesis(f"it names {error.text!r} for a producer") from error
     if platform.network_id != network_id:
         raise UnusableGenesis(f"it is of network {platform.network_id}, not {network_id}")
     told = cchain.config.chain_id

@@ -171,7 +171,9 @@ class RunningNetwork:
 
 def _genesis() -> GenesisBytes:
     """Return what this network began with, for nodes that join it."""
-    return GenesisBytes(platform_chain.genesis_bytes() or b"", genesis_text().encode())
+    return GenesisBytes(
+        platform_chain.genesis_bytes() or b"", genesis_text().encode(), turns.told_to_others()
+    )
 
 
 def _begin(reports: DatabaseRecords) -> None:

@@ -18,8 +18,9 @@ clocks that differ by more than `MARGIN`, or a node that stands still for so lon
 the clock and its commit, can make two blocks of one height.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 
 from django.conf import settings
 
@@ -93,20 +94,22 @@ def wrapper(alias: Chain) -> Wrapper:
 def producers() -> frozenset[NodeID] | None:
     """Return the nodes that make this network's blocks; None: all validators.
 
-    Unspecified: a node that follows others without being told whom takes the first validator of the
-    genesis for the producer; one that follows nobody makes the blocks itself.
+    Unspecified: a node that follows others believes whom they named when they told it the genesis; if
+    it has that from files, it takes the first validator for the producer. One that follows nobody makes
+    the blocks itself.
 
     Raises:
         MalformedProducer: NODE_PRODUCERS has something else than node IDs.
     """
     node = settings.NODE
-    if node.producers == (ALL,):
-        return None
-    if node.producers:
-        return named_producers()
-    if not node.bootstrap:
+    names = node.producers
+    if not names and not node.bootstrap:
         return frozenset({runtime.node_id()})
-    return frozenset({chain.first_validator()})
+    if not names and not node.platform_genesis:
+        names = _told()
+    if not names:
+        return frozenset({chain.first_validator()})
+    return None if names == (ALL,) else named(names)
 
 
 def named_producers() -> frozenset[NodeID]:
@@ -115,8 +118,35 @@ def named_producers() -> frozenset[NodeID]:
     Raises:
         MalformedProducer: NODE_PRODUCERS has something else than node IDs.
     """
-    names = settings.NODE.producers
-    return frozenset() if names == (ALL,) else frozenset(map(_node_id, names))
+    return named(settings.NODE.producers)
+
+
+def named(names: Sequence[str]) -> frozenset[NodeID]:
+    """Return the nodes that are named; none where that are all.
+
+    Raises:
+        MalformedProducer: Something is no node ID.
+    """
+    return frozenset() if tuple(names) == (ALL,) else frozenset(map(_node_id, names))
+
+
+def told_to_others() -> tuple[str, ...]:
+    """Return who makes the blocks, for nodes that join this network."""
+    found = producers()
+    return (ALL,) if found is None else tuple(sorted(map(str, found)))
+
+
+def told_path() -> Path:
+    """Return where it is kept whom other nodes named with the genesis."""
+    return settings.NODE.genesis_directory / "producers"
+
+
+def _told() -> tuple[str, ...]:
+    """Return whom other nodes named with the genesis; nobody if they did not, or told none."""
+    try:
+        return tuple(told_path().read_text().split())
+    except FileNotFoundError:
+        return ()
 
 
 def is_producer() -> bool:

@@ -3,9 +3,12 @@
 What is inside is only read here; its own chain verifies it when it is accepted.
 """
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from django.conf import settings
 
 from chaindb import clock
 from network_app.chains.inner import InnerBlock, Unreadable
@@ -13,13 +16,21 @@ from network_app.chains.wrapping import Wrapper, inner_facts
 from network_app.ports import InvalidBlock, NotYet, UnknownParent, Unvouched
 from network_app.proposervm import signing
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
-from network_app.proposervm.errors import HeightNotReached, NotYetValid, OuterBlockError
+from network_app.proposervm.errors import (
+    HeightNotReached,
+    NotYetValid,
+    OuterBlockError,
+    ProposerMismatch,
+    UnexpectedProposer,
+)
 from network_app.proposervm.verification import ParentFacts, follow, verify_child
 from network_app.services import clock as network_clock
 from network_app.store import outer
 from platform_app.selectors import chain
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
+
+_log = logging.getLogger(__name__)
 
 HIGHEST = (1 << 62) - 1
 """Of heights that the rows' keys have room for."""
@@ -90,6 +101,8 @@ class Verifier:
         self._wrapper = wrapper
         self._inner = wrapper.inner
         self._known_p_height = 0
+        self._said = False
+        """Whether the log has named the setting that says who makes blocks."""
 
     def read(self, raw: bytes) -> Candidate:
         """Read a block as far as its place goes; what stands behind that may be anything.
@@ -248,10 +261,23 @@ class Verifier:
         except NotYetValid as error:
             raise NotYet(str(error)) from error
         except OuterBlockError as error:
+            if isinstance(error, UnexpectedProposer | ProposerMismatch):
+                self._name_setting()
             raise invalid(one, str(error)) from error
         if not makes_blocks:
+            self._name_setting()
             raise invalid(one, "whoever signed it makes no blocks of this network")
         return follow(last, one.outer, facts)
+
+    def _name_setting(self) -> None:
+        """Name the setting that may be wrong here when another than it says has made a block; once."""
+        if not self._said and settings.NODE.producers != ("all",):
+            self._said = True
+            _log.warning(
+                "%s-Chain: a block is not by whom this node takes for its maker. NODE_PRODUCERS has to "
+                "be as on the network's other nodes: all, where its validators take turns",
+                self._inner.alias,
+            )
 
     def _makes_blocks(self, block: OuterBlock, parent: ParentFacts) -> bool:
         """Say whether a block of the past was signed by one of those who take turns, in whichever slot.

@@ -9,6 +9,8 @@ from primitives.ids import NodeID
 
 PERIOD = 2.0
 """Seconds over which a rate is measured, at least."""
+LONGEST = 365 * 86_400
+"""Seconds beyond which a forecast says nothing."""
 WEIGHT = 0.5
 """Of the newest measurement in the running average."""
 
@@ -64,9 +66,17 @@ def measure(now: datetime) -> list[ChainSync]:
             blocks_per_second=rate,
             measured_height=row.height,
             measured_at=now,
-            seconds_left=left / rate if rate else None,
+            seconds_left=_seconds(left, rate),
         )
     return list(bootstrapping.all())
+
+
+def _seconds(left: int, rate: float) -> float | None:
+    """Return how long so many blocks take; None where nothing moves, or nobody would wait for it.
+
+    The average of a chain that stands still comes ever nearer to zero and never is.
+    """
+    return left / rate if rate * LONGEST > left else None
 
 
 def begin_anew() -> None:

@@ -25,6 +25,8 @@ class GenesisBytes(NamedTuple):
     platform: bytes
     cchain: bytes
     """A genesis file, JSON."""
+    producers: tuple[str, ...] = ()
+    """Who makes the blocks, as NODE_PRODUCERS names them."""
 
 
 class GenesisTeller:
@@ -50,7 +52,9 @@ class GenesisTeller:
 
     def _make(self) -> bytes:
         told = self._read()
-        return GenesisAnswer(platform=told.platform, cchain=told.cchain).SerializeToString()
+        return GenesisAnswer(
+            platform=told.platform, cchain=told.cchain, producers=told.producers
+        ).SerializeToString()
 
 
 async def answer(

@@ -71,7 +71,7 @@ class NodeSettings:
         (),
         "Node IDs of those that make blocks, by turns; `all`: the validators. There is no voting "
         "yet, so several only while more than half of their stake is heard. Default: this node; "
-        "with NODE_BOOTSTRAP the first validator of the genesis.",
+        "with NODE_BOOTSTRAP whom the node named that told the genesis, else its first validator.",
     )
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."

@@ -67,6 +67,30 @@ def test_five_nodes_take_turns_and_agree_under_load(network: LocalNetwork) -> No
     assert proposers(network.nodes[0]) >= 3
 
 
+def test_a_node_that_joins_as_the_readme_says_bootstraps_and_follows(network: LocalNetwork) -> None:
+    sender = Sender(Account.from_key(list(DEV_KEYS.values())[8]), 43112)
+    with network.nodes[1].client() as client:
+        for _ in range(MORE):
+            if proposers(network.nodes[0]) >= 2:
+                break
+            sent = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+            wait_for_receipts(client, [sent])
+    joiner = network.joiner()
+    joiner.start()
+    wait_for(lambda: joiner.get("/ext/health/readiness")[0] == 200, "it is ready")
+
+    with joiner.client() as client:
+        for _ in range(3):
+            sent = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+            wait_for_receipts(client, [sent])
+    everybody = [*network.nodes, joiner]
+    wait_for(lambda: agreed(everybody), "all have the same heads")
+    joiner.restart()
+    wait_for(lambda: joiner.get("/ext/health/readiness")[0] == 200, "it is ready again")
+    wait_for(lambda: agreed(everybody), "all have the same heads again")
+    joiner.stop()
+
+
 def test_a_node_that_hears_nobody_makes_nothing_and_catches_up(network: LocalNetwork) -> None:
     *others, alone = network.nodes
     wait_for(lambda: all(healthy(node) for node in network.nodes), "all are healthy")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +140,52 @@ def test_the_genesis_first_validator_is_followed_and_makes_blocks(
     assert turns.is_producer()
     assert all(may(alias) for alias in Chain)
     assert produce_block(now=clock.now(), allow_empty=True) is not None
+
+
+def told(names: str) -> None:
+    """Have another node told who makes blocks, with the genesis."""
+    turns.told_path().parent.mkdir(parents=True, exist_ok=True)
+    turns.told_path().write_text(names)
+
+
+@pytest.fixture
+def told_directory(world: World, settings: Any, tmp_path: Path) -> None:
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+
+
+@pytest.mark.usefixtures("told_directory", "another")
+def test_a_follower_believes_whom_they_named_who_told_the_genesis(
+    world: World, configure: Configure
+) -> None:
+    told("all")
+    configure(bootstrap=BOOTSTRAP)
+    assert turns.producers() is None
+    assert turns.told_to_others() == ("all",)
+
+    third = node("third")
+    told(f"{OTHER} {third}")
+    configure()
+    assert turns.producers() == {OTHER, third}
+    assert set(turns.told_to_others()) == {str(OTHER), str(third)}
+
+
+@pytest.mark.usefixtures("told_directory", "another")
+def test_the_operator_knows_better(world: World, configure: Configure) -> None:
+    told("all")
+    configure(bootstrap=BOOTSTRAP, producers=(str(OTHER),))
+    assert turns.producers() == {OTHER}
+    configure(producers=(), platform_genesis="a file")
+    assert turns.producers() == {world.p.node_id}
+    configure(bootstrap=(), platform_genesis="")
+    assert turns.producers() == {OTHER}
+
+
+@pytest.mark.usefixtures("told_directory", "another")
+def test_where_nobody_was_named_it_is_the_genesis_first_validator(
+    world: World, configure: Configure
+) -> None:
+    configure(bootstrap=BOOTSTRAP)
+    assert turns.told_to_others() == (str(world.p.node_id),)
 
 
 def test_who_is_not_named_never_may(world: World, configure: Configure) -> None:

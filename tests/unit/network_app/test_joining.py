@@ -55,6 +55,15 @@ def test_what_is_none_or_another_networks_is_refused(
         check_genesis(answer, network_id, chain_id)
 
 
+def test_whom_it_names_for_producers_are_nodes(told: GenesisAnswer) -> None:
+    for names in (("all",), ("NodeID-111111111111111111116DBWJs",)):
+        answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producers=names)
+        check_genesis(answer, genesis.NETWORK_ID, None)
+    answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producers=["alice"])
+    with pytest.raises(UnusableGenesis, match=r"^it names 'alice' for a producer$"):
+        check_genesis(answer, genesis.NETWORK_ID, None)
+
+
 def test_files_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[str]] = []
 

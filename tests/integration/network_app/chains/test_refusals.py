@@ -141,6 +141,18 @@ def test_who_makes_no_blocks_made_none_in_the_past_either(
     assert refused(chain, blocks[:1], bad, bootstrapping=True) == words
 
 
+@pytest.mark.parametrize("bootstrapping", [False, True])
+def test_the_log_names_the_setting_that_says_who_makes_blocks_once(
+    node: Chains, past: Past, caplog: pytest.LogCaptureFixture, *, bootstrapping: bool
+) -> None:
+    bad = of_a_stranger(node.c, past.c[1])
+    refused(node.c, past.c[:1], bad, bootstrapping=bootstrapping)
+    refused(node.c, [], bad, bootstrapping=bootstrapping)
+
+    (said,) = [text for text in caplog.messages if "NODE_PRODUCERS" in text]
+    assert said.startswith("C-Chain: a block is not by whom this node takes for its maker.")
+
+
 @pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
 def test_while_bootstrapping_nobody_asks_for_the_epoch(
     node: Chains, past: Past, place: int

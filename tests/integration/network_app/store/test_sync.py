@@ -96,6 +96,17 @@ def test_a_chain_that_falls_behind_begins_anew() -> None:
     assert found.percent == 0
 
 
+def test_how_long_a_chain_takes_that_stands_still_is_unknown() -> None:
+    sync.write("P", state(), at(0))
+    sync.write("P", state(height=101), at(10))
+    (measured,) = sync.measure(at(10))
+    assert measured.seconds_left == 899 * 10
+    for seconds in range(20, 2000, 10):
+        (measured,) = sync.measure(at(seconds))
+        assert measured.seconds_left is None or measured.seconds_left < sync.LONGEST
+    assert measured.seconds_left is None
+
+
 def test_rates_are_averages_of_what_was_measured() -> None:
     sync.write("P", state(height=100), at(0))
     sync.write("P", state(height=300), at(9))

@@ -271,7 +271,7 @@ async def test_a_question_whose_deadline_has_passed_is_not_answered(serving: Nod
 async def test_who_joins_is_told_the_genesis() -> None:
     world = World()
     node = world.add("first", MemoryChain("P"), MemoryChain("C"))
-    told = GenesisBytes(b"platform genesis", b'{"config": {}}')
+    told = GenesisBytes(b"platform genesis", b'{"config": {}}', ("all",))
     read: list[GenesisBytes] = []
 
     def read_it() -> GenesisBytes:
@@ -304,7 +304,7 @@ async def test_who_joins_is_told_the_genesis() -> None:
     await asyncio.sleep(0.01)
     world.link(node, joining)  # type: ignore[arg-type]
     answer = await asyncio.wait_for(fetching, 60)
-    assert (answer.platform, answer.cchain) == told
+    assert (answer.platform, answer.cchain, tuple(answer.producers)) == told
 
     again = await joining.engine.ask(joining, node.node_id)  # type: ignore[arg-type]
     assert again is not None
