@@ -4,8 +4,10 @@ Addresses from headers are believed only as far as the operator's own proxies wr
 """
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -30,6 +32,9 @@ class TrustedProxies:
         """From text, as settings have it: `10.0.0.0/8`, `192.0.2.7`."""
         return cls(tuple(ipaddress.ip_network(text, strict=False) for text in addresses), hops)
 
+
+_WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})")
+"""An address in brackets, or an IPv4 address and a port; all others stand alone."""
 
 NO_PROXIES = TrustedProxies()
 
@@ -59,13 +64,19 @@ def _trusted(text: str, networks: tuple[Network, ...]) -> bool:
 
 
 def _parse(text: str) -> Address | None:
-    """An address, with or without a port; IPv4 inside IPv6 counts as IPv4."""
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
+    """An address, with or without a port; IPv4 inside IPv6 counts as IPv4.
+
+    Strictly: `[::1].example` would else be taken for the proxy at `::1`.
+    """
+    match = _WITH_PORT.fullmatch(text)
     try:
-        address = ipaddress.ip_address(text)
+        if match is not None:
+            literal, plain = match.groups()
+            address: Address = (
+                ipaddress.IPv4Address(plain) if literal is None else ipaddress.IPv6Address(literal)
+            )
+        else:
+            address = ipaddress.ip_address(text)
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address

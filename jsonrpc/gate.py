@@ -4,13 +4,13 @@ Values in, decisions out; no framework and no settings. Whether a client asks to
 `throttle`, which address is the client's in `client_address`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from http import HTTPStatus
-from ipaddress import ip_address
-from typing import NamedTuple
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
 
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
 from jsonrpc.dialects import Dialect
@@ -20,6 +20,10 @@ Header = tuple[bytes, bytes]
 
 _ALLOWED_METHODS = b"POST, GET, OPTIONS"
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
+
+_HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?")
+"""`host[:port]` (RFC 9110 7.2): an IPv6 address in brackets, or a name or IPv4 address; no user, no
+path, nothing behind the bracket but the port."""
 
 
 class Head(NamedTuple):
@@ -115,9 +119,10 @@ class Gate:
         nosniff = (b"x-content-type-options", b"nosniff")
         return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
-    def too_large(self, head: Head) -> Reply:
+    def too_large(self, head: Head, most: int | None = None) -> Reply:
         """The reply to a body over the limit, declared or seen."""
-        text = f"content length too large (more than {self.config.max_body} bytes)"
+        most = self.config.max_body if most is None else most
+        text = f"content length too large (more than {most} bytes)"
         return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
 
     def too_slow(self, head: Head) -> Reply:
@@ -131,7 +136,9 @@ class Gate:
 
     def websocket_origin_allowed(self, origin: bytes) -> bool:
         """Whether a page of that origin may open a WebSocket; a client without one always may."""
-        return not origin or _matches(origin.decode("latin-1"), self.config.websocket_origins)
+        return not origin or _matches(
+            origin.decode("latin-1").lower(), self.config.websocket_origins
+        )
 
     def _without_body(self, head: Head) -> Reply:
         """GET is a load balancer's probe in geth's words, an error in gorilla's.
@@ -154,17 +161,20 @@ class Gate:
             return False
 
     def _host_allowed(self, host: bytes) -> bool:
-        """A name must be on the list: else a page could bind its own name to this node's address."""
-        allowed = self.config.allowed_hosts
-        if not host or "*" in allowed:
+        """A name must be on the list: else a page could bind its own name to this node's address.
+
+        What is no host at all is never served, not even where any name is.
+        """
+        if not host:
             return True
-        name = host.decode("latin-1").lower()
-        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-        try:
-            ip_address(name)
-        except ValueError:
-            return name in {entry.lower() for entry in allowed}
-        return True
+        match = _HOST.fullmatch(host.decode("latin-1").lower())
+        if match is None:
+            return False
+        literal, name = match.groups()
+        if literal is not None:
+            return _is_address(literal, IPv6Address)
+        allowed = {entry.lower() for entry in self.config.allowed_hosts}
+        return "*" in allowed or name in allowed or _is_address(name, IPv4Address)
 
     def _is_read(self, content_type: bytes) -> bool:
         kind = content_type.partition(b";")[0].strip().lower()
@@ -180,7 +190,7 @@ class Gate:
         anyone = "*" in config.cors_origins
         if not anyone:
             headers += ((b"vary", b"origin"),)
-        if not origin or not _matches(origin.decode("latin-1"), config.cors_origins):
+        if not origin or not _matches(origin.decode("latin-1").lower(), config.cors_origins):
             return headers
         headers += ((b"access-control-allow-origin", b"*" if anyone else origin),)
         if config.cors_credentials:
@@ -188,8 +198,20 @@ class Gate:
         return headers
 
 
+def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(origin.lower(), pattern.lower()) for pattern in allowed)
+    """Whether an origin is one of those; a `*` inside stands for what fits into a host and a port."""
+    return "*" in allowed or any(
+        re.fullmatch(r"[a-z0-9._:-]*".join(map(re.escape, pattern.lower().split("*"))), origin)
+        for pattern in allowed
+    )
 
 
 class HttpConnection:

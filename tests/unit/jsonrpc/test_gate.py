@@ -32,6 +32,28 @@ def gate() -> Gate:
         ("node.example", False),
         ("localhost.example", False),
         ("evil:localhost", False),
+        ("[::1].evil.example", False),
+        ("[::1].evil.example:9650", False),
+        ("[::1]evil.example", False),
+        ("127.0.0.1:9650@evil.example", False),
+        ("localhost:9650@evil.example", False),
+        ("localhost@evil.example", False),
+        ("localhost:evil.example", False),
+        ("localhost:9650:1", False),
+        ("localhost/evil.example", False),
+        ("localhost#evil.example", False),
+        ("localhost localhost", False),
+        ("localhost,evil.example", False),
+        ("evil.example,localhost", False),
+        ("[::1", False),
+        ("[127.0.0.1]", False),
+        ("[localhost]", False),
+        ("[::1%25eth0]", False),
+        ("::1", False),
+        ("127.0.0.1.", False),
+        ("0x7f.1", False),
+        (":9650", False),
+        ("[::ffff:127.0.0.1]:9650", True),
     ],
 )
 def test_a_name_must_be_allowed_and_an_address_always_is(gate, host, allowed) -> None:
@@ -43,7 +65,43 @@ def test_a_name_must_be_allowed_and_an_address_always_is(gate, host, allowed) ->
 
 
 def test_a_star_allows_every_host() -> None:
-    assert Gate(GateConfig(allowed_hosts=("*",)), GETH).host_allowed(b"node.example")
+    gate = Gate(GateConfig(allowed_hosts=("*",)), GETH)
+    assert gate.host_allowed(b"node.example:9650")
+    assert gate.host_allowed(b"my_node")
+    for none in (b"[::1].evil.example", b"a@b", b"a b", b"a/b", b"\xff"):
+        assert not gate.host_allowed(none)
+
+
+@pytest.mark.parametrize(
+    ("origin", "pattern", "allowed"),
+    [
+        ("https://a.example", "https://*.example", True),
+        ("HTTPS://A.example", "https://a.EXAMPLE", True),
+        ("http://[::1]:3000", "http://[::1]:3000", True),
+        ("http://localhost:3000", "http://localhost:*", True),
+        ("http://:", "http://[::1]", False),
+        ("https://evil.test/.example", "https://*.example", False),
+        ("https://evil.test#.example", "https://*.example", False),
+        ("https://a@b.example", "https://*.example", False),
+        ("https://aXexample", "https://a?example", False),
+        ("null", "https://*", False),
+        ("null", "*", True),
+    ],
+)
+def test_in_a_pattern_of_origins_only_the_star_is_special(origin, pattern, allowed) -> None:
+    gate = Gate(GateConfig(websocket_origins=(pattern,), cors_origins=(pattern,)), GETH)
+    assert gate.websocket_origin_allowed(origin.encode()) is allowed
+    assert ("access-control-allow-origin" in cors(gate, origin)) is allowed
+
+
+@pytest.mark.parametrize(
+    "text", ["[::1].evil", "[::1]evil", "10.0.0.7:80@evil", "10.0.0.7:x", "[10.0.0.7]"]
+)
+def test_what_only_begins_like_a_proxy_is_none(text: str) -> None:
+    proxies = TrustedProxies.of("10.0.0.0/8", "::1")
+    forwarded = f"192.0.2.7, {text}".encode()
+    assert client_key("10.0.0.1", forwarded, proxies) != "192.0.2.7"
+    assert client_key("10.0.0.1", b"192.0.2.7, [::1]:80, 10.0.0.7:80", proxies) == "192.0.2.7"
 
 
 @pytest.mark.parametrize(
