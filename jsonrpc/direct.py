@@ -13,15 +13,12 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from jsonrpc.dispatch import MISS
 from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
+from jsonrpc.protocol import GuardedProtocol
 
 MAX_HEAD: Final = 2048
 """Bytes of a head that is read here."""
@@ -87,7 +84,7 @@ class Heads:
         return Known(endpoint, head, int(length))
 
 
-class DirectProtocol(HttpToolsProtocol):
+class DirectProtocol(GuardedProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
     heads: Heads
@@ -107,13 +104,11 @@ class DirectProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         DirectProtocol._all = self.connections
-        self._reading = False
-        """Whether a request has begun that has not ended: then the bytes are its."""
         self._http: HttpConnection | None = None
 
     @override
     def data_received(self, data: bytes) -> None:
-        if data.startswith(b"POST ") and self._is_idle():
+        if data.startswith(b"POST ") and self._is_at_rest():
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
@@ -124,16 +119,6 @@ class DirectProtocol(HttpToolsProtocol):
                     return
         super().data_received(data)
 
-    @override
-    def on_message_begin(self) -> None:
-        self._reading = True
-        super().on_message_begin()
-
-    @override
-    def on_message_complete(self) -> None:
-        self._reading = False
-        super().on_message_complete()
-
     def _know(self, known: Known) -> HttpConnection:
         """Return whose connection this is; heads are remembered for all connections alike.
 
@@ -143,11 +128,13 @@ class DirectProtocol(HttpToolsProtocol):
         self._http = HttpConnection(known.endpoint.gate, known.head._replace(peer=peer))
         return self._http
 
-    def _is_idle(self) -> bool:
+    def _is_at_rest(self) -> bool:
         """Return whether nothing is being read, answered or waiting to be written."""
         cycle: RequestResponseCycle | None = self.cycle  # None until the first one
         return (
             not self._reading
+            and self._head_timer is None
+            and self._linger_timer is None
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
             and not self.transport.is_closing()
