@@ -5,16 +5,28 @@ from django.conf import settings
 from cchain_app.api.subscriptions import hub
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
+from jsonrpc.memory import RequestMemory
 from jsonrpc.session import SocketLimits
 from jsonrpc.websocket import JsonRpcConsumer
 from jsonrpc.workers import Workers
 
 
 class EthConsumer(JsonRpcConsumer):
-    """One socket. Made by `as_asgi(endpoint=…, workers=…, gatherers=…)`."""
+    """One socket. Made by `as_asgi(endpoint=…, workers=…, gatherers=…, memory=…)`."""
 
-    def __init__(self, *, endpoint: Endpoint, workers: Workers, gatherers: Gatherers) -> None:
-        limits = SocketLimits(message=settings.NODE.ws_message_limit)
+    def __init__(
+        self,
+        *,
+        endpoint: Endpoint,
+        workers: Workers,
+        gatherers: Gatherers,
+        memory: RequestMemory | None = None,
+    ) -> None:
         super().__init__(
-            endpoint=endpoint, hub=hub(), workers=workers, gatherers=gatherers, limits=limits
+            endpoint=endpoint,
+            hub=hub(),
+            workers=workers,
+            gatherers=gatherers,
+            limits=SocketLimits(message=settings.NODE.ws_message_limit),
+            memory=memory,
         )

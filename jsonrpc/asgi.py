@@ -10,11 +10,12 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc import eager
-from jsonrpc.dispatch import MISS
+from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, HttpConnection, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
+from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 
@@ -26,7 +27,12 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _log: Final = logging.getLogger("jsonrpc")
 
+_JOINED: Final = frozenset({b"x-forwarded-for", b"host", b"origin", b"content-length"})
+
 _CLOSE: Final = ((b"connection", b"close"),)
+
+_DIGITS: Final = 18
+"""Of a length that is looked at: of more digits none is small."""
 
 
 class _Disconnected(Exception):
@@ -48,6 +54,9 @@ class RawDoor:
         gate: guards all other paths, if given: it answers CORS preflights, and refuses hosts.
         replies: counts what that gate says.
         body_seconds: how long a client may take to send its body.
+        memory: of the process, where there are other doors; else the door's own.
+        takes_body: whether somebody at another path reads a body; where nobody does none is read.
+        other_body: bytes of a body at another path.
     """
 
     def __init__(
@@ -60,6 +69,9 @@ class RawDoor:
         gate: Gate | None = None,
         replies: Replies | None = None,
         body_seconds: float = 30.0,
+        memory: RequestMemory | None = None,
+        takes_body: Callable[[str], bool] = lambda _: True,
+        other_body: int = 262_144,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._fallback = fallback
@@ -68,6 +80,9 @@ class RawDoor:
         self._replies = replies or Replies()
         self._body_seconds = body_seconds
         self._gatherers = gatherers or Gatherers(workers)
+        self._memory = memory or RequestMemory()
+        self._takes_body = takes_body
+        self._other_body = other_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request."""
@@ -79,32 +94,74 @@ class RawDoor:
         head = read_head(scope)
         reply = endpoint.gate.screen(head)
         if reply is None:
+            share = Share(self._memory, endpoint.gate.client(head))
             try:
-                body = await self._read(receive, endpoint.gate.config.max_body)
+                body = await self._read(receive, endpoint.gate.config.max_body, share)
+                reply = await self._answer(endpoint, head, body)
             except _Disconnected:
                 return None
             except _BodyTooLarge:
                 reply = _closing(endpoint.gate.too_large(head))
             except TimeoutError:
                 reply = _closing(endpoint.gate.too_slow(head))
-            else:
-                reply = await self._answer(endpoint, head, body)
+            except Overloaded:
+                reply = _closing(endpoint.busy(head, b""))
+            finally:
+                share.give_back()
         endpoint.replies.count(head.method, reply.status)
         await _send(send, reply, with_body=head.method != "HEAD")
         return None
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = None if self._gate is None else _guard(self._gate, read_head(scope))
-        if reply is not None:
-            self._replies.count(scope["method"], reply.status)
-            return await _send(send, reply, with_body=scope["method"] != "HEAD")
-        return await self._fallback(scope, receive, send)
+        """Answer for another path what needs no application there; it gets no body but a whole one."""
+        if self._gate is None:
+            return await self._fallback(scope, receive, send)
+        head = read_head(scope)
+        reply = _guard(self._gate, head)
+        share = Share(self._memory, self._gate.client(head))
+        try:
+            if reply is None and _has_body(head):
+                body = await self._read_other(self._gate, head, scope["path"], receive, share)
+                if isinstance(body, Reply):
+                    reply = _closing(body)
+                else:
+                    receive = _again(body, receive)
+            if reply is None:
+                return await self._fallback(scope, receive, send)
+        except _Disconnected:
+            return None
+        finally:
+            share.give_back()
+        self._replies.count(scope["method"], reply.status)
+        return await _send(send, reply, with_body=scope["method"] != "HEAD")
 
-    async def _read(self, receive: Receive, most: int) -> bytes:
+    async def _read_other(
+        self, gate: Gate, head: Head, path: str, receive: Receive, share: Share
+    ) -> bytes | Reply:
+        """The whole body, or why it is not read."""
+        most = self._other_body
+        if not self._takes_body(path):
+            return gate.refuse(HTTPStatus.NOT_FOUND, "404 page not found", head)
+        length = head.headers.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > _DIGITS or int(length) > most:
+            return gate.too_large(head, most)
+        try:
+            return await self._read(receive, most, share)
+        except _BodyTooLarge:
+            return gate.too_large(head, most)
+        except TimeoutError:
+            return gate.too_slow(head)
+        except Overloaded:
+            retry = (b"retry-after", b"1")
+            return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
+
+    async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
         """The whole body; it is mostly there already, and then no timer is set."""
         first = eager.start(receive())
         if not isinstance(first, eager.Paused) and not first.get("more_body"):
-            return _part(first, most)
+            part = _part(first, most)
+            share.grow(len(part))
+            return part
         parts: list[bytes] = []
         size = 0
         async with asyncio.timeout(self._body_seconds):
@@ -112,6 +169,7 @@ class RawDoor:
             while True:
                 parts.append(_part(message, most - size))
                 size += len(parts[-1])
+                share.grow(size)
                 if not message.get("more_body"):
                     return b"".join(parts)
                 message = await receive()
@@ -130,7 +188,7 @@ class RawDoor:
         except Overloaded:
             return endpoint.busy(head, body)
         except TimeoutError:
-            return endpoint.reply(head, dispatcher.give_up(body))
+            return endpoint.reply(head, await give_up(dispatcher, body))
         except Exception:
             _log.exception("the door itself failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
@@ -148,6 +206,16 @@ class RawDoor:
         return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
 
 
+async def give_up(dispatcher: Dispatcher, body: bytes) -> bytes | None:
+    """The answer to a body whose work has not come back in time. A long body is read in a thread.
+
+    Not in one of the workers: they are what it waited for.
+    """
+    if len(body) > dispatcher.limits.hot_body:
+        return await asyncio.to_thread(dispatcher.give_up, body)
+    return dispatcher.give_up(body)
+
+
 async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: bytes) -> float:
     """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
 
@@ -162,11 +230,15 @@ async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: bytes) 
 
 
 def read_head(scope: Scope) -> Head:
-    """The head of a request; several `X-Forwarded-For` lines count as one."""
-    headers = dict(scope["headers"])
-    if b"x-forwarded-for" in headers:
-        lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        headers[b"x-forwarded-for"] = b",".join(lines)
+    """The head of a request; several lines of one name count as one where that decides something.
+
+    Two `Host` lines are no host then, whichever of them a proxy in front has looked at.
+    """
+    lines = scope["headers"]
+    headers = dict(lines)
+    if len(headers) != len(lines):
+        for name in _JOINED.intersection(headers):
+            headers[name] = b",".join(value for other, value in lines if other == name)
     client = scope.get("client")
     return Head(
         scope.get("method", "GET"),
@@ -184,6 +256,21 @@ def _guard(gate: Gate, head: Head) -> Reply | None:
     if not gate.host_allowed(head.headers.get(b"host", b"")):
         return gate.refuse(HTTPStatus.FORBIDDEN, gate.wrong_host, head)
     return None
+
+
+def _has_body(head: Head) -> bool:
+    length = head.headers.get(b"content-length", b"0")
+    return length != b"0" or b"transfer-encoding" in head.headers
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Hand out a body that was read already, then whatever comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
 
 
 def _part(message: Message, most: int) -> bytes:

@@ -31,8 +31,11 @@ class Dialect(Protocol):
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Headers of every answer that is JSON."""
 
-    def read(self, body: bytes) -> Call | list[Call]:
-        """One call, or several; raises a `JsonRpcError` for what is neither."""
+    def read(self, body: bytes, most: int, /) -> Call | list[Call]:
+        """One call, or several, of which no more than `most` are wanted.
+
+        Raises a `JsonRpcError` for what is neither.
+        """
 
     def identifier(self, call: Call) -> bytes | None:
         """The id to echo as JSON text, empty where there is none; None for one that cannot be."""

@@ -91,7 +91,7 @@ class Dispatcher:
         if len(body) > self.limits.hot_body:
             return MISS
         try:
-            request = self.dialect.read(body)
+            request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError as error:
             return self._executor.refuse(NULL, error)
         if isinstance(request, list):
@@ -102,7 +102,7 @@ class Dispatcher:
         """Answer in a worker thread; None if there is nothing to answer. Never raises."""
         started = self._clock()
         try:
-            request = self.dialect.read(body)
+            request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError as error:
             return self._executor.refuse(NULL, error)
         if isinstance(request, list):
@@ -121,7 +121,7 @@ class Dispatcher:
         if len(body) > self.limits.hot_body:
             return False
         try:
-            request = self.dialect.read(body)
+            request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError:
             return False
         if isinstance(request, list):
@@ -136,7 +136,8 @@ class Dispatcher:
         body has an answer, and room for it, of its own.
         """
         started = self._clock()
-        calls = [call for call in map(self.dialect.read, bodies) if not isinstance(call, list)]
+        read = (self.dialect.read(body, self.limits.batch) for body in bodies)
+        calls = [call for call in read if not isinstance(call, list)]
         batch = Batch(
             self._executor,
             calls,
@@ -154,7 +155,7 @@ class Dispatcher:
         if not body.lstrip().startswith(b"["):
             return 1
         try:
-            request = self.dialect.read(body)
+            request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError:
             return 1
         if not isinstance(request, list) or len(request) > self.limits.batch:
@@ -169,14 +170,14 @@ class Dispatcher:
         identifier = None
         if len(body) <= self.limits.hot_body:
             with suppress(JsonRpcError):
-                request = self.dialect.read(body)
+                request = self.dialect.read(body, self.limits.batch)
                 identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
         return self._executor.refuse(identifier or NULL, error, why)
 
     def give_up(self, body: bytes) -> bytes | None:
         """The answer to a body whose work has not come back in time: each call timed out."""
         try:
-            request = self.dialect.read(body)
+            request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError as error:
             return self._executor.refuse(NULL, error)
         if isinstance(request, list):

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from jsonrpc import errors
+from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
 
 __all__ = ["MAX_DEPTH", "NULL", "Call", "Raw", "nesting", "notification", "read", "valid_id"]
 
@@ -31,6 +32,9 @@ _SPACE: Final = b" \t\r\n"
 # The decoder needs 32 bytes of C stack for each level that it skips, so this many brackets are
 # harmless in any order and the exact count can wait until the calls are known.
 _HARMLESS_BRACKETS: Final = 10_000
+
+_HARMLESS_LENGTH: Final = MAX_VALUES
+"""A shorter text cannot hold more values."""
 
 # Possessive, and the closing quote is optional: linear on every input. Pieces are cut between
 # strings, so that other threads get a turn while a long text is counted.
@@ -72,27 +76,33 @@ def nesting(text: bytes | Raw) -> int:
     return deepest
 
 
-def read(body: bytes) -> Call | list[Call]:
+def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
     """Read a body: one call, or the calls of a batch.
 
     A JSON value that is no request comes back as a `Call` without a method. Of two members with
-    one name the last one counts.
+    one name the last one counts. Of a batch with more calls than `most` only a few more are read.
 
     Raises:
-        JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`.
+        JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`;
+            -32600, it holds more than `MAX_VALUES` values.
     """
     try:
         if not body.isascii():
             body.decode()
+        batch = not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"[")
+        if len(body) > _HARMLESS_LENGTH or (batch and len(body) > 2 * most):
+            body = bounded(body, most if batch else None, MAX_DEPTH)
         brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0
-        if not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"["):
+        if batch:
             return _read_batch(body, brackets)
         if brackets > MAX_DEPTH:
             _check_depth(body)
         return _read_object(body)
     except UnicodeDecodeError as error:
         raise errors.parse_error("text is not UTF-8") from error
-    except RecursionError as error:
+    except TooManyValues as error:
+        raise errors.invalid_request(f"more than {MAX_VALUES} values") from error
+    except (RecursionError, TooDeep) as error:
         raise _too_deep() from error
     except msgspec.DecodeError as error:
         raise errors.parse_error() from error

@@ -46,7 +46,7 @@ class Gorilla:
         (b"x-content-type-options", b"nosniff"),
     )
 
-    def read(self, body: bytes) -> Call | list[Call]:
+    def read(self, body: bytes, _most: int = 1, /) -> Call | list[Call]:
         """Read the first JSON value of a body: one call.
 
         Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.asgi import Receive, Scope, charge, read_head
+from jsonrpc.asgi import Message, Receive, Scope, charge, give_up, read_head
 from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.dispatch import MISS
@@ -27,6 +27,7 @@ from jsonrpc.gate import Head
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
+from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.workers import Workers
 
 INVALID_TEXT: Final = 1007
@@ -53,6 +54,7 @@ class Session:
         *,
         gatherers: Gatherers,
         limits: SocketLimits,
+        memory: RequestMemory,
         send: Send,
     ) -> None:
         self._endpoint = endpoint
@@ -61,6 +63,7 @@ class Session:
         self._workers = workers
         self._gatherers = gatherers
         self._limits = limits
+        self._memory = memory
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
         self._connection = Connection(send, limits.outbound, self._abandon)
@@ -124,37 +127,45 @@ class Session:
 
     async def _serve(self, head: Head, receive: Receive) -> None:
         """Take messages one by one; none is taken while the peer does not read its answers."""
-        connection = self._connection
-        while True:
-            message = await receive()
-            if message["type"] == "websocket.disconnect":
-                return
-            if connection.closed:
-                continue
-            text = message.get("text")
-            body = message.get("bytes", b"") if text is None else text.encode()
-            if len(body) > self._limits.message:
-                await connection.close(MESSAGE_TOO_BIG, "message too big")
-                continue
-            await self._handle(head, body)
-            await connection.drained()
-
-    async def _handle(self, head: Head, body: bytes) -> None:
-        """Answer at once, or let a worker do it; the client's calls under way are bounded."""
         client = self._endpoint.gate.client(head)
-        exchange = Exchange(self._hub, self._connection, client)
-        if self._endpoint.throttle is not None:
-            refusal = await self._charge(head, body)
-            if refusal is not None:
-                await self._deliver(exchange, refusal)
-                return
-        answer = self._dispatcher.answer_hot(body, exchange)
-        if answer is not MISS:
-            await self._deliver(exchange, answer)
+        while (message := await receive())["type"] != "websocket.disconnect":
+            body = _body_of(message)
+            del message  # else what one message needed is held until the next one comes
+            if self._connection.closed:
+                continue
+            if len(body) > self._limits.message:
+                await self._connection.close(MESSAGE_TOO_BIG, "message too big")
+                continue
+            await self._handle(head, body, Share(self._memory, client))
+            del body
+            await self._connection.drained()
+
+    async def _handle(self, head: Head, body: bytes, share: Share) -> None:
+        """Answer at once, or let a worker do it; the client's calls under way are bounded."""
+        exchange = Exchange(self._hub, self._connection, share.client)
+        try:
+            share.grow(len(body))
+        except Overloaded:
+            await self._deliver(exchange, self._dispatcher.refuse(b"", server_busy(), OVERLOADED))
             return
-        while len(self._tasks) >= self._limits.pending:
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        self._spawn(self._work(exchange, body))
+        handed_on = False
+        try:
+            if self._endpoint.throttle is not None:
+                refusal = await self._charge(head, body)
+                if refusal is not None:
+                    await self._deliver(exchange, refusal)
+                    return
+            answer = self._dispatcher.answer_hot(body, exchange)
+            if answer is not MISS:
+                await self._deliver(exchange, answer)
+                return
+            while len(self._tasks) >= self._limits.pending:
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            self._spawn(self._work(exchange, body), share)
+            handed_on = True
+        finally:
+            if not handed_on:
+                share.give_back()
 
     async def _charge(self, head: Head, body: bytes) -> bytes | None:
         """Charge the client; the answer if it may not go on. Its socket stays open."""
@@ -172,7 +183,7 @@ class Session:
         except Overloaded:
             answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
         except TimeoutError:
-            answer = self._dispatcher.give_up(body)
+            answer = await give_up(self._dispatcher, body)
         await self._deliver(exchange, answer)
 
     async def _answer(self, exchange: Exchange, body: bytes) -> bytes | None:
@@ -192,10 +203,11 @@ class Session:
                 await self._connection.close(INVALID_TEXT, "parse error")
         exchange.confirm()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], share: Share) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: share.give_back())  # whether it ever ran or not
 
     def _abandon(self) -> None:
         """Cut the socket off: its peer does not even read the close frame.
@@ -212,3 +224,9 @@ class Session:
             assert self._main is not None, "the socket was opened by `run`"
             self._abandoned = True
             self._main.cancel()
+
+
+def _body_of(message: Message) -> bytes:
+    text: str | None = message.get("text")
+    body: bytes = message.get("bytes", b"") if text is None else text.encode()
+    return body

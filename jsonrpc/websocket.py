@@ -11,6 +11,7 @@ from typing_extensions import override
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Hub
+from jsonrpc.memory import RequestMemory
 from jsonrpc.session import Session, SocketLimits
 from jsonrpc.workers import Workers
 
@@ -26,6 +27,7 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
         workers: Workers,
         gatherers: Gatherers,
         limits: SocketLimits | None = None,
+        memory: RequestMemory | None = None,
     ) -> None:
         super().__init__()
         self._endpoint = endpoint
@@ -33,6 +35,7 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
         self._workers = workers
         self._gatherers = gatherers
         self._limits = limits or SocketLimits()
+        self._memory = memory or RequestMemory()
 
     @override
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -47,6 +50,7 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
             self._workers,
             gatherers=self._gatherers,
             limits=self._limits,
+            memory=self._memory,
             send=send,
         )
         await session.run(scope, receive)

@@ -6,8 +6,9 @@ Its life is that of the process: the follower and the health checks begin and en
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import path, re_path
+from django.urls import Resolver404, path, re_path, resolve
 
 from nodeproject.profile import choose_settings
 
@@ -36,8 +37,11 @@ class Node:
         endpoint = doors.cchain()
         workers = doors.workers()
         gatherers = Gatherers(workers)
-        consumer: Any = EthConsumer.as_asgi(endpoint=endpoint, workers=workers, gatherers=gatherers)
-        websocket_path: Any = path("ext/bc/C/ws", consumer)
+        memory = doors.memory()
+        consumer: Any = EthConsumer.as_asgi(
+            endpoint=endpoint, workers=workers, gatherers=gatherers, memory=memory
+        )
+        websocket_path: Any = path(doors.WEBSOCKET_PATH.removeprefix("/"), consumer)
         nowhere: Any = _refuse
         elsewhere: Any = re_path("", nowhere)
         behind: Any = ProtocolTypeRouter(
@@ -62,6 +66,9 @@ class Node:
             gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
             replies=SOURCES.replies_of(OTHER),
+            memory=memory,
+            takes_body=_takes_body,
+            other_body=settings.NODE.page_body_limit,
         )
         self._door = plain.PlainDoor(plain.front(), raw, plain.workers())
 
@@ -90,6 +97,15 @@ class Node:
                 plain.workers().close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _takes_body(path: str) -> bool:
+    """Return whether Django has a view there; files and paths that nobody knows read no body."""
+    try:
+        resolve(path)
+    except Resolver404:
+        return False
+    return True
 
 
 async def _refuse(scope: Any, receive: Any, send: Any) -> None:

@@ -15,13 +15,16 @@ from health_app import api as health_api
 from health_app.metrics import SOURCES
 from info_app import api as info_api
 from jsonrpc.client_address import TrustedProxies
+from jsonrpc.connections import Connections
 from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
 from jsonrpc.http import Endpoint
+from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.workers import Workers
+from nodeproject.process import connection_limits
 from platform_app import api as platform_api
 from platform_app.api.own_node import own_node_id
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -38,6 +41,9 @@ KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = ("/ext/bc/X",)
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
+
+WEBSOCKET_PATH = "/ext/bc/C/ws"
+"""The only one: the C-Chain's."""
 
 HOST_HINT = (
     "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
@@ -121,6 +127,22 @@ def gate_config() -> GateConfig:
 def workers() -> Workers:
     """Return the threads in which calls run that read the database or take long."""
     return Workers(settings.NODE.rpc_threads, WAITING_CALLS, after=release)
+
+
+@cache
+def memory() -> RequestMemory:
+    """Return what the requests of this process may hold together, at all its doors."""
+    node = settings.NODE
+    # The longest message must fit, and what surrounds it.
+    of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
+    return RequestMemory(MemoryLimits(node.request_memory, of_client))
+
+
+@cache
+def connections() -> Connections:
+    """Return the connections of this process."""
+    node = settings.NODE
+    return Connections(connection_limits(node.connections, node.address_connections))
 
 
 def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:

@@ -1,14 +1,18 @@
 """What a process of the node claims and how it is tuned: data directory, port, threads, garbage."""
 
+import contextlib
 import errno
 import fcntl
 import gc
 import os
+import resource
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from jsonrpc.connections import ConnectionLimits
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a busy thread lets another one run. With Python's own 5 ms an answer would
@@ -17,6 +21,11 @@ wait for the block that its transaction has set off in the worker's thread."""
 
 COLLECTOR = (20_000, 20, 50)
 """Thresholds of Python's collector: fewer looks than by default at objects that stay."""
+
+
+MOST_CONNECTIONS = 16_384
+"""An idle connection needs about 10 KiB: so many are bearable everywhere."""
+LONGEST_BACKLOG = 4096
 
 
 class CannotStart(Exception):
@@ -87,6 +96,39 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         raise PortInUse(host, port, reason, setting) from error
     except OverflowError as error:
         raise PortInUse(host, port, "no port", setting) from error
+
+
+def raise_descriptors() -> None:
+    """Allow this process as many open files as the system lets it have: each connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Where there is no limit the kernel has one of its own all the same.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def backlog() -> int:
+    """Return how many connections may wait to be accepted: all at once they must find descriptors."""
+    return min(LONGEST_BACKLOG, _descriptors() // 8)
+
+
+def connection_limits(most: int, of_address: int) -> ConnectionLimits:
+    """Return how many connections there may be.
+
+    So many that files, databases and a whole backlog still find descriptors: without one a server
+    cannot even refuse.
+
+    Args:
+        most: What was asked for; 0 for as many as is reasonable.
+        of_address: What one address may have; 0 for three quarters of all.
+    """
+    possible = _descriptors() - backlog() - max(256, _descriptors() // 8)
+    most = max(1, min(most or MOST_CONNECTIONS, possible))
+    return ConnectionLimits(most, min(of_address or most * 3 // 4 or 1, most))
+
+
+def _descriptors() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
 
 
 def tune() -> None:

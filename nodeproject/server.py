@@ -2,11 +2,14 @@
 
 from django.conf import settings
 
+from nodeproject import process
+
 APPLICATION = "nodeproject.asgi:application"
 
 
 def serve() -> None:
     """Serve HTTP and WebSocket until interrupted."""
+    process.raise_descriptors()
     {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server]()
 
 
@@ -20,14 +23,14 @@ def _uvicorn() -> None:
         port=node.http_port,
         loop="uvloop",
         http="nodeproject.direct:Protocol",
-        ws="websockets-sansio",
+        ws="nodeproject.direct:WebSocket",
         ws_max_size=node.ws_message_limit,
         ws_ping_interval=30,
         ws_ping_timeout=30,
         ws_per_message_deflate=False,  # costs more than loopback and data centres gain
         timeout_keep_alive=120,
         timeout_graceful_shutdown=5,
-        backlog=4096,
+        backlog=process.backlog(),
         access_log=False,
         log_config=None,
         server_header=False,

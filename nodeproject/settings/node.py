@@ -151,6 +151,26 @@ class NodeSettings:
         least=-1,
     )
     body_limit: int = flag(5 * 1024 * 1024, "Largest request body, in bytes.", least=1)
+    page_body_limit: int = flag(
+        262_144, "Largest body of a request to the admin's pages, in bytes.", least=1
+    )
+    request_memory: int = flag(
+        128 * 1024 * 1024,
+        "Bytes of requests that a process reads and answers at once, a quarter of them for one "
+        "client; who does not fit hears that the server is busy.",
+        least=1,
+    )
+    connections: int = flag(
+        0,
+        "Most connections of one process, HTTP and WebSocket together. 0: what its descriptors "
+        "allow, up to 16384.",
+        least=0,
+    )
+    address_connections: int = flag(
+        0,
+        "Most connections of one address (IPv6: of its /64). 0: three quarters of all.",
+        least=0,
+    )
     batch_limit: int = flag(1000, "Most calls in a batch.", least=1)
     response_limit: int = flag(
         25_000_000, "Bytes after which a batch gets no more answers.", least=1

@@ -43,9 +43,11 @@ async def ask(
     parts: tuple[object, ...] = (b"",),
     query: str = "",
     client: str = "127.0.0.1",
+    lines: list[tuple[bytes, bytes]] | None = None,
 ) -> Answer:
     """One request; a part is bytes, or a number of seconds in which nothing comes."""
     raw = [(k.encode(), v.encode()) for k, v in (JSON if headers is None else headers).items()]
+    raw = raw if lines is None else lines
     scope = {
         "type": "http",
         "method": method,
@@ -290,6 +292,13 @@ async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
     for method in ("GET", "POST", "OPTIONS"):
         answer = await ask(app, method, "/anywhere", {"host": "node.lan:9650"})
         assert (answer.status, answer.body) == (403, b"invalid host specified: HOSTS lists them\n")
+
+
+async def test_two_hosts_are_no_host() -> None:
+    app = RawDoor({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    for hosts in ([b"evil.example", b"localhost"], [b"localhost", b"evil.example"]):
+        answer = await ask(app, "GET", "/anywhere", lines=[(b"host", host) for host in hosts])
+        assert answer.status == 403
 
 
 async def test_workers_run_what_follows_each_job_in_its_thread() -> None:

@@ -1,0 +1,71 @@
+"""How much a JSON text holds, counted before anything is made of it.
+
+A text of a few megabytes can say a million values, each of which would become an object of fifty
+times its length.
+"""
+
+import re
+from typing import Final
+
+MAX_VALUES: Final = 100_000
+"""Values that a body may hold, members and elements on all levels; ten thousand addresses are as many
+and no call needs more."""
+
+_TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+("(?:[^"\\]++|\\.)*+"?|[\[\]{},])?', re.DOTALL)
+"""What is nothing, then a string or a sign. Possessive, and a string's closing quote is optional:
+no text takes longer than its length."""
+
+_STEPS: Final = 5 * MAX_VALUES
+"""Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
+
+_LEVEL: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_COMMA: Final = ord(",")
+_QUOTE: Final = ord('"')
+
+
+class TooManyValues(Exception):
+    """A text holds more than `MAX_VALUES`."""
+
+
+class TooDeep(Exception):
+    """A text has more levels than it may have."""
+
+
+def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
+    """Return a body that may be decoded.
+
+    Args:
+        body: a JSON text.
+        elements: if the text is an array, so many elements of it are wanted. Of a longer one only
+            these and a few more are left, so that it can be seen to be longer.
+        levels: of arrays and objects that it may have.
+
+    Raises:
+        TooManyValues: it holds too many.
+        TooDeep: it has too many levels; not every such text is found out here.
+    """
+    commas = body.count(b",")
+    if elements is None or commas <= elements:
+        elements = None
+        if commas + body.count(b"[") + body.count(b"{") < MAX_VALUES:
+            return body
+    level = values = outermost = 0
+    for steps, token in enumerate(_TOKEN.finditer(body)):
+        start = token.start(1)
+        if start < 0:
+            continue
+        sign = body[start]
+        if sign == _COMMA:
+            values += 1
+            outermost += level == 1
+            if elements is not None and outermost > elements:
+                return body[:start] + b"]"
+        elif sign != _QUOTE:
+            step = _LEVEL[sign]
+            level += step
+            values += step > 0
+            if level > levels:
+                raise TooDeep
+        if values > MAX_VALUES or steps > _STEPS:
+            raise TooManyValues
+    return body

@@ -1,0 +1,204 @@
+"""What all strangers together may hold: values of a body, bytes of bodies, connections."""
+
+import pytest
+
+from jsonrpc import envelope
+from jsonrpc.connections import MOST_LOOKED_AT, SILENCE_SECONDS, ConnectionLimits, Connections
+from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import Overloaded
+from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share
+
+CALL = b'{"jsonrpc":"2.0","id":%d,"method":"number"}'
+ECHO = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":[%b]}'
+TOO_MANY = b'{"code":-32600,"message":"more than 100000 values"}'
+
+
+class Counted:
+    """Counts what is made of texts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made = 0
+        original = envelope._read_object
+
+        def count(text: bytes) -> object:
+            self.made += 1
+            return original(text)
+
+        monkeypatch.setattr(envelope, "_read_object", count)
+
+
+@pytest.mark.parametrize("element", [b"1", b"{}", b"[]", b"null", b'"a,b"', b"[1,{}]", b"1.5e3"])
+def test_of_a_batch_that_is_too_long_only_the_beginning_is_read(
+    dispatcher: Dispatcher, element: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Counted(monkeypatch)
+    body = b"[" + b",".join([element] * 50_000) + b"]"
+    answer = dispatcher.answer(body)
+    assert answer is not None
+    assert b'"message":"batch too large"' in answer
+    assert len(answer) < 200
+    assert counted.made <= 1002
+
+
+def test_a_batch_up_to_the_limit_is_read_whole(dispatcher: Dispatcher) -> None:
+    exactly = b"[" + b",".join(CALL % i for i in range(1000)) + b"]"
+    answer = dispatcher.answer(exactly)
+    assert answer is not None
+    assert answer.count(b'"result"') == 1000
+    refused = dispatcher.answer(exactly[:-1] + b"," + CALL % 1000 + b"]")
+    error = b'{"code":-32600,"message":"batch too large"}'
+    assert refused == b'[{"jsonrpc":"2.0","id":0,"error":%b}]' % error
+
+
+@pytest.mark.parametrize(
+    "value", [b"[" + b"1," * MAX_VALUES + b"1]", b"[" + b"[]," * MAX_VALUES + b"[]]",
+              b'{"a":[' + b'"",' * MAX_VALUES + b'""]}', b"[" + b"{}" * (MAX_VALUES + 1) + b"]"],
+)  # fmt: skip
+def test_a_call_with_too_many_values_is_refused(dispatcher: Dispatcher, value: bytes) -> None:
+    answer = dispatcher.answer(ECHO % value)
+    assert answer == b'{"jsonrpc":"2.0","id":null,"error":%b}' % TOO_MANY
+
+
+def test_signs_in_strings_are_no_values(dispatcher: Dispatcher) -> None:
+    text = b'"' + b'[{,\\"' * MAX_VALUES + b'"'
+    answer = dispatcher.answer(ECHO % text)
+    assert answer is not None
+    assert b'"result"' in answer
+
+
+@pytest.mark.parametrize(
+    "params",
+    [b'"0x' + b"ab" * 500_000 + b'"',
+     b"[" + b",".join([b'"0x' + b"ab" * 20 + b'"'] * 10_000) + b"]",
+     b'{"stateDiff":{' + b",".join(b'"0x%064x":"0x%064x"' % (i, i) for i in range(10_000)) + b"}}"],
+    ids=["a megabyte of hex", "ten thousand addresses", "ten thousand slots"],
+)  # fmt: skip
+def test_what_users_send_is_read(dispatcher: Dispatcher, params: bytes) -> None:
+    answer = dispatcher.answer(ECHO % params)
+    assert answer is not None
+    assert b'"result"' in answer
+
+
+def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
+    assert bounded(b"[1,2,3]", 3, 64) == b"[1,2,3]"
+    assert bounded(b"[1,2,3,4,5", 3, 64) == b"[1,2,3,4]"
+    assert bounded(b'[",",{"a":[1,2]},3,4,5]', 3, 64) == b'[",",{"a":[1,2]},3,4]'
+    with pytest.raises(TooDeep):
+        bounded(b"[" * 65 + b"," * MAX_VALUES, None, 64)
+    with pytest.raises(TooManyValues):
+        bounded(b'""' * (5 * MAX_VALUES + 10) + b"," * MAX_VALUES, None, 64)
+
+
+def test_bodies_are_counted_together_and_by_client() -> None:
+    memory = RequestMemory(MemoryLimits(most=10 * SMALL, of_client=6 * SMALL))
+    first, second, third = (Share(memory, client) for client in ("a", "a", "b"))
+    first.grow(SMALL)
+    assert memory.held == 0
+    first.grow(2 * SMALL)
+    first.grow(5 * SMALL)
+    with pytest.raises(Overloaded):
+        second.grow(2 * SMALL)
+    third.grow(5 * SMALL)
+    with pytest.raises(Overloaded):
+        third.grow(6 * SMALL)
+    assert memory.held == 10 * SMALL
+    first.give_back()
+    first.give_back()
+    second.grow(2 * SMALL)
+    assert memory.held == 7 * SMALL
+    second.give_back()
+    third.give_back()
+    assert memory.held == 0
+
+
+class Line:
+    """A connection."""
+
+    def __init__(self, *, idle: bool = True) -> None:
+        self.idle = idle
+        self.closed = False
+
+    def is_idle(self) -> bool:
+        return self.idle
+
+    def make_room(self) -> None:
+        self.closed = True
+
+
+def test_the_oldest_idle_connection_of_an_address_makes_room(clock) -> None:
+    connections = Connections(ConnectionLimits(most=100, of_address=3), clock)
+    other = Line()
+    assert connections.enter(other, "192.0.2.1")
+    busy, idle, last = Line(idle=False), Line(), Line()
+    for line in (busy, idle, last):
+        assert connections.enter(line, "192.0.2.7")
+    assert connections.enter(Line(), "192.0.2.7")
+    assert [line.closed for line in (other, busy, idle, last)] == [False, False, True, False]
+    assert (connections.of("192.0.2.7"), len(connections)) == (3, 4)
+
+
+def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> None:
+    connections = Connections(ConnectionLimits(most=100, of_address=3), clock)
+    lines = [Line(idle=False) for _ in range(3)]
+    for line in lines:
+        assert connections.enter(line, "2001:db8::1")
+    assert not connections.enter(Line(), "2001:db8::2"), "the same /64"
+    assert connections.enter(Line(), "2001:db8:0:1::2")
+    for line in lines * 2:
+        connections.leave(line)
+    assert connections.of("2001:db8::1") == 0
+
+
+def test_a_full_process_takes_room_from_anybody(clock) -> None:
+    connections = Connections(ConnectionLimits(most=3, of_address=2), clock)
+    first = Line()
+    assert connections.enter(first, "192.0.2.1")
+    assert connections.enter(Line(idle=False), "192.0.2.2")
+    assert connections.enter(Line(idle=False), "192.0.2.3")
+    assert connections.enter(Line(idle=False), "192.0.2.4")
+    assert first.closed
+    assert not connections.enter(Line(), "192.0.2.5")
+    assert len(connections) == 3
+
+
+def test_busy_ones_do_not_hide_an_idle_one_for_ever(clock) -> None:
+    limits = ConnectionLimits(most=1000, of_address=3 * MOST_LOOKED_AT + 1)
+    connections = Connections(limits, clock)
+    for _ in range(3 * MOST_LOOKED_AT):
+        connections.enter(Line(idle=False), "192.0.2.1")
+    idle = Line()
+    connections.enter(idle, "192.0.2.1")
+    tried = [connections.enter(Line(), "192.0.2.1") for _ in range(4)]
+    assert tried == [False, False, False, True]
+    assert idle.closed
+
+
+def test_a_connection_that_speaks_another_protocol_is_still_one(clock) -> None:
+    connections = Connections(ConnectionLimits(most=10, of_address=10), clock)
+    http, socket = Line(), Line()
+    connections.enter(http, "192.0.2.1")
+    connections.replace(http, socket)
+    connections.leave(http)
+    assert connections.of("192.0.2.1") == 1
+    connections.leave(socket)
+    assert len(connections) == 0
+    connections.replace(http, socket)
+    assert len(connections) == 0
+
+
+def test_a_flood_is_a_line_a_minute(clock, caplog: pytest.LogCaptureFixture) -> None:
+    connections = Connections(ConnectionLimits(most=10, of_address=1), clock)
+    for _ in range(1001):
+        connections.enter(Line(), "192.0.2.1")
+    assert len(caplog.records) == 1
+    assert "192.0.2.1 has 1 connections, the most that one address may have" in caplog.text
+    clock.now += SILENCE_SECONDS
+    connections.enter(Line(), "192.0.2.1")
+    assert len(caplog.records) == 2
+    assert "(1000 since the last such line)" in caplog.text
+
+
+def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:
+    connections = Connections(ConnectionLimits(most=5, of_address=2), clock)
+    assert all(connections.enter(Line(idle=False), "") for _ in range(5))
