@@ -94,7 +94,7 @@ class RawDoor:
         head = read_head(scope)
         reply = endpoint.gate.screen(head)
         if reply is None:
-            share = Share(self._memory, endpoint.gate.client(head))
+            share = Share(self._memory, lambda: endpoint.gate.client(head))
             try:
                 body = await self._read(receive, endpoint.gate.config.max_body, share)
                 reply = await self._answer(endpoint, head, body)
@@ -114,14 +114,15 @@ class RawDoor:
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for another path what needs no application there; it gets no body but a whole one."""
-        if self._gate is None:
+        gate = self._gate
+        if gate is None:
             return await self._fallback(scope, receive, send)
         head = read_head(scope)
-        reply = _guard(self._gate, head)
-        share = Share(self._memory, self._gate.client(head))
+        reply = _guard(gate, head)
+        share = Share(self._memory, lambda: gate.client(head))
         try:
             if reply is None and _has_body(head):
-                body = await self._read_other(self._gate, head, scope["path"], receive, share)
+                body = await self._read_other(gate, head, scope["path"], receive, share)
                 if isinstance(body, Reply):
                     reply = _closing(body)
                 else:

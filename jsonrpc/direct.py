@@ -133,8 +133,6 @@ class DirectProtocol(GuardedProtocol):
         cycle: RequestResponseCycle | None = self.cycle  # None until the first one
         return (
             not self._reading
-            and self._head_timer is None
-            and self._linger_timer is None
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
             and not self.transport.is_closing()

@@ -4,6 +4,7 @@ What does not fit is refused as overload. Small bodies are not counted: what the
 the number of connections.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,12 +54,12 @@ class RequestMemory:
 class Share:
     """What one body holds of the memory; given back once it is answered."""
 
-    __slots__ = ("_memory", "_size", "client")
+    __slots__ = ("_client", "_client_of", "_memory", "_size")
 
-    def __init__(self, memory: RequestMemory, client: str) -> None:
+    def __init__(self, memory: RequestMemory, client: Callable[[], str]) -> None:
         self._memory = memory
-        self.client = client
-        """The key under which the client is counted."""
+        self._client_of = client  # asked only for what is not small
+        self._client = ""
         self._size = 0
 
     def grow(self, size: int) -> None:
@@ -68,11 +69,12 @@ class Share:
             Overloaded: they do not fit.
         """
         if size > SMALL and size > self._size:
-            self._memory.take(self.client, size - self._size)
+            self._client = self._client or self._client_of()
+            self._memory.take(self._client, size - self._size)
             self._size = size
 
     def give_back(self) -> None:
         """Hold nothing any more."""
         if self._size:
-            self._memory.give_back(self.client, self._size)
+            self._memory.give_back(self._client, self._size)
             self._size = 0

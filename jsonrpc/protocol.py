@@ -47,8 +47,8 @@ class Patience:
     write_seconds: float = 30.0
 
 
-class _Response:
-    """The transport as the response to one request sees it: how it is closed is the protocol's matter."""
+class _Responses:
+    """The transport as the responses see it: how it is closed is the protocol's matter."""
 
     def __init__(self, protocol: "GuardedProtocol") -> None:
         self._protocol = protocol
@@ -79,6 +79,11 @@ class GuardedProtocol(HttpToolsProtocol):
         self._ended = False
         """Whether a request has begun, or ended, in the bytes that are being read."""
         self._head_size = 0
+        """Bytes of a head that has not ended."""
+        self._fed = 0
+        """The same with those that are being read."""
+        self._spans = False
+        """Whether a head began in bytes of which it is not known how many are its."""
         self._overhead = 0
         self._keep_alive = True
         self._head_timer: asyncio.TimerHandle | None = None
@@ -89,6 +94,7 @@ class GuardedProtocol(HttpToolsProtocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._responses = _Responses(self)
         if self.held is not None and not self.held.enter(
             self, self.client[0] if self.client else ""
         ):
@@ -127,6 +133,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._unset_keepalive_if_required()
         self._begun = self._ended = False
+        self._fed = self._head_size + len(data)
         if self._in_body:
             self._overhead += len(data)
         try:
@@ -135,9 +142,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(refused.status, refused.text)
             return
         except httptools.HttpParserError as error:
-            refused = error.__context__
-            if isinstance(refused, Refused):
-                self._refuse(refused.status, refused.text)
+            cause = error.__context__
+            if isinstance(cause, Refused):
+                self._refuse(cause.status, cause.text)
             else:
                 self._refuse(HTTPStatus.BAD_REQUEST, _INVALID)
             return
@@ -190,10 +197,14 @@ class GuardedProtocol(HttpToolsProtocol):
         if not self._reading and (self._begun or self._ended):
             return
         # Which of the bytes are the head's is not known where a request has ended in them.
-        self._head_size += 0 if self._ended else size
+        if self._ended:
+            self._spans = True
+        else:
+            self._head_size += size
         if self._head_size > self.patience.head:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "request head too large")
         elif self._head_timer is None:
+            self._reading = True  # if only line ends before a request, then these
             self._head_timer = self.loop.call_later(self.patience.head_seconds, self._head_too_slow)
 
     @override
@@ -203,26 +214,25 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     @override
-    def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers say nothing about a request that is being answered (RFC 9110 6.5.1).
-        if not self._in_body:
-            super().on_header(name, value)
-
-    @override
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             self.scope["method"] = self.parser.get_method().decode("ascii")
             self.scope["http_version"] = self.parser.get_http_version()
             return
-        size = self.patience.head
-        request_head.check(self.parser.get_http_version(), self.url, self.headers, size)
+        # Only what came in more bytes than a head may have can be such a head.
+        suspect = self._spans or self._fed > self.patience.head
+        most = self.patience.head if suspect else None
+        request_head.check(self.parser.get_http_version(), self.url, self.headers, most)
         self._in_body = True
+        self._spans = False
         self._head_size = self._overhead = 0
         self._stop_head_timer()
         super().on_headers_complete()
+        # Trailers say nothing about a request that is being answered (RFC 9110 6.5.1).
+        self.headers = []
         # Until its body has come a request may be answered, but nothing can follow it.
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
-        self.cycle.transport = _Response(self)  # type: ignore[assignment]
+        self.cycle.transport = self._responses  # type: ignore[assignment]
 
     @override
     def on_body(self, body: bytes) -> None:
@@ -303,6 +313,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.write_eof()
         self._unset_keepalive_if_required()
         self.flow.resume_reading()
+        self._reading = True
         self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def _drop(self, data: bytes) -> None:

@@ -136,13 +136,14 @@ class Session:
             if len(body) > self._limits.message:
                 await self._connection.close(MESSAGE_TOO_BIG, "message too big")
                 continue
-            await self._handle(head, body, Share(self._memory, client))
+            await self._handle(head, body, client)
             del body
             await self._connection.drained()
 
-    async def _handle(self, head: Head, body: bytes, share: Share) -> None:
+    async def _handle(self, head: Head, body: bytes, client: str) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
-        exchange = Exchange(self._hub, self._connection, share.client)
+        exchange = Exchange(self._hub, self._connection, client)
+        share = Share(self._memory, lambda: client)
         try:
             share.grow(len(body))
         except Overloaded:

@@ -122,7 +122,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
                 "message did not arrive in time",
             )
         if self._share is None:
-            self._share = Share(self.memory, self.client_of(read_head({**self.scope})))
+            self._share = Share(self.memory, lambda: self.client_of(read_head({**self.scope})))
         try:
             self._share.grow(size)
         except Overloaded:

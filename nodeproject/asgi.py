@@ -67,7 +67,7 @@ class Node:
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
             replies=SOURCES.replies_of(OTHER),
             memory=memory,
-            takes_body=_takes_body,
+            takes_body=takes_body,
             other_body=settings.NODE.page_body_limit,
         )
         self._door = plain.PlainDoor(plain.front(), raw, plain.workers())
@@ -99,7 +99,7 @@ class Node:
                 return
 
 
-def _takes_body(path: str) -> bool:
+def takes_body(path: str) -> bool:
     """Return whether Django has a view there; files and paths that nobody knows read no body."""
     try:
         resolve(path)

@@ -1,13 +1,28 @@
-"""Daphne's WebSocket protocol with the close codes and reasons that an application gives.
+"""Daphne's protocols with the limits for strangers that it has none of, and with an application's close codes.
 
-Daphne closes by a call that is meant for clients: it refuses the codes of servers (1007 to 1013)
-with an exception, and the connection stays open; a reason it drops.
+Daphne closes a WebSocket by a call that is meant for clients: it refuses the codes of servers (1007
+to 1013) with an exception, and the connection stays open; a reason it drops.
+
+It reads a whole body, into a file, before it asks the application; so bodies are bounded here, in
+size and time, and heads in time from their first line on. What cannot be done here and is done under
+uvicorn: the first line of a head may come as slowly as one byte a minute, connections are not
+counted, half a WebSocket message has a limit of size but none of time, and what all requests hold
+together is counted only once they are whole.
 """
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import unquote
 
+from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.ws_protocol import WebSocketProtocol
 from typing_extensions import override
+
+HEAD_SECONDS: Final = 10.0
+BODY_SECONDS: Final = 30.0
 
 
 class ClosingProtocol(WebSocketProtocol):  # type: ignore[misc]  # daphne has no types
@@ -20,3 +35,81 @@ class ClosingProtocol(WebSocketProtocol):  # type: ignore[misc]  # daphne has no
             self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason.encode())
             return
         super().handle_reply(message)
+
+
+class BoundedRequest(WebRequest):  # type: ignore[misc]  # as above
+    """A request whose body is kept in memory, as long as it may be for its path. Made on its first line."""
+
+    most_of: Callable[[str], int] = staticmethod(lambda _: 0)
+    """Bytes of a body at a path; set where the server is started."""
+
+    def __init__(self, channel: Any, *arguments: Any, **options: Any) -> None:
+        super().__init__(channel, *arguments, **options)
+        self._most = 0
+        self._size = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._allow(HEAD_SECONDS)
+
+    @override
+    def gotLength(self, length: int | None) -> None:
+        self.content = BytesIO()
+        target: bytes = self.channel._path  # noqa: SLF001  # the request learns of it only later
+        self._most = self.most_of(unquote(target.partition(b"?")[0].decode("latin-1")))
+        if length == 0:
+            return
+        self._allow(BODY_SECONDS)
+        if self._most == 0:
+            self._refuse(HTTPStatus.NOT_FOUND)
+        elif length is not None and length > self._most:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    @override
+    def handleContentChunk(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size <= self._most:
+            self.content.write(data)
+        else:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    @override
+    def process(self) -> Any:
+        self._stop()
+        return super().process()
+
+    @override
+    def connectionLost(self, reason: Any) -> None:
+        self._stop()
+        super().connectionLost(reason)
+
+    def _allow(self, seconds: float) -> None:
+        self._stop()
+        loop = asyncio.get_event_loop()  # daphne's reactor runs on it
+        self._deadline = loop.call_later(seconds, self._refuse, HTTPStatus.REQUEST_TIMEOUT)
+
+    def _stop(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        """Answer without daphne, and end the connection; nothing more of it is looked at."""
+        self._stop()
+        channel = self.channel
+        if channel is None or channel.transport is None or channel.transport.disconnecting:
+            return
+        channel.transport.write(
+            b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            % (status.value, status.phrase.encode())
+        )
+        self._most = 0
+        channel.loseConnection()
+
+
+class BoundedFactory(HTTPFactory):  # type: ignore[misc]  # as above
+    """Makes connections whose requests are bounded."""
+
+    @override
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = BoundedRequest
+        return protocol

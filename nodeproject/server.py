@@ -40,16 +40,27 @@ def _uvicorn() -> None:
 
 
 def _daphne() -> None:
-    from daphne.server import Server
+    from daphne import server
     from daphne.ws_protocol import WebSocketFactory
 
-    from nodeproject.asgi import application
-    from nodeproject.daphne_protocol import ClosingProtocol
+    from jsonrpc.http import by_path
+    from nodeproject import doors
+    from nodeproject.asgi import application, takes_body
+    from nodeproject.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol
 
     node = settings.NODE
+    interfaces = by_path(doors.endpoints())
+
+    def most_of(path: str) -> int:
+        if path in interfaces:
+            return node.body_limit
+        return node.page_body_limit if takes_body(path) else 0
+
+    BoundedRequest.most_of = staticmethod(most_of)
+    server.HTTPFactory = BoundedFactory
     WebSocketFactory.protocol = ClosingProtocol
     host = node.http_host.replace(":", r"\:")
-    Server(
+    server.Server(
         application=application,
         endpoints=[f"tcp:port={node.http_port}:interface={host}"],
         ping_interval=30,

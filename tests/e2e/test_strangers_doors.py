@@ -193,6 +193,40 @@ def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(node: RunningNode)
         assert not answers[name] or answers[name].startswith(b"HTTP/1.1 408 "), name
 
 
+@pytest.fixture(scope="module")
+def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node behind the other server."""
+    directory = tmp_path_factory.mktemp("daphne")
+    with RunningNode(directory, env={"NODE_SERVER": "daphne"}) as running:
+        yield running.start()
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
+@pytest.mark.parametrize("path", ["/admin/login/", "/no/such/path", "/static/x", RPC])
+def test_daphne_takes_no_body_of_300_megabytes(daphne, path: str, chunked) -> None:
+    size = 300 * MIB
+    kind = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % size
+    piece = b"10000\r\n" + bytes(65_536) + b"\r\n" if chunked else bytes(65_536)
+    before = memory_peak(daphne)
+    with asking_beside(daphne.port), RawConnection(daphne.port) as connection:
+        connection.say(post(path, b"Content-Type: application/json", kind))
+        taken = pour(connection, piece, size)
+        assert spooled(daphne) == []
+    assert taken < 30 * MIB
+    assert memory_peak(daphne) - before < 60 * MIB
+
+
+def test_daphne_gives_up_what_is_slow(daphne: RunningNode) -> None:
+    form = post("/admin/login/", b"Content-Length: 5000") + b"a"
+    head = b"POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nX-A: "
+    with RawConnection(daphne.port) as slow_form, RawConnection(daphne.port) as slow_head:
+        slow_form.say(form)
+        slow_head.say(head)
+        assert slow_head.until_closed().startswith(b"HTTP/1.1 408 ")
+        call(daphne.port)
+        assert slow_form.until_closed().startswith(b"HTTP/1.1 408 ")
+
+
 BOMBS = {
     "numbers": b"[" + b"1," * 2_400_000 + b"1]",
     "objects": b"[" + b"{}," * 1_500_000 + b"{}]",

@@ -212,6 +212,11 @@ def test_many_requests_in_one_piece_are_no_long_head(serve, raw) -> None:
         assert connection.response()[2] == ANSWER
     connection.say(PLAIN[50:])
     assert connection.response()[2] == ANSWER
+    start = b"POST /rpc HTTP/1.1\r\n" + JSON + b"X-A: " + b"a" * 40_000
+    connection.say(PLAIN * 2 + start)
+    assert [connection.response()[0] for _ in range(2)] == [200, 200]
+    connection.say(b"a" * 40_000 + b"\r\n\r\n")
+    assert connection.response()[0] == 431
 
 
 def test_an_invalid_request_is_no_line_in_the_log(serve, raw, caplog) -> None:

@@ -92,7 +92,7 @@ def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
 
 def test_bodies_are_counted_together_and_by_client() -> None:
     memory = RequestMemory(MemoryLimits(most=10 * SMALL, of_client=6 * SMALL))
-    first, second, third = (Share(memory, client) for client in ("a", "a", "b"))
+    first, second, third = (Share(memory, lambda name=name: name) for name in ("a", "a", "b"))
     first.grow(SMALL)
     assert memory.held == 0
     first.grow(2 * SMALL)

@@ -1,0 +1,50 @@
+"""How many connections a process may have: as many as its descriptors bear, and never all of them."""
+
+import resource
+
+import pytest
+
+from nodeproject import process
+
+
+@pytest.fixture
+def descriptors(monkeypatch: pytest.MonkeyPatch):
+    def allow(number: int) -> None:
+        monkeypatch.setattr(resource, "getrlimit", lambda _kind: (number, number))
+
+    return allow
+
+
+@pytest.mark.parametrize("number", [256, 1024, 4096, 20_000, 524_288, resource.RLIM_INFINITY])
+def test_a_whole_backlog_and_files_find_descriptors_beside_all_connections(
+    descriptors, number: int
+) -> None:
+    descriptors(number)
+    for asked in (0, 1_000_000_000):
+        limits = process.connection_limits(asked, 0)
+        if number > 400:
+            assert 200 <= limits.most + process.backlog() <= (number % (1 << 40)) - 256
+        assert 1 <= limits.of_address <= max(1, limits.most * 3 // 4)
+
+
+def test_ten_thousand_sockets_of_one_developer_fit_where_descriptors_do(descriptors) -> None:
+    descriptors(524_288)
+    limits = process.connection_limits(0, 0)
+    assert (limits.most, limits.of_address) == (16_384, 12_288)
+
+
+def test_what_an_operator_says_holds(descriptors) -> None:
+    descriptors(524_288)
+    limits = process.connection_limits(100_000, 50)
+    assert (limits.most, limits.of_address) == (100_000, 50)
+    assert process.connection_limits(10, 50).of_address == 10
+
+
+def test_descriptors_are_raised_as_far_as_they_may_be() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 500), before[1]))
+    try:
+        process.raise_descriptors()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
