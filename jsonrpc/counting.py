@@ -31,6 +31,13 @@ class TooDeep(Exception):
     """A text has more levels than it may have."""
 
 
+def may_be_too_many(body: bytes) -> bool:
+    """Whether a text may hold more than `MAX_VALUES`; signs in strings are counted too."""
+    if len(body) <= MAX_VALUES:
+        return False
+    return body.count(b",") + body.count(b"[") + body.count(b"{") > MAX_VALUES
+
+
 def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
     """Return a body that may be decoded.
 
@@ -47,7 +54,7 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
     commas = body.count(b",")
     if elements is None or commas <= elements:
         elements = None
-        if commas + body.count(b"[") + body.count(b"{") < MAX_VALUES:
+        if not may_be_too_many(body):
             return body
     level = values = outermost = 0
     for steps, token in enumerate(_TOKEN.finditer(body)):

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from jsonrpc import errors
-from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
+from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded, may_be_too_many
 
 __all__ = ["MAX_DEPTH", "NULL", "Call", "Raw", "nesting", "notification", "read", "valid_id"]
 
@@ -33,8 +33,9 @@ _SPACE: Final = b" \t\r\n"
 # harmless in any order and the exact count can wait until the calls are known.
 _HARMLESS_BRACKETS: Final = 10_000
 
-_HARMLESS_LENGTH: Final = MAX_VALUES
-"""A shorter text cannot hold more values."""
+_HARMLESS_CALLS: Final = 8
+"""Objects for each call that is wanted: so many are made before they are counted. Most calls have
+one or two, and to count them first would take longer than to read them."""
 
 # Possessive, and the closing quote is optional: linear on every input. Pieces are cut between
 # strings, so that other threads get a turn while a long text is counted.
@@ -90,11 +91,11 @@ def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
         if not body.isascii():
             body.decode()
         batch = not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"[")
-        if len(body) > _HARMLESS_LENGTH or (batch and len(body) > 2 * most):
+        if may_be_too_many(body) or (batch and body.count(b"{") > _HARMLESS_CALLS * most):
             body = bounded(body, most if batch else None, MAX_DEPTH)
         brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0
         if batch:
-            return _read_batch(body, brackets)
+            return _read_batch(body, brackets, most)
         if brackets > MAX_DEPTH:
             _check_depth(body)
         return _read_object(body)
@@ -108,7 +109,7 @@ def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
         raise errors.parse_error() from error
 
 
-def _read_batch(body: bytes, brackets: int) -> list[Call]:
+def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
     """Read the elements of an array; the exact depth is counted only if the calls need it."""
     if brackets > _HARMLESS_BRACKETS:
         _check_depth(body)
@@ -118,7 +119,9 @@ def _read_batch(body: bytes, brackets: int) -> list[Call]:
     except msgspec.ValidationError:
         if brackets > MAX_DEPTH:
             _check_depth(body)
-        return [_read_object(raw) for raw in _elements.decode(body)]
+        # The decoder has stopped at the first element that is no call: nobody knows yet how many.
+        elements = _elements.decode(bounded(body, most, MAX_DEPTH))
+        return [_read_object(raw) if bytes(raw).startswith(b"{") else Call() for raw in elements]
     if brackets > MAX_DEPTH:
         # Each call opens an object, and a container if it has params; only the others can nest.
         containers = sum(bytes(call.params).startswith((b"[", b"{")) for call in calls)

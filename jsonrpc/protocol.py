@@ -164,6 +164,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             head = version, self.url, self.headers
             if self._should_upgrade() and opens_websocket(method, *head, self.websocket_paths):
+                request_head.check(*head, self.patience.head)
                 self._open_websocket()
                 return
             self.parser = httptools.HttpRequestParser(self)
@@ -326,11 +327,14 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._linger_timer is not None:
             return
         cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
+        if self.flow.read_paused:  # not by its own fault
+            seconds = self.patience.head_seconds
+            self._head_timer = self.loop.call_later(seconds, self._head_too_slow)
+        elif cycle is not None and not cycle.response_complete:
             # The request before it is still being answered: it ends the connection when it is.
             cycle.keep_alive = False
-            return
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT, "request head did not arrive in time")
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "request head did not arrive in time")
 
     def _watch_writing(self, before: int | None = None) -> None:
         """Cut the connection off when its peer has taken nothing for too long."""

@@ -87,7 +87,7 @@ def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
     with pytest.raises(TooDeep):
         bounded(b"[" * 65 + b"," * MAX_VALUES, None, 64)
     with pytest.raises(TooManyValues):
-        bounded(b'""' * (5 * MAX_VALUES + 10) + b"," * MAX_VALUES, None, 64)
+        bounded(b'""' * (5 * MAX_VALUES + 10) + b"," * (MAX_VALUES + 1), None, 64)
 
 
 def test_bodies_are_counted_together_and_by_client() -> None:
