@@ -13,7 +13,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from jsonrpc.dispatch import MISS
 from jsonrpc.gate import Head, HttpConnection, Reply
@@ -146,7 +150,7 @@ class DirectProtocol(GuardedProtocol):
             content += (name, b": ", value, b"\r\n")
         content += (b"content-length: %d\r\n\r\n" % len(reply.body), reply.body)
         self.transport.write(b"".join(content))
-        self.on_response_complete()
+        HttpToolsProtocol.on_response_complete(self)  # nothing lingers here
 
 
 def _answer(known: Known, body: bytes, connection: HttpConnection) -> Reply | None:

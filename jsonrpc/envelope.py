@@ -91,7 +91,9 @@ def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
         if not body.isascii():
             body.decode()
         batch = not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"[")
-        if may_be_too_many(body) or (batch and body.count(b"{") > _HARMLESS_CALLS * most):
+        if (batch and body.count(b"{") > _HARMLESS_CALLS * most) or (
+            len(body) > MAX_VALUES and may_be_too_many(body)
+        ):
             body = bounded(body, most if batch else None, MAX_DEPTH)
         brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0
         if batch:
