@@ -153,9 +153,9 @@ def _overdue(chain: Chain) -> float | None:
 
 
 def _conflict(chain: Chain) -> str:
-    """Return which block of those who make blocks contradicts ours, if one does."""
+    """Return which block of those who make blocks contradicts ours, and what a chain stands before."""
     row = _reported_sync(chain)
-    return "" if row is None else row.conflict or ""
+    return "" if row is None else ", ".join(filter(None, (row.conflict, row.obstacle)))
 
 
 def _heard_since_start() -> bool:

@@ -50,7 +50,8 @@ def c_chain(blocks: Outstanding, refusal: str = "", conflict: str = "") -> Findi
     """Judge the C-Chain: no block may be stuck.
 
     Unspecified: nor may the database take no writes, for the reason `refusal`; and this node may not be
-    on another chain than those who make the blocks, as `conflict` says.
+    on another chain than those who make the blocks, or stand before what it refuses, as `conflict`
+    says.
     """
     message = {"consensus": _consensus(blocks), "vm": None}
     return Finding(message, _because("consensus is not healthy", _stuck(blocks, refusal, conflict)))

@@ -118,6 +118,8 @@ class NetworkConfig:
     """Seconds between pull queries while blocks come."""
     slowest_poll: float = 2.0
     """Unspecified: an idle follower asks less and less often, down to this."""
+    refused_again: float = 60.0
+    """Seconds before the bytes of a block that was refused are tried again, whoever has accepted it."""
     behind_by: int = 256
     """Blocks that are missing above which a node bootstraps anew instead of asking one by one."""
     sync_repeat: float = 10.0

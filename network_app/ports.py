@@ -108,9 +108,6 @@ class PeerNetwork(Protocol):
     def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         """Queue a message; False when the peer is not there or its queue is full."""
 
-    def disconnect(self, node_id: NodeID, reason: str) -> None:
-        """Close the connection to a peer that broke a rule."""
-
     def totals(self) -> Totals:
         """Return the counters."""
 
@@ -126,13 +123,20 @@ class Run(Protocol):
 
 
 class InvalidBlock(Exception):
-    """A block that this chain refuses; the message says why. Whoever sent it is dropped."""
+    """A block that this chain refuses; the message says why.
 
-    def __init__(self, block_id: ID, height: int | None, reason: str) -> None:
+    `spoiled` says that it is for what the block's ID does not cover, its signature: others may have
+    it right.
+    """
+
+    def __init__(
+        self, block_id: ID, height: int | None, reason: str, *, spoiled: bool = False
+    ) -> None:
         super().__init__(f"block {block_id} at height {height}: {reason}")
         self.block_id = block_id
         self.height = height
         self.reason = reason
+        self.spoiled = spoiled
 
 
 class UnknownParent(Exception):
@@ -330,6 +334,8 @@ class SyncState(NamedTuple):
     """For whom it waits before it begins."""
     conflict: str | None = None
     """Which block of those who make blocks contradicts one that is accepted here."""
+    obstacle: str | None = None
+    """What keeps it from going on where the network has gone on."""
     roll: Mapping[NodeID, Standing] | None = None
     """The others that take turns; None where this node does not, or has not asked them yet."""
 

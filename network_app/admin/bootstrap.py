@@ -23,7 +23,7 @@ class ChainSyncAdmin(NetworkAdmin):
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
     ordering = ("-chain",)
     fieldsets = (
-        (None, {"fields": ("name", "state", "fork", "way", "rate", "left")}),
+        (None, {"fields": ("name", "state", "fork", "obstacle", "way", "rate", "left")}),
         ("Heights", {"fields": ("start", "height_now", "target")}),
         ("Blocks", {"fields": ("waiting", "undecided")}),
         ("Times", {"fields": ("started", "finished", "reported")}),
@@ -56,6 +56,11 @@ class ChainSyncAdmin(NetworkAdmin):
         if row.conflict is None:
             return display.faint("none")
         return display.line(display.badge("forked", "bad"), row.conflict)
+
+    @admin.display(description="Stands before")
+    def obstacle(self, row: ChainSync) -> SafeString | str:
+        """Return what keeps the chain from going on."""
+        return display.faint("nothing") if row.obstacle is None else row.obstacle
 
     @admin.display(description="Progress")
     def way(self, row: ChainSync) -> SafeString:

@@ -72,6 +72,8 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
     if is_fresh and row.phase != SyncPhase.BOOTSTRAPPED:
         left = formats.format_left(row.seconds_left)
         words = [*words, left] if row.waiting is None else [str(row.waiting)]
+    if row.obstacle is not None:
+        words = [row.place, row.obstacle]
     page = links.page("chainsync", row.chain)
     return Card(
         f"{formats.CHAINS[row.chain]} bootstrap",

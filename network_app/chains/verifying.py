@@ -22,6 +22,7 @@ from network_app.proposervm.errors import (
     OuterBlockError,
     ProposerMismatch,
     UnexpectedProposer,
+    WrongSignature,
 )
 from network_app.proposervm.verification import ParentFacts, follow, verify_child
 from network_app.services import clock as network_clock
@@ -260,6 +261,9 @@ class Verifier:
             makes_blocks = not bootstrapping or self._makes_blocks(one.outer, last)
         except NotYetValid as error:
             raise NotYet(str(error)) from error
+        except WrongSignature as error:
+            outer_id, height = one.outer.outer_id, one.inner.height
+            raise InvalidBlock(outer_id, height, str(error), spoiled=True) from error
         except OuterBlockError as error:
             if isinstance(error, UnexpectedProposer | ProposerMismatch):
                 self._name_setting()

@@ -5,7 +5,7 @@ from typing_extensions import override
 
 from chaindb.formats import with_unit
 from network_app.ports import Gathering
-from network_app.sync.frontier import needed_of
+from network_app.sync.beacons import needed_of
 
 
 class SyncPhase(models.TextChoices):
@@ -32,6 +32,10 @@ class ChainSync(models.Model):
     conflict = models.TextField(  # noqa: DJ001
         null=True,
         help_text="Which signed block contradicts one that is accepted here",
+    )
+    obstacle = models.TextField(  # noqa: DJ001  as above
+        null=True,
+        help_text="What keeps it from going on where the network has gone on",
     )
     roll = models.JSONField(
         null=True,

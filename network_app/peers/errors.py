@@ -20,15 +20,13 @@ A class stands for one reason. Others come from the rooms whose rules they are: 
     │   ├── CameTooSoon       the same address, or many beside it, connected a moment ago
     │   ├── SelfConnection    it leads to this node
     │   ├── AlreadyConnected  there is one to the same node
-    │   ├── DroppedBefore     the node was dropped a moment ago
     │   ├── MadeRoom          somebody takes its place who may do more with it
     │   └── Stopped           this node stops
     └── RuleBroken
         ├── SecondHandshake   it had one
         ├── UptimeTooHigh     a ping with more than 100 percent
         ├── TooManyUnreadable frames again and again that no honest peer sends
-        ├── TooManyEarly      more frames than a handshake is made of, and it is not finished
-        └── Dropped           what it sent was found wrong by those above
+        └── TooManyEarly      more frames than a handshake is made of, and it is not finished
 """
 
 
@@ -135,13 +133,6 @@ class AlreadyConnected(NotWanted):
         super().__init__("already connected to this node")
 
 
-class DroppedBefore(NotWanted):
-    """A node that broke a rule is not taken back at once."""
-
-    def __init__(self) -> None:
-        super().__init__("node was dropped a moment ago")
-
-
 class MadeRoom(NotWanted):
     """All places are taken, and this one was of no use."""
 
@@ -187,11 +178,3 @@ class TooManyEarly(RuleBroken):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} frames before the end of the handshake")
-
-
-class Dropped(RuleBroken):
-    """The rooms above found wrong what the peer sent."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"dropped: {reason}")
-        self.reason = reason

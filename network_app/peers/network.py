@@ -18,7 +18,7 @@ from network_app.handshake.identity import NodeIdentity
 from network_app.peers import tls
 from network_app.peers.counters import Counters
 from network_app.peers.dialer import Address, Dialer, Lived
-from network_app.peers.errors import Dropped, NotReached
+from network_app.peers.errors import NotReached
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat
 from network_app.peers.listener import Listener
@@ -159,12 +159,6 @@ class Network:
             self.counters.send_failed(name)
             return False
         return peer.send(message)
-
-    def disconnect(self, node_id: NodeID, reason: str) -> None:
-        """Close the connection to a peer that broke a rule; it is not taken back for a while."""
-        peer = self._roster.drop(node_id)
-        if peer is not None:
-            peer.close(Dropped(reason))
 
     def totals(self) -> Totals:
         """Return the counters' sums."""

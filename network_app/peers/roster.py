@@ -3,8 +3,6 @@
 How they come to be is in `listener` and `dialer`.
 """
 
-import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 
 from typing_extensions import override
@@ -13,7 +11,6 @@ from network_app.config import NetworkConfig
 from network_app.peers.arrivals import LOOPBACK
 from network_app.peers.errors import (
     AlreadyConnected,
-    DroppedBefore,
     MadeRoom,
     SelfConnection,
     TooManyInbound,
@@ -22,8 +19,6 @@ from network_app.peers.peer import Peer
 from network_app.ports import PeerInfo
 from primitives.ids import NodeID
 
-MOST_DROPPED = 1024
-"""Dropped nodes that are remembered."""
 UNFINISHED_SHARE = 10
 """Without a finished handshake a stranger counts as idle this many times sooner."""
 
@@ -59,7 +54,6 @@ class Roster:
         self._config = config
         self._peers: dict[NodeID, Peer] = {}
         self._finished: dict[NodeID, Peer] = {}
-        self._dropped: OrderedDict[NodeID, float] = OrderedDict()
 
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
@@ -83,12 +77,10 @@ class Roster:
         """Give a new connection its place.
 
         Raises:
-            NotWanted: It is one to ourselves, a second one, of a node that was dropped a moment
-                ago, or there are too many.
+            NotWanted: It is one to ourselves, a second one, or there are too many.
         """
         if peer.node_id == self._node_id:
             raise SelfConnection
-        self._check_dropped(peer.node_id)
         earlier = self._peers.get(peer.node_id)
         if earlier is not None:
             self._choose(earlier, peer)
@@ -108,17 +100,6 @@ class Roster:
             del self._finished[peer.node_id]
         peer.gone.set()
 
-    def drop(self, node_id: NodeID) -> Peer | None:
-        """Refuse a node for a while; return its connection, which counts no more and is to be closed.
-
-        Unspecified: as long as the longest wait between two dials.
-        """
-        self._dropped.pop(node_id, None)
-        self._dropped[node_id] = time.monotonic() + self._config.longest_retry
-        if len(self._dropped) > MOST_DROPPED:
-            self._dropped.popitem(last=False)
-        return self._finished.pop(node_id, None)
-
     async def absent(self, node_id: NodeID) -> bool:
         """Wait until there is no connection to a node; say whether there was one."""
         present = False
@@ -126,14 +107,6 @@ class Roster:
             present = True
             await peer.gone.wait()
         return present
-
-    def _check_dropped(self, node_id: NodeID) -> None:
-        until = self._dropped.get(node_id)
-        if until is None:
-            return
-        if time.monotonic() < until:
-            raise DroppedBefore
-        del self._dropped[node_id]
 
     def _choose(self, earlier: Peer, later: Peer) -> None:
         """Keep one of two connections to a node: the first, unless both nodes dialled at once.

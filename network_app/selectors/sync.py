@@ -18,11 +18,15 @@ def syncs() -> Mapping[str, Sync]:
 
 
 def waiting() -> str:
-    """Say for whom the chains wait before they begin; nothing when they do not, or nobody knows."""
+    """Say for whom the chains wait before they begin, or what keeps them from going on.
+
+    Nothing when they do not wait, or nobody knows.
+    """
     reported = status()
     if reported is None or not is_fresh(reported):
         return ""
-    return next((str(row.waiting) for row in syncs().values() if row.waiting is not None), "")
+    words = (row.obstacle or row.waiting for row in syncs().values())
+    return ", ".join(dict.fromkeys(str(one) for one in words if one is not None))
 
 
 def roll(alias: str) -> Mapping[NodeID, Standing] | None:
@@ -40,11 +44,18 @@ def is_bootstrapped(alias: str) -> bool:
     process reports, and only those of its present run: what an earlier one has reached says nothing of
     what the network has made since. Two statements at most.
 
-    Unspecified: the X-Chain is only a name here (it has no blocks), and is always done.
+    Unspecified: the X-Chain is only a name here (it has no blocks), and is always done. A chain that stands
+    before a block which the network has accepted and the rules here refuse is not, until it goes on:
+    the reference says so by its health alone, and goes on to make blocks.
     """
-    if alias == "X" or not settings.NODE.bootstrap:
+    node = settings.NODE
+    if alias == "X" or not (node.bootstrap or node.producers):
         return True
     row = ChainSync.objects.filter(chain=alias).first()
+    if row is not None and row.obstacle is not None:
+        return False
+    if not node.bootstrap:
+        return True
     if row is None or row.phase != SyncPhase.BOOTSTRAPPED:
         return False
     reported = status()

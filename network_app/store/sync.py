@@ -16,7 +16,7 @@ WEIGHT = 0.5
 
 _STATE = (
     "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "conflict",
-    "roll", "outstanding", "oldest_outstanding_at", "updated_at",
+    "obstacle", "roll", "outstanding", "oldest_outstanding_at", "updated_at",
 )  # fmt: skip
 _END = ("finished_at", "seconds_left")
 
@@ -35,6 +35,7 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     row.beacons = None if waiting is None else waiting.configured
     row.beacons_connected = None if waiting is None else waiting.connected
     row.conflict = state.conflict
+    row.obstacle = state.obstacle
     row.roll = None if state.roll is None else roll_row(state.roll)
     row.oldest_outstanding_at = _moment(state.oldest_outstanding)
     row.updated_at = now

@@ -15,6 +15,7 @@ from network_app.sync.errors import (
     Forked,
     NoAgreement,
     NobodyHas,
+    OtherGenesis,
     RoundFailed,
     Stuck,
     TooMuchFetched,
@@ -26,6 +27,7 @@ from network_app.sync.frontier import Claim, Found, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
+from network_app.sync.witnesses import Witnesses
 from primitives.ids import ID, NodeID
 
 LOOK = 0.1
@@ -50,6 +52,7 @@ class Bootstrap:
         *,
         claims: Claims,
         progress: Progress,
+        witnesses: Witnesses,
     ) -> None:
         self._head = head
         self._frontier = frontier
@@ -58,6 +61,7 @@ class Bootstrap:
         self._config = config
         self._claims = claims
         self._progress = progress
+        self._witnesses = witnesses
         self._reached = False
         """Whether the frontier was reached since this process began."""
         self._executor = Executor(head, config, self._executed)
@@ -85,19 +89,32 @@ class Bootstrap:
             try:
                 executed, stay = await self._round(before)
             except RoundFailed as error:
-                _log.warning("%s-Chain: %s", self._head.chain.alias, error)
-                await self._clean_up(error)
-                await asyncio.sleep(back_off.wait())
+                await self._failed(error)
+                await asyncio.sleep(self._pause(back_off))
                 continue
             if stay and not executed:
-                await asyncio.sleep(back_off.wait())
+                await asyncio.sleep(self._pause(back_off))
                 continue
             back_off.reset()
             if not stay and not 0 < executed < before / 2:
                 self._fetcher.forget_sources()
+                self._head.obstacle.gone()
                 self._reached = True
                 return
             before = executed
+
+    def _pause(self, back_off: BackOff) -> float:
+        """Return for how many seconds to wait: before what the rules here refuse it is longer."""
+        pause = back_off.wait()
+        return max(pause, self._config.refused_again) if self._head.obstacle.is_resting else pause
+
+    async def _failed(self, error: RoundFailed) -> None:
+        """Say why a round came to nothing, and make room for the next one."""
+        if isinstance(error, (Forked, OtherGenesis)):
+            self._head.obstacle.stands(str(error), self._head.place.height)
+        await self._clean_up(error)
+        if not self._head.obstacle.is_resting and self._head.obstacle.words != str(error):
+            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
 
     async def _gather(self) -> None:
         """Wait until enough beacons are connected, and say for how many."""
@@ -161,8 +178,10 @@ class Bootstrap:
             elif claim.height not in (None, height):
                 raise WrongHeight(claim.block_id, height, claim.height or 0)
         except RoundFailed as error:
-            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
             culprit = await self._clean_up(error)
+            if self._head.obstacle.is_resting:
+                return False
+            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
             if self._head.place.height == start or isinstance(error, WrongHeight):
                 self._claims.credit.failed(claim.supporters if culprit is None else [culprit])
             self._progress.target_height = target
@@ -215,12 +234,17 @@ class Bootstrap:
             await run(chain.forget_fetched, self._head.place.height)
 
     async def _clean_up(self, error: RoundFailed) -> NodeID | None:
-        """Forget fetched blocks that lead to nothing, drop and return who sent an invalid one."""
+        """Forget fetched blocks that lead to nothing, set aside and return who sent an invalid one.
+
+        What most have accepted stays: it is right for them, and may be here once the rules are theirs.
+        """
         sender = None
         if isinstance(error, BlockRefused):
+            if await self._witnesses.judge(error):
+                return None
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
-                self._choice.drop(sender, str(error))
+                self._choice.set_aside(sender, self._head.chain.alias, str(error))
         if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, WrongHeight)):
             await self._forget_fetched()
         return sender

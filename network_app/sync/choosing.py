@@ -3,22 +3,18 @@
 import logging
 import random
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from network_app.peers.bench import Bench
 from network_app.ports import Directory, PeerNetwork
+from network_app.sync.aside import Aside
 from primitives.ids import NodeID
-
-DISTRUST = 600.0
-"""Seconds for which a peer that was dropped is only asked when there is no other."""
-MOST_DISTRUSTED = 1024
 
 _log = logging.getLogger(__name__)
 
 
 class Choice:
-    """The connected peers by what is known of them, for both chains."""
+    """The connected peers by what is known of them, for all chains."""
 
     def __init__(
         self,
@@ -34,7 +30,7 @@ class Choice:
         self._bench = bench
         self._beacons = beacons
         self._clock = clock
-        self._distrusted: OrderedDict[NodeID, float] = OrderedDict()
+        self.aside = Aside(clock)
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
 
     @property
@@ -61,12 +57,20 @@ class Choice:
         known = self._directory.validators()
         return sum(known[node_id].weight for node_id in nodes if node_id in known)
 
+    def weights(self) -> Mapping[NodeID, int]:
+        """Return what all other validators have at stake, connected or not."""
+        known = self._directory.validators()
+        return {one: facts.weight for one, facts in known.items() if one != self.own}
+
     def in_order(self, alias: str, among: Collection[NodeID]) -> list[NodeID]:
-        """Return the connected ones of some peers in a random order, the doubtful ones at the end."""
+        """Return the connected ones of some peers in a random order, the benched ones at the end.
+
+        Those that are set aside for this chain are not among them.
+        """
         connected = self._network.connected()
-        found = [node_id for node_id in among if node_id in connected]
+        found = [one for one in among if one in connected and not self.aside.has(one, alias)]
         self._chance.shuffle(found)
-        return sorted(found, key=lambda node_id: self._doubts(node_id, alias))
+        return sorted(found, key=lambda node_id: self._is_benched(node_id, alias))
 
     def someone(self, alias: str, besides: Collection[NodeID] = ()) -> NodeID | None:
         """Return a peer to ask about a chain: a random validator, or else one of those to bootstrap from.
@@ -77,7 +81,7 @@ class Choice:
         """
         for among in (self.validators(), self._beacons(), self.connected()):
             found = self.in_order(alias, [one for one in among if one not in besides])
-            if found and not self._doubts(found[0], alias):
+            if found and not self._is_benched(found[0], alias):
                 return found[0]
         found = self.in_order(alias, [one for one in self.connected() if one not in besides])
         return found[0] if found else None
@@ -86,20 +90,17 @@ class Choice:
         """Return some at random."""
         return self._chance.sample(sorted(among), min(count, len(among)))
 
-    def drop(self, node_id: NodeID, reason: str) -> None:
-        """Disconnect a peer that broke a rule, and doubt it for a while."""
-        _log.warning("dropped %s: it %s", node_id, reason)
-        self._distrusted.pop(node_id, None)
-        self._distrusted[node_id] = self._clock() + DISTRUST
-        if len(self._distrusted) > MOST_DISTRUSTED:
-            self._distrusted.popitem(last=False)
-        self._network.disconnect(node_id, reason)
+    def set_aside(self, node_id: NodeID, alias: str, reason: str) -> None:
+        """Ask a peer no more about a chain for a while, since what it said of that cannot be."""
+        seconds = self.aside.put(node_id, alias, reason)
+        if seconds is not None:
+            _log.warning(
+                "%s is not asked about the %s-Chain for %g s: it %s",
+                node_id,
+                alias,
+                seconds,
+                reason,
+            )
 
-    def _doubts(self, node_id: NodeID, alias: str) -> int:
-        """Return 0 when there is nothing against a peer, more the worse it is."""
-        now = self._clock()
-        until = self._distrusted.get(node_id)
-        if until is not None and until <= now:
-            del self._distrusted[node_id]
-            until = None
-        return 2 * (until is not None) + self._bench.is_benched(node_id, alias, now)
+    def _is_benched(self, node_id: NodeID, alias: str) -> bool:
+        return self._bench.is_benched(node_id, alias, self._clock())

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace
 from network_app.sync.choosing import Choice
-from network_app.sync.frontier import Claim, ask_each
+from network_app.sync.frontier import Claim
 from network_app.sync.head import Head
 from network_app.sync.messages import as_id
-from network_app.sync.requests import Requests
+from network_app.sync.requests import Requests, ask_each
 from network_app.wire.p2p_pb2 import Chits, PullQuery
 from primitives.ids import EMPTY_ID, NodeID
 

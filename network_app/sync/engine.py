@@ -20,9 +20,9 @@ from network_app.ports import (
 )
 from network_app.sync import applications
 from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync.beacons import Beacons
 from network_app.sync.budget import Budget
 from network_app.sync.choosing import Choice
-from network_app.sync.frontier import Beacons
 from network_app.sync.gate import Gate
 from network_app.sync.lasting import until_done
 from network_app.sync.line import Line, Shared
@@ -53,7 +53,8 @@ class Engine(MessageHandler):
 
     Args:
         network: The connections; their handler is this engine.
-        chains: In the order in which they start, each when the one before has reached the frontier.
+        chains: In the order in which they start, each when the one before has reached the frontier, or
+            cannot.
         records: Where progress is written to.
         config: Limits and periods.
         directory: Who validates.
@@ -81,9 +82,10 @@ class Engine(MessageHandler):
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
         self._gate = Gate()
+        self.choice = Choice(network, directory, self._bench, beacons=lambda: beacons().connected)
         shared = Shared(
             network=network,
-            choice=Choice(network, directory, self._bench, beacons=lambda: beacons().connected),
+            choice=self.choice,
             bench=self._bench,
             config=config,
             directory=directory,
@@ -114,8 +116,8 @@ class Engine(MessageHandler):
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(until_done(self._reporter.run, "reports"))
             for line in self._in_order:
-                await line.start()
-                tasks.create_task(line.live())
+                tasks.create_task(line.run())
+                await line.settled.wait()
 
     # --- told by the node itself, on the event loop
 
@@ -128,8 +130,16 @@ class Engine(MessageHandler):
         self._by_alias[alias].gossip.issued(tx_ids)
 
     def benched(self) -> Mapping[NodeID, Collection[str]]:
-        """Return the chains about which some peers are not asked, by peer."""
-        return self._bench.benched(time.monotonic())
+        """Return the chains about which some peers are not asked, by peer.
+
+        For they do not answer, or answered what cannot be.
+        """
+        found: dict[NodeID, set[str]] = {}
+        for node_id, aliases in self._bench.benched(time.monotonic()).items():
+            found.setdefault(node_id, set()).update(aliases)
+        for node_id, alias in self.choice.aside.now():
+            found.setdefault(node_id, set()).add(alias)
+        return {node_id: sorted(aliases) for node_id, aliases in found.items()}
 
     # --- told by the connections
 

@@ -1,24 +1,27 @@
 """Why a round of bootstrapping begins again, and what is wrong with an answer.
 
 SyncError
-├── BadAncestors         the peer that answered is dropped
+├── BadAncestors         the peer that answered is set aside for this chain
 │   ├── UnreadableBlock    one of the containers is no block
 │   ├── WrongBlock         the first is not the one that was asked for
 │   └── BrokenAncestry     one is not the parent of the one before
 ├── UnusableGenesis      another node is asked for the network's genesis
 └── RoundFailed          bootstrapping asks for the frontier again
     ├── NoAgreement        the beacons have accepted nothing in common
+    ├── OtherGenesis       they began with another block
     ├── NobodyHas          no peer gave a block that beacons have accepted
     ├── NobodyNames        who claims blocks does not say which one is at a height on the way
     ├── TooMuchFetched     there is no room for what would have to be stored and is not executed
     ├── WrongHeight        a block's height does not fit its parent's
     ├── Forked             what the beacons accepted does not follow our last block
-    ├── BlockRefused       a fetched block is invalid
+    ├── BlockRefused       a fetched block is invalid, or in a format that is not known here
     └── Stuck              fetched blocks cannot be judged yet
 """
 
+from collections.abc import Sequence
+
 from network_app.ports import InvalidBlock
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 
 class SyncError(Exception):
@@ -69,6 +72,23 @@ class NoAgreement(RoundFailed):
     def __init__(self, asked: int) -> None:
         super().__init__(f"{asked} beacons have accepted nothing in common")
         self.asked = asked
+
+
+class OtherGenesis(RoundFailed):
+    """Peers whose chain begins with another block than this node's."""
+
+    def __init__(self, alias: str, nodes: Sequence[NodeID], ours: ID) -> None:
+        others = len(nodes) - 1
+        who = str(nodes[0])
+        if others:
+            who += f" and {others} other{'s' if others > 1 else ''} follow"
+        else:
+            who += " follows"
+        super().__init__(
+            f"{who} a {alias}-Chain with another genesis than this node's, which is {ours}"
+        )
+        self.nodes = tuple(nodes)
+        self.ours = ours
 
 
 class NobodyHas(RoundFailed):
@@ -127,6 +147,8 @@ class BlockRefused(RoundFailed):
         super().__init__(f"sent an invalid {error}")
         self.block_id = error.block_id
         self.height = error.height
+        self.reason = error.reason
+        self.spoiled = error.spoiled
 
 
 class Stuck(RoundFailed):

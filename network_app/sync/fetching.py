@@ -10,7 +10,7 @@ from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace, ParsedBlock
 from network_app.sync.backlog import Backlog, stands_still
 from network_app.sync.choosing import Choice
-from network_app.sync.errors import Forked, NobodyHas, WrongHeight
+from network_app.sync.errors import BlockRefused, Forked, NobodyHas, WrongHeight
 from network_app.sync.head import Head
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import Requests
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 class Fetcher:
-    """Fetches blocks of one chain. A peer that answers wrongly is dropped, and another one is asked."""
+    """Fetches blocks of one chain. A peer that answers wrongly is set aside, and another is asked."""
 
     def __init__(
         self, head: Head, requests: Requests, choice: Choice, config: NetworkConfig
@@ -52,6 +52,7 @@ class Fetcher:
 
         Raises:
             NobodyHas: No peer gave it.
+            BlockRefused: It cannot be read here.
         """
         (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True, others=others)
         return block
@@ -74,6 +75,7 @@ class Fetcher:
             TooMuchFetched: There is no room for them.
             NobodyHas: No peer gave one of them.
             WrongHeight: One claims a height that does not fit its parent's.
+            BlockRefused: One is the right one, and cannot be read here.
             Forked: What they lead to at `low` is another block.
         """
         wanted, count = top, 0
@@ -99,10 +101,12 @@ class Fetcher:
         """Ask one peer for a block, and unless it is wanted alone for those down to a height.
 
         Empty when it does not give it, and when it was asked for another one and is silent so far: who
-        names many blocks takes no more places than others. It is dropped when what it gives is wrong.
+        names many blocks takes no more places than others. It is set aside when what it gives is
+        wrong.
 
         Raises:
             WrongHeight: A block claims a height that does not fit its parent's.
+            BlockRefused: It is the right one, and cannot be read here.
         """
         if self.is_asking(node_id):
             return []
@@ -159,10 +163,10 @@ class Fetcher:
             floor,
             height,
         )
-        if isinstance(fault, WrongHeight):
+        if isinstance(fault, (BlockRefused, WrongHeight)):
             raise fault
         if fault is not None:
-            self._choice.drop(node_id, str(fault))
+            self._choice.set_aside(node_id, self._head.chain.alias, str(fault))
         return blocks
 
     async def _get(self, node_id: NodeID, block_id: ID) -> list[bytes]:

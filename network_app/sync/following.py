@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -24,11 +24,12 @@ from network_app.ports import (
 )
 from network_app.sync.buffer import LONGEST_WAIT, Buffer, Held
 from network_app.sync.choosing import Choice
-from network_app.sync.errors import WrongHeight
+from network_app.sync.errors import BlockRefused, WrongHeight
 from network_app.sync.fetching import Fetcher
 from network_app.sync.head import Head
 from network_app.sync.intake import Intake
 from network_app.sync.messages import as_id
+from network_app.sync.witnesses import Witnesses
 from network_app.wire.p2p_pb2 import Chits
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
@@ -43,9 +44,9 @@ TRIES = 3
 """Peers that are asked for a missing block, one after the other."""
 REFUSED = 1024
 """Refused blocks that are remembered."""
-REMEMBERED = 60.0
-"""Seconds for which they are. It is their bytes that are refused, not their ID: an ID does not cover
-the signature, so whoever sends a right block with a wrong signature must not spoil the right one."""
+
+# It is their bytes that are refused, not their ID: an ID does not cover the signature, so whoever sends a
+# right block with a wrong signature must not spoil the right one.
 
 _log = logging.getLogger(__name__)
 
@@ -69,12 +70,14 @@ class Follower:
         choice: Choice,
         config: NetworkConfig,
         *,
+        witnesses: Witnesses,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._head = head
         self._buffer = buffer
         self._fetcher = fetcher
         self._choice = choice
+        self._witnesses = witnesses
         self._config = config
         self._clock = clock
         self.behind = asyncio.Event()
@@ -95,7 +98,9 @@ class Follower:
 
     def offer(self, raw: bytes, sender: NodeID) -> None:
         """Take a block that a peer sent; it is read and accepted soon."""
-        if self._head.following and self._intake.offer(raw, sender):
+        if not self._head.following or self._is_aside(sender):
+            return
+        if self._intake.offer(raw, sender):
             self._busy = True
             self._wake.set()
 
@@ -119,6 +124,8 @@ class Follower:
         missing = place.height - self._head.place.height
         if missing <= 0 or place.block_id in self._buffer or not self._head.following:
             return
+        if self._is_aside(node_id) or self._head.obstacle.is_resting:
+            return
         if missing > self._config.behind_by:
             self.behind.set()
             return
@@ -135,10 +142,18 @@ class Follower:
         ):
             return
         self._fetches[place.block_id] = Fetch(now, is_trusted)
-        task = asyncio.create_task(self._fetch(place, node_id))
-        self._tasks.add(task)
+        task = self._start(self._fetch(place, node_id))
         # Not in the task itself: one that is cancelled before it begins does nothing.
         task.add_done_callback(partial(self._fetched, place))
+
+    def _start(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _is_aside(self, node_id: NodeID) -> bool:
+        return self._choice.aside.has(node_id, self._head.chain.alias)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -171,7 +186,9 @@ class Follower:
         if block.height <= self._head.place.height:
             return
         if self._refused and self._was_refused(block.raw):
-            self._choice.drop(sender, f"sent block {block.block_id} that was refused before")
+            if self._head.obstacle.words is None:
+                reason = f"sent block {block.block_id} that was refused before"
+                self._choice.set_aside(sender, self._head.chain.alias, reason)
             return
         if self._buffer.add(block, sender, self._clock(), signed=signed):
             for listener in self.on_arrival:
@@ -201,19 +218,24 @@ class Follower:
             await self._take_in()
 
     def _refuse(self, run: Sequence[Held], error: InvalidBlock) -> None:
-        """Forget an invalid block and all that follow it, and drop who sent it."""
+        """Forget an invalid block and all that follow it, and see whose fault it is."""
         culprit = next((one for one in run if one.block.block_id == error.block_id), run[0])
         self._buffer.drop(culprit.block.block_id)
         if culprit.block.height <= self._head.place.height:
             return  # another block is accepted there meanwhile
         digest = sha256(culprit.block.raw)
         self._refused.pop(digest, None)
-        self._refused[digest] = self._clock() + REMEMBERED
+        self._refused[digest] = self._clock() + self._config.refused_again
         if len(self._refused) > REFUSED:
             self._refused.popitem(last=False)
-        self._choice.drop(culprit.sender, f"sent an invalid {error}")
+        self._start(self._judge(BlockRefused(error), culprit.sender))
         for listener in self.on_arrival:
             listener()
+
+    async def _judge(self, refused: BlockRefused, sender: NodeID) -> None:
+        """Set aside who sent an invalid block, unless most of the network has accepted it."""
+        if not await self._witnesses.judge(refused):
+            self._choice.set_aside(sender, self._head.chain.alias, str(refused))
 
     def _was_refused(self, raw: bytes) -> bool:
         until = self._refused.get(sha256(raw))
@@ -253,10 +275,11 @@ class Follower:
                 peer = self._choice.someone(self._head.chain.alias, besides=asked)
         except WrongHeight as error:
             _log.info("%s-Chain: %s", self._head.chain.alias, error)
+        except BlockRefused as error:
+            await self._judge(error, asked[-1])
 
-    def _fetched(self, place: BlockPlace, task: "asyncio.Task[None]") -> None:
+    def _fetched(self, place: BlockPlace, _: "asyncio.Task[None]") -> None:
         """Make room for another question, whatever became of this one, and look what is missing."""
-        self._tasks.discard(task)
         del self._fetches[place.block_id]
         self._wake.set()
 

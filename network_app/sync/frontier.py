@@ -1,67 +1,24 @@
 """What the network has accepted, as the nodes say that one trusts to begin with (p2p.md 9, 1 and 2)."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, Self, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace, Gathering
+from network_app.ports import BlockPlace
+from network_app.sync.beacons import Beacons
 from network_app.sync.choosing import Choice
 from network_app.sync.errors import NoAgreement
 from network_app.sync.messages import as_id
-from network_app.sync.requests import Requests
+from network_app.sync.requests import Requests, ask_each
+from network_app.sync.witnesses import Witnesses
 from network_app.wire.p2p_pb2 import (
-    Accepted,
     AcceptedFrontier,
     Chits,
-    GetAccepted,
     GetAcceptedFrontier,
     PullQuery,
 )
 from primitives.ids import ID, NodeID
-
-MOST_ASKED_AT_ONCE = 50
-
-T = TypeVar("T")
-
-
-def needed_of(configured: int) -> int:
-    """Return how many of so many bootstrappers have to be connected: three quarters."""
-    return (3 * configured + 3) // 4
-
-
-class Beacons(NamedTuple):
-    """The bootstrappers, which weigh the same."""
-
-    connected: frozenset[NodeID]
-    configured: int
-    """How many there are; 0: nothing to bootstrap from."""
-
-    @classmethod
-    def of(
-        cls, addresses: int, found: Sequence[NodeID], connected: Collection[NodeID], own: NodeID
-    ) -> Self:
-        """Count the nodes behind so many addresses; at some of them it is known who was found.
-
-        Each node counts once, by however many addresses it is named, and this one not at all. An
-        address at which nobody was met yet counts for a node.
-        """
-        others = frozenset(found) - {own}
-        return cls(others.intersection(connected), addresses - len(found) + len(others))
-
-    @property
-    def lacking(self) -> Gathering | None:
-        """What keeps bootstrapping from beginning; None when three quarters are connected."""
-        needed = needed_of(self.configured)
-        if len(self.connected) >= needed:
-            return None
-        return Gathering(len(self.connected), needed, self.configured)
-
-    @property
-    def majority(self) -> int:
-        """How many have to agree."""
-        return self.configured // 2 + 1
 
 
 class Agreed(NamedTuple):
@@ -111,11 +68,13 @@ class Frontier:
         choice: Choice,
         config: NetworkConfig,
         beacons: Callable[[], Beacons],
+        witnesses: Witnesses,
     ) -> None:
         self._requests = requests
         self._choice = choice
         self._config = config
         self._beacons = beacons
+        self._witnesses = witnesses
 
     def beacons(self) -> Beacons:
         """Return the bootstrappers, or when none are configured the validators that are connected.
@@ -135,6 +94,7 @@ class Frontier:
 
         Raises:
             NoAgreement: The bootstrappers agree on none.
+            OtherGenesis: They agree on none since some follow another chain.
         """
         beacons, are_trusted = self.beacons(), self._beacons().configured > 0
         sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
@@ -143,25 +103,29 @@ class Frontier:
         if not union and are_trusted:
             raise NoAgreement(len(sample))
 
-        async def accepted_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
-            return node_id, await self._accepted_of(node_id, union)
+        async def accepted_by(node_id: NodeID) -> tuple[NodeID, Collection[ID]]:
+            return node_id, await self._witnesses.accepted_of(node_id, union)
 
         votes = dict(await ask_each(accepted_by, sorted(beacons.connected)))
         found = agreed(votes, beacons.majority) if are_trusted else []
         if not found and are_trusted:
-            raise NoAgreement(len(beacons.connected))
+            other_genesis = self._witnesses.other_genesis(beacons.connected)
+            raise other_genesis or NoAgreement(len(beacons.connected))
+        foreign = self._witnesses.foreign(beacons.connected)
         common = {one.block_id for one in found}
-        others = [
+        claims = [
             Claim(
                 block_id,
                 frozenset(
-                    one for one in votes if block_id in votes[one] or tips.get(one) == block_id
+                    one
+                    for one in votes.keys() - foreign
+                    if block_id in votes[one] or tips.get(one) == block_id
                 ),
             )
             for block_id in union
             if block_id not in common
         ]
-        return Found(found, others)
+        return Found(found, [one for one in claims if one.supporters])
 
     async def accepted_at(
         self, height: int, place: BlockPlace, among: Collection[NodeID] | None = None
@@ -189,20 +153,3 @@ class Frontier:
     async def _frontier_of(self, node_id: NodeID) -> ID | None:
         answer = await self._requests.ask(node_id, GetAcceptedFrontier(), AcceptedFrontier)
         return None if answer is None else as_id(answer.container_id)
-
-    async def _accepted_of(self, node_id: NodeID, asked: Sequence[ID]) -> list[ID]:
-        request = GetAccepted(container_ids=[bytes(block_id) for block_id in asked])
-        answer = await self._requests.ask(node_id, request, Accepted)
-        named = () if answer is None else {bytes(one) for one in answer.container_ids}
-        return [block_id for block_id in asked if block_id in named]
-
-
-async def ask_each(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
-    """Ask nodes beside each other, but not too many at once."""
-    gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
-
-    async def one(node_id: NodeID) -> T:
-        async with gate:
-            return await ask(node_id)
-
-    return await asyncio.gather(*map(one, nodes))

@@ -16,6 +16,7 @@ from network_app.ports import (
     UnknownParent,
 )
 from network_app.sync.conflicts import Conflicts
+from network_app.sync.obstacles import Obstacle
 from primitives.ids import EMPTY_ID, ID, NodeID
 
 RECENT = 1024
@@ -34,6 +35,7 @@ class Head:
         self.producers: frozenset[NodeID] = frozenset()
         """Who makes blocks of this network, as far as it is known here."""
         self.conflicts = Conflicts(chain.alias, clock)
+        self.obstacle = Obstacle(chain.alias, clock)
         self.following = False
         """Whether the chain has reached the frontier and takes part in queries."""
         self.on_advance: list[Callable[[], None]] = []
@@ -130,5 +132,6 @@ class Head:
             self._recent.popitem(last=False)
         if places[-1].height > self.place.height or self.place.block_id == EMPTY_ID:
             self.place = places[-1]
+            self.obstacle.passed(self.place.height)
             for listener in self.on_advance:
                 listener()

@@ -45,7 +45,7 @@ class Intake:
         self._inbox.clear()
 
     async def take(self) -> list[Taken]:
-        """Read what came first, drop who sent what is no block, and note what contradicts ours."""
+        """Read what came first, set aside who sent what is no block, and note what contradicts ours."""
         arrivals = self._inbox.take()
         if not arrivals:
             return []
@@ -53,7 +53,8 @@ class Intake:
         read = await self._head.run(self._read, arrivals, self._head.producers)
         for arrival, found in zip(arrivals, read, strict=True):
             if isinstance(found, InvalidBlock):
-                self._choice.drop(arrival.sender, f"sent bytes that are no block: {found.reason}")
+                reason = f"sent bytes that are no block: {found.reason}"
+                self._choice.set_aside(arrival.sender, self._head.chain.alias, reason)
             elif found is not None:
                 await self._compare(found)
                 taken.append(found)

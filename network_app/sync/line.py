@@ -9,6 +9,7 @@ from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import BlockPlace, Chain, Directory, PeerNetwork, Run
 from network_app.sync.announcing import Announcer
+from network_app.sync.beacons import Beacons
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.budget import Budget
 from network_app.sync.buffer import Buffer
@@ -17,7 +18,7 @@ from network_app.sync.choosing import Choice
 from network_app.sync.claims import Claims
 from network_app.sync.fetching import Fetcher
 from network_app.sync.following import Follower
-from network_app.sync.frontier import Beacons, Frontier
+from network_app.sync.frontier import Frontier
 from network_app.sync.head import Head
 from network_app.sync.lasting import until_done
 from network_app.sync.messages import as_id
@@ -28,6 +29,7 @@ from network_app.sync.requests import Requests
 from network_app.sync.roll import Roll
 from network_app.sync.serving import Query, Serving
 from network_app.sync.transactions import Gossip
+from network_app.sync.witnesses import Witnesses
 from network_app.wire.p2p_pb2 import PushQuery
 from primitives.ids import NodeID
 
@@ -63,18 +65,20 @@ class Line:
         self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
         buffer = Buffer()
         fetcher = Fetcher(self.head, self.requests, choice, config)
+        witnesses = Witnesses(self.head, self.requests, choice, config, shared.beacons)
         roll = Roll()
         self.progress = Progress(self.head, buffer, roll)
         self._bootstrap = Bootstrap(
             self.head,
-            Frontier(self.requests, choice, config, shared.beacons),
+            Frontier(self.requests, choice, config, shared.beacons, witnesses),
             fetcher,
             choice,
             config,
             claims=Claims(self.head, self.requests, choice, config),
             progress=self.progress,
+            witnesses=witnesses,
         )
-        self.follower = Follower(self.head, buffer, fetcher, choice, config)
+        self.follower = Follower(self.head, buffer, fetcher, choice, config, witnesses=witnesses)
         self.announcer = Announcer(self.head, self.requests, choice, config)
         self.gossip = Gossip(self.head, network, choice, config)
         self.pulling = Pulling(
@@ -91,6 +95,9 @@ class Line:
         self._caller = Caller(self.head, self.follower, self.requests, choice, roll)
         self.follower.on_arrival.append(self._poller.hurry)
         self.head.on_advance.append(self.follower.wake)
+        self.settled = asyncio.Event()
+        """Set once the chain has reached the frontier, or stands before what it cannot pass."""
+        self.head.obstacle.on_change.append(self.settled.set)
 
     def query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
         """Answer a query and take in what it tells; what is returned is to be awaited."""
@@ -115,12 +122,15 @@ class Line:
         self.announcer.disconnected(node_id)
         self.gossip.disconnected(node_id)
 
-    async def start(self) -> None:
-        """Reach the frontier for the first time; without bootstrappers this is it."""
-        await until_done(self._start, f"{self.chain.alias}-Chain start")
+    async def run(self) -> None:
+        """Reach the frontier for the first time, then follow until cancelled.
 
-    async def live(self) -> None:
-        """Follow until cancelled."""
+        Without bootstrappers this is the frontier.
+        """
+        await until_done(self._start, f"{self.chain.alias}-Chain start")
+        await self._live()
+
+    async def _live(self) -> None:
         work: list[Callable[[], Awaitable[None]]] = [
             self.follower.run,
             self._poller.run,
@@ -141,6 +151,7 @@ class Line:
         if self._shared.beacons().configured:
             await self._bootstrap.run()
         self._follow()
+        self.settled.set()
 
     async def _return_when_behind(self) -> None:
         """Bootstrap anew whenever too much is missing, but not all the time."""

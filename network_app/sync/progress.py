@@ -53,6 +53,7 @@ class Progress:
             oldest_outstanding=None if oldest is None else since(oldest),
             waiting=None if following else self.waiting,
             conflict=self.head.conflicts.words,
+            obstacle=self.head.obstacle.words,
             roll=self.roll.standings() if following else None,
         )
 
@@ -98,7 +99,7 @@ class Reporter:
         if alias not in self._written:
             return True
         before, since = self._written[alias]
-        if (state.bootstrapped, state.conflict) != (before.bootstrapped, before.conflict):
+        if _standing(state) != _standing(before):
             return True
         if state.roll != before.roll:
             return _is_complete(state.roll) or at - since >= PERIOD
@@ -106,6 +107,11 @@ class Reporter:
             return False
         only_height = state.bootstrapped and state.outstanding == before.outstanding
         return at - since >= (LONG_PERIOD if only_height else PERIOD)
+
+
+def _standing(state: SyncState) -> tuple[object, ...]:
+    """Return what is told at once when it changes."""
+    return state.bootstrapped, state.conflict, state.obstacle
 
 
 def _is_complete(roll: Mapping[NodeID, Standing] | None) -> bool:

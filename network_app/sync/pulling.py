@@ -109,7 +109,8 @@ class Pulling:
         try:
             told = transactions_in(answer.app_bytes, PullGossipResponse)
         except MalformedMessage:
-            self._choice.drop(node_id, "sent transactions that are no message")
+            reason = "sent transactions that are no message"
+            self._choice.set_aside(node_id, self._head.chain.alias, reason)
             return
         self._gossip.offer(told, node_id)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from network_app.ports import Chain, InvalidBlock, ParsedBlock
 from network_app.sync.errors import (
     BadAncestors,
+    BlockRefused,
     BrokenAncestry,
     UnreadableBlock,
     WrongBlock,
@@ -18,7 +19,7 @@ class Ancestry(NamedTuple):
     """Blocks each of which is the parent of the one before, and what was wrong with the next."""
 
     blocks: list[ParsedBlock]
-    fault: BadAncestors | WrongHeight | None
+    fault: BadAncestors | BlockRefused | WrongHeight | None
 
 
 def read_ancestry(
@@ -31,11 +32,11 @@ def read_ancestry(
     """
     blocks: list[ParsedBlock] = []
     for raw in containers:
-        try:
-            block = _read(chain, raw, blocks[-1] if blocks else None, wanted)
-        except BadAncestors as fault:
-            return Ancestry(blocks, fault)
         expected = blocks[-1].height - 1 if blocks else height
+        try:
+            block = _read(chain, raw, blocks[-1] if blocks else None, wanted, expected)
+        except (BadAncestors, BlockRefused) as fault:
+            return Ancestry(blocks, fault)
         if expected is not None and block.height != expected:
             return Ancestry(blocks, WrongHeight(block.block_id, block.height, expected))
         blocks.append(block)
@@ -44,10 +45,16 @@ def read_ancestry(
     return Ancestry(blocks, None)
 
 
-def _read(chain: Chain, raw: bytes, child: ParsedBlock | None, wanted: ID) -> ParsedBlock:
+def _read(
+    chain: Chain, raw: bytes, child: ParsedBlock | None, wanted: ID, height: int | None
+) -> ParsedBlock:
     try:
         block = chain.parse(raw)
     except InvalidBlock as error:
+        if error.block_id == (wanted if child is None else child.parent_id):
+            # It is the right one: what it holds cannot be read here, whoever sends it.
+            unread = InvalidBlock(error.block_id, error.height or height, error.reason)
+            raise BlockRefused(unread) from error
         raise UnreadableBlock(error.reason) from error
     if child is None and block.block_id != wanted:
         raise WrongBlock(wanted, block.block_id)

@@ -4,9 +4,9 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from network_app.config import NetworkConfig
 from network_app.peers.averages import RunningAverage
@@ -25,6 +25,9 @@ COEFFICIENT = 2.0
 NUMBERS = 1 << 32
 """Request IDs are 32 bits."""
 NANOSECONDS = 1_000_000_000
+MOST_ASKED_AT_ONCE = 50
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -220,3 +223,14 @@ class Requests:
         if question.counts:
             self._bench.failed(key[0], self._alias, now)
         question.on_answer(None)
+
+
+async def ask_each(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
+    """Ask nodes beside each other, but not too many at once."""
+    gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
+
+    async def one(node_id: NodeID) -> T:
+        async with gate:
+            return await ask(node_id)
+
+    return await asyncio.gather(*map(one, nodes))

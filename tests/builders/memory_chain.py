@@ -59,16 +59,28 @@ class MemoryChain:
     Args:
         alias: "P" or "C".
         execution: Seconds that a block takes.
+        genesis: Block 0.
+        dialect: A kind of blocks that other chains cannot read; those made here are of it.
     """
 
-    def __init__(self, alias: str = "P", *, execution: float = 0.0) -> None:
+    def __init__(
+        self,
+        alias: str = "P",
+        *,
+        execution: float = 0.0,
+        genesis: bytes = GENESIS,
+        dialect: int = NORMAL,
+    ) -> None:
         self.alias = alias
         self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
         self.execution = execution
         self.makers: Collection[NodeID] = ()
         """Who makes blocks besides the one who signs them."""
-        self.raws = [GENESIS]
-        self.heights = {id_of(GENESIS): 0}
+        self.dialect = dialect
+        self.raws = [genesis]
+        self.heights = {id_of(genesis): 0}
+        self.lenient = False
+        """Whether bad transactions are none by its rules."""
         self.stored: dict[int, ParsedBlock] = {}
         self.most_stored = 0
         self.most_bytes_stored = 0
@@ -92,8 +104,9 @@ class MemoryChain:
         """The last accepted block's height."""
         return len(self.raws) - 1
 
-    def make(self, payload: bytes = b"", kind: int = NORMAL) -> ID:
+    def make(self, payload: bytes = b"", kind: int | None = None) -> ID:
         """Accept a block of this node's own."""
+        kind = self.dialect if kind is None else kind
         with self._lock:
             raw = block_bytes(id_of(self.raws[-1]), len(self.raws), payload, kind)
             self._append(raw)
@@ -130,8 +143,10 @@ class MemoryChain:
             return BlockPlace(self.height, id_of(self.raws[-1]))
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        if len(raw) < HEADER + SEAL or raw[HEADER - 1] > UNSIGNED:
+        if len(raw) < HEADER + SEAL:
             raise InvalidBlock(ID(sha256(raw)), None, "no block")
+        if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, UNSIGNED, self.dialect}:
+            raise InvalidBlock(id_of(raw), None, "an unknown kind of block")
         height = int.from_bytes(raw[32:40], "big")
         kind = raw[HEADER - 1]
         proposer = None if kind in {OPTION, UNSIGNED} else SIGNER
@@ -228,14 +243,14 @@ class MemoryChain:
         if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
             raise InvalidBlock(block.block_id, block.height, "it follows another block")
         self._check_seal(block)
-        if BAD in payload_of(block.raw):
+        if BAD in payload_of(block.raw) and not self.lenient:
             self.refused.add(block.raw)
             raise InvalidBlock(block.block_id, block.height, "bad transaction")
 
     def _check_seal(self, block: ParsedBlock) -> None:
         if block.raw[-SEAL:] != seal(block.raw[:-SEAL]):
             self.refused.add(block.raw)
-            raise InvalidBlock(block.block_id, block.height, "wrong seal")
+            raise InvalidBlock(block.block_id, block.height, "wrong seal", spoiled=True)
 
     def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
         with self._lock:

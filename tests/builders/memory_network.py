@@ -11,13 +11,14 @@ from typing import Final
 
 from network_app.config import NetworkConfig
 from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
-from network_app.sync.engine import Beacons, Engine
+from network_app.sync.beacons import Beacons
+from network_app.sync.engine import Engine
 from network_app.wire.framing import PREFIX, decode, kind
 from network_app.wire.p2p_pb2 import Message
 from network_app.wire.packing import Packed
 from primitives.hashing import sha256
 from primitives.ids import NodeID
-from tests.builders.memory_chain import NORMAL, MemoryChain
+from tests.builders.memory_chain import MemoryChain
 
 Tamper = Callable[[Message, NodeID], Message | None]
 """Takes what a node sends, and to whom; returns what is sent instead, or None."""
@@ -48,6 +49,7 @@ def quick_config(**fields: float) -> NetworkConfig:
         "least_request_timeout": 0.2,
         "most_request_timeout": 0.6,
         "fetch_again": 0.05,
+        "refused_again": 0.5,
         "sync_repeat": 0.3,
         "slowest_poll": 0.4,
         "push_interval": 0.01,
@@ -88,7 +90,6 @@ class Node:
         self.tamper: Tamper | None = None
         self.sent: Counter[str] = Counter()
         self.received: Counter[str] = Counter()
-        self.dropped: list[tuple[NodeID, str]] = []
         self.failures: list[BaseException] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._beacons = frozenset(node_id(one) for one in beacons)
@@ -115,6 +116,11 @@ class Node:
         states = self.records.of(alias)
         return bool(states) and states[-1].bootstrapped
 
+    def aside(self, alias: str = "P") -> list[tuple[NodeID, str]]:
+        """Return whom it does not ask about a chain at the moment, and why."""
+        found = self.engine.choice.aside.now()
+        return [(node_id, reason) for (node_id, of), reason in found.items() if of == alias]
+
     def start(self) -> None:
         self._running = asyncio.create_task(self.engine.run())
 
@@ -126,7 +132,7 @@ class Node:
             await asyncio.gather(self._running, return_exceptions=True)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def make_block(self, payload: bytes = b"", alias: str = "P", kind: int = NORMAL) -> None:
+    def make_block(self, payload: bytes = b"", alias: str = "P", kind: int | None = None) -> None:
         """Make a block and tell the engine, as the chain's notice does."""
         self.chains[alias].make(payload, kind)
         self.engine.blocks_accepted(alias)
@@ -145,10 +151,6 @@ class Node:
             self.sent[kind(told)] += 1
             self.world.carry(self.node_id, node_id, told)
         return True
-
-    def disconnect(self, node_id: NodeID, reason: str) -> None:
-        self.dropped.append((node_id, reason))
-        self.world.cut(self.node_id, node_id)
 
     def totals(self) -> Totals:
         return Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)

@@ -30,11 +30,13 @@ class Command(BaseCommand):
         )
         with Progress(*columns, console=Console(stderr=True)) as bars:
             tasks: dict[str, TaskID] = {}
-            said: str | None = None
+            said: list[str] = []
             while (silence := _silence()) is not None or not _show(bars, tasks):
-                if silence not in (None, said):
-                    bars.console.print(silence, markup=False)
-                said = silence
+                words = _obstacles() if silence is None else [silence]
+                for one in words:
+                    if one not in said:
+                        bars.console.print(one, markup=False)
+                said = words
                 time.sleep(PERIOD)
         self.stdout.write("All chains are bootstrapped.")
 
@@ -57,6 +59,12 @@ def _silence() -> str | None:
             f"{reported.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC: waiting for its start."
         )
     return None
+
+
+def _obstacles() -> list[str]:
+    """Say what keeps chains from going on."""
+    rows = selectors.syncs()
+    return [f"{alias}-Chain: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
 
 
 def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:

@@ -83,6 +83,8 @@ def _bootstrap() -> str:
         words.append(
             f"{alias} {'done' if done else '0 %' if row is None else f'{row.percent:.0f} %'}"
         )
+        if row is not None and row.obstacle is not None:
+            words.append(f"[red]{escape(row.obstacle)}[/red]")
     return ", ".join(words)
 
 

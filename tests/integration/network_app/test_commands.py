@@ -46,7 +46,8 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
             "P", **way, height=3000, blocks_per_second=1250.0, seconds_left=0.8
         ),
         lambda: network_rows.sync("P", height=4000, target_height=4000),
-        lambda: network_rows.sync("C"),
+        lambda: network_rows.sync("C", **way, height=0, obstacle="a genesis of another network"),
+        lambda: network_rows.sync("C", obstacle=None),
     ]
     monkeypatch.setattr(
         bootstrap_progress, "time", type("Time", (), {"sleep": lambda _seconds: steps.pop(0)()})
@@ -58,6 +59,7 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
     shown = capsys.readouterr().err
     assert "P-Chain" in shown
     assert "100 %  at height 4,000" in shown
+    assert "C-Chain: a genesis of another network" in shown
 
 
 @FOLLOWS

@@ -100,3 +100,13 @@ def test_it_takes_a_few_statements(browse: Browse) -> None:
 def _weights() -> dict[NodeID, int]:
     current = stakers.current_validators().validators
     return {one.node_id: one.weight + one.delegator_weight for one in current}
+
+
+@pytest.mark.usefixtures("network")
+def test_what_a_chain_stands_before_is_shown(browse: Browse) -> None:
+    words = "all 5 validators accepted C-Chain block 22"
+    models.ChainSync.objects.filter(pk="C").update(obstacle=words)
+    text = _network(browse)
+    assert ">stands still</span>" in text
+    assert words in text
+    assert words in browse(detail("chainsync", "C")).text

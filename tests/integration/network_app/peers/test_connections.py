@@ -10,14 +10,12 @@ import pytest
 from network_app.peers.dialer import Address
 from network_app.peers.network import Network
 from network_app.wire.p2p_pb2 import Message, Pong
-from primitives.ids import NodeID
 from tests.builders.nodes import node
 from tests.builders.peers import (
     CONFIG,
     LOOPBACK,
     PATIENCE,
     Recorder,
-    Running,
     Validators,
     dial,
     eventually,
@@ -161,41 +159,6 @@ async def test_two_nodes_that_dial_each_other_keep_one_connection() -> None:
         await eventually(lambda: one.recorder.messages and two.recorder.messages)
 
 
-def let_pass(one: Running, seconds: float) -> None:
-    """Let nodes have been dropped so much earlier."""
-    dropped = one.network._roster._dropped
-    for node_id in dropped:
-        dropped[node_id] -= seconds
-
-
-async def test_a_dropped_peer_comes_back_after_a_while() -> None:
-    async with (
-        running(node(0), longest_retry=60.0) as one,
-        running(node(1), tracked=(one.address,)) as two,
-    ):
-        await eventually(lambda: one.knows(two))
-
-        one.network.disconnect(two.node_id, "block is wrong")
-
-        assert not one.network.connected()
-        assert not one.network.send(two.node_id, frontier_request())
-        await eventually(lambda: one.ended["DroppedBefore"] > 0)
-        assert one.ended["Dropped"] == 1
-        assert one.recorder.events[-1] == ("disconnected", two.node_id)
-        let_pass(one, 60.0)
-        await eventually(lambda: one.knows(two))
-
-
-async def test_a_node_that_is_not_connected_can_be_dropped() -> None:
-    async with running(node(0), longest_retry=60.0) as one:
-        one.network.disconnect(node(1).identity.node_id, "block is wrong")
-
-        async with running(node(1), tracked=(one.address,)) as two:
-            await eventually(lambda: one.ended["DroppedBefore"] > 0)
-            let_pass(one, 60.0)
-            await eventually(lambda: one.knows(two))
-
-
 async def test_a_mapping_of_peers_does_not_change_while_it_is_read() -> None:
     async with running(node(0)) as one, running(node(1), tracked=(one.address,)) as two:
         await eventually(lambda: one.knows(two))
@@ -302,14 +265,6 @@ async def test_dials_are_so_many_a_second() -> None:
         await eventually(lambda: one.ended["NotReached"] >= 7)
         # Four at once, and three that each waited for a fourth of a second.
         assert time.monotonic() - began >= 0.75
-
-
-async def test_only_so_many_dropped_nodes_are_remembered() -> None:
-    async with running(node(0)) as one:
-        for number in range(2000):
-            one.network.disconnect(NodeID(number.to_bytes(20, "big")), "wrong")
-
-        assert len(one.network._roster._dropped) == 1024
 
 
 async def test_who_comes_while_the_node_stops_is_turned_out() -> None:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from network_app.peers import strangers
+from network_app.peers.errors import NothingTaken
 from network_app.peers.inbox import MOST_EARLY
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import Ancestors, Message, PeerList, Ping
@@ -141,7 +142,7 @@ async def test_of_a_stranger_few_messages_are_worked_off_and_of_a_validator_many
         await eventually(lambda: one.in_work == 0)
 
 
-async def test_a_stranger_that_is_dropped_while_it_waits_holds_nothing() -> None:
+async def test_a_stranger_that_is_turned_out_while_it_waits_holds_nothing() -> None:
     async with (
         running(node(0), stranger_messages=1) as one,
         stranger(one.address) as peer,
@@ -151,10 +152,12 @@ async def test_a_stranger_that_is_dropped_while_it_waits_holds_nothing() -> None
         peer.send(frontier_request(1), frontier_request(2))
         await eventually(lambda: one.network.counters.received.messages.total() == 4)
 
-        one.network.disconnect(peer.node_id, "enough of it")
+        turned_out = one.network._roster.get(peer.node_id)
+        assert turned_out is not None
+        turned_out.close(NothingTaken(30.0))
 
         one.recorder.release.set()
-        await eventually(lambda: one.ended["Dropped"] == 1)
+        await eventually(lambda: one.ended["NothingTaken"] == 1)
         assert one.recorder.began == 1
         assert one.in_work == 0
 

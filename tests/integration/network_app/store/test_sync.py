@@ -222,3 +222,11 @@ def test_a_conflict_is_written_and_forgotten() -> None:
     assert row().conflict == words
     sync.write("P", following, at(2))
     assert row().conflict is None
+
+
+def test_an_obstacle_is_written_and_forgotten() -> None:
+    words = "all 5 validators accepted P-Chain block 22, which this node's rules refuse: too long"
+    sync.write("P", state(height=21, obstacle=words), at(1))
+    assert row().obstacle == words
+    sync.write("P", state(height=22), at(2))
+    assert row().obstacle is None

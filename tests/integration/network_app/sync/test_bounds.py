@@ -77,7 +77,7 @@ async def test_a_claim_of_more_bytes_than_may_be_stored_is_refused(
     # The block of the first piece was named and given, and many of those below it.
     assert claiming.sent["ancestors"] > 4
     assert joining.chain.most_bytes_stored > 0.8 * ROOM
-    assert joining.dropped == []
+    assert joining.aside() == []
 
 
 async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(

@@ -64,7 +64,7 @@ async def test_empty_followers_that_have_each_other_as_beacons_reach_the_produce
             assert bootstrapped_at(node)[0] == height
         producer.make_block()
         await until(lambda: second.chain.height == third.chain.height == height + 1)
-    assert second.dropped == third.dropped == []
+    assert second.aside() == third.aside() == []
     assert second.chain.most_stored <= most_fetched
 
 
@@ -128,18 +128,18 @@ async def joined_beside(lying: MemoryChain, tamper: Tamper) -> tuple[World, Node
 
 async def test_a_frontier_that_nobody_can_serve_does_not_keep_a_node_from_following() -> None:
     _, joining, _ = await joined_beside(MemoryChain(), claims_frontier(UNKNOWN))
-    assert joining.dropped == []
+    assert joining.aside() == []
 
 
 async def test_a_height_without_blocks_does_not_keep_a_node_from_following() -> None:
     _, joining, _ = await joined_beside(MemoryChain(), claims_height(UNKNOWN, 1_000_000))
-    assert joining.dropped == []
+    assert joining.aside() == []
 
 
 async def test_a_height_that_a_known_block_does_not_have_is_not_believed() -> None:
     genesis = bytes(id_of(MemoryChain().raws[0]))
     _, joining, _ = await joined_beside(MemoryChain(), claims_height(genesis, 1_000_000))
-    assert joining.dropped == []
+    assert joining.aside() == []
 
 
 async def test_a_made_up_block_without_ancestors_does_not_keep_a_node_from_following() -> None:
@@ -164,8 +164,8 @@ async def test_who_claims_blocks_that_are_refused_is_dropped_and_the_others_are_
         return message
 
     _, joining, liar = await joined_beside(chain, spoil)
-    assert {node for node, _ in joining.dropped} == {liar.node_id}
-    assert "wrong seal" in joining.dropped[0][1]
+    assert {node for node, _ in joining.aside()} == {liar.node_id}
+    assert "wrong seal" in joining.aside()[0][1]
 
 
 async def test_stored_blocks_whose_ancestors_nobody_has_do_not_stop_a_restarted_node() -> None:

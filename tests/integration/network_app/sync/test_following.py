@@ -98,8 +98,8 @@ async def test_a_lossy_wire_with_jitter_brings_all_blocks() -> None:
             await asyncio.sleep(0.002)
         await until(lambda: follower.chain.height == 50)
     assert follower.chain.raws == producer.chain.raws
-    assert follower.dropped == []
-    assert producer.dropped == []
+    assert follower.aside() == []
+    assert producer.aside() == []
 
 
 async def test_a_node_that_knows_only_another_follower_follows_too() -> None:
@@ -228,17 +228,19 @@ async def test_blocks_in_the_wrong_order_are_accepted_in_the_right_one() -> None
     assert follower.chain.raws == chain.raws
 
 
-async def test_an_invalid_block_is_refused_and_its_sender_dropped() -> None:
+async def test_an_invalid_block_is_refused_and_its_sender_set_aside() -> None:
     _, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)
         producer.make_block()
         await until(lambda: follower.chain.height == 1)
-        producer.make_block(BAD)
-        await until(lambda: bool(follower.dropped))
+        invalid = block_bytes(id_of(producer.chain.raws[-1]), 2, BAD)
+        await follower.engine.handle(producer.node_id, query(follower, invalid))
+        await until(lambda: bool(follower.aside()))
         assert follower.chain.height == 1
-    assert follower.dropped[0][0] == producer.node_id
-    assert "bad transaction" in follower.dropped[0][1]
+        assert producer.node_id in follower.connected()
+    assert follower.aside()[0][0] == producer.node_id
+    assert "bad transaction" in follower.aside()[0][1]
 
 
 async def test_a_block_with_a_spoilt_seal_does_not_keep_the_right_one_away() -> None:
@@ -249,20 +251,20 @@ async def test_a_block_with_a_spoilt_seal_does_not_keep_the_right_one_away() -> 
         await until(follower.follows)
         right = block_bytes(id_of(producer.chain.raws[-1]), 1, b"one")
         await follower.engine.handle(spoiler.node_id, query(follower, right[:-SEAL] + bytes(SEAL)))
-        await until(lambda: bool(follower.dropped))
-        assert follower.dropped[0][0] == spoiler.node_id
+        await until(lambda: bool(follower.aside()))
+        assert follower.aside()[0][0] == spoiler.node_id
         producer.make_block(b"one")
         await until(lambda: follower.chain.height == 1)
     assert follower.chain.raws[-1] == right
 
 
-async def test_bytes_that_are_no_block_get_their_sender_dropped() -> None:
+async def test_bytes_that_are_no_block_get_their_sender_set_aside() -> None:
     _, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)
         await follower.engine.handle(producer.node_id, query(follower, b"nonsense"))
-        await until(lambda: bool(follower.dropped))
-    assert follower.dropped == [(producer.node_id, "sent bytes that are no block: no block")]
+        await until(lambda: bool(follower.aside()))
+    assert follower.aside() == [(producer.node_id, "sent bytes that are no block: no block")]
 
 
 async def test_a_block_that_follows_another_one_than_ours_is_forgotten() -> None:
@@ -276,7 +278,7 @@ async def test_a_block_that_follows_another_one_than_ours_is_forgotten() -> None
         producer.make_block()
         await until(lambda: follower.chain.height == 2)
         await until(lambda: follower.records.of("P")[-1].outstanding == 0)
-    assert follower.dropped == []
+    assert follower.aside() == []
 
 
 async def test_heights_that_are_not_true_change_nothing() -> None:
@@ -412,7 +414,7 @@ async def test_a_second_chain_waits_for_what_it_needs_of_the_first() -> None:
         assert waiting.height == 0
         producer.make_block(alias="P")
         await until(lambda: waiting.height == 1)
-    assert follower.dropped == []
+    assert follower.aside() == []
 
 
 async def test_own_blocks_are_pushed_and_those_of_others_are_not() -> None:

@@ -47,7 +47,7 @@ async def test_a_strangers_first_block_is_not_accepted_and_the_producers_is() ->
         producer.make_block(b"one", kind=UNSIGNED)
         await until(lambda: follower.chain.height == 1)
         assert follower.chain.raws == producer.chain.raws
-    assert follower.dropped == []
+    assert follower.aside() == []
 
 
 async def test_a_strangers_option_is_not_accepted_and_the_producers_is() -> None:
@@ -132,7 +132,7 @@ async def test_the_last_unsigned_block_that_one_claims_is_left_to_following() ->
         await until(follower.follows)
         assert follower.chain.height == 3
         assert follower.chain.stored == {}
-        assert follower.dropped == []
+        assert follower.aside() == []
 
 
 async def test_what_strangers_push_does_not_wait_for_a_decision() -> None:
@@ -192,7 +192,7 @@ async def test_who_is_on_a_fork_says_so_once_the_producers_blocks_show_it() -> N
         f"the P-Chain's block 1 here is {ours}, the producer's is {theirs} ({producer.node_id})"
     )
     assert forked.chain.height == 1
-    assert forked.dropped == []
+    assert forked.aside() == []
 
 
 async def test_a_producer_that_signs_another_block_at_the_same_height_is_noticed() -> None:
@@ -210,4 +210,4 @@ async def test_a_producer_that_signs_another_block_at_the_same_height_is_noticed
         f"the P-Chain's block 1 here is {id_of(producer.chain.raws[1])}, "
         f"the producer's is {id_of(other.raws[1])} ({producer.node_id})"
     )
-    assert follower.dropped == []
+    assert follower.aside() == []

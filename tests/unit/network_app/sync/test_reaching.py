@@ -8,10 +8,11 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace, ParsedBlock
+from network_app.sync.beacons import Beacons
 from network_app.sync.buffer import Buffer
 from network_app.sync.errors import NoAgreement, NobodyNames
 from network_app.sync.executing import Executor
-from network_app.sync.frontier import Agreed, Beacons, Claim
+from network_app.sync.frontier import Agreed, Claim
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher

@@ -1,0 +1,126 @@
+"""Asks peers what they have accepted: who follows another genesis, and who took a block that is refused here.
+
+The question is the GetAccepted of bootstrapping (p2p.md 9). Genesis is on everybody's chain, so whoever
+answers without it follows another one.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+
+from network_app.config import NetworkConfig
+from network_app.sync.beacons import Beacons
+from network_app.sync.choosing import Choice
+from network_app.sync.errors import BlockRefused, OtherGenesis
+from network_app.sync.head import Head
+from network_app.sync.messages import as_id
+from network_app.sync.obstacles import Refused, Support
+from network_app.sync.requests import Requests, ask_each
+from network_app.wire.p2p_pb2 import Accepted, GetAccepted
+from primitives.ids import EMPTY_ID, ID, NodeID
+
+
+class Witnesses:
+    """What peers say of one chain's blocks."""
+
+    def __init__(
+        self,
+        head: Head,
+        requests: Requests,
+        choice: Choice,
+        config: NetworkConfig,
+        beacons: Callable[[], Beacons],
+    ) -> None:
+        self._head = head
+        self._requests = requests
+        self._choice = choice
+        self._config = config
+        self._beacons = beacons
+        self._genesis: ID | None = None
+        self._foreign: set[NodeID] = set()
+
+    async def accepted_of(self, node_id: NodeID, asked: Sequence[ID]) -> Collection[ID]:
+        """Return which of some blocks a peer has accepted; none if it follows another genesis."""
+        genesis = await self._own_genesis()
+        request = GetAccepted(container_ids=[bytes(one) for one in (genesis, *asked)])
+        answer = await self._requests.ask(node_id, request, Accepted)
+        if answer is None:
+            return ()
+        named = {as_id(one) for one in answer.container_ids}
+        if genesis not in named:
+            self._foreign.add(node_id)
+            self._choice.set_aside(node_id, self._alias, str(self._differs({node_id})))
+            return ()
+        self._foreign.discard(node_id)
+        return [block_id for block_id in asked if block_id in named]
+
+    def foreign(self, among: Collection[NodeID]) -> set[NodeID]:
+        """Return those of some peers that said last that they follow another genesis."""
+        self._foreign &= set(self._choice.connected())
+        return self._foreign.intersection(among)
+
+    def other_genesis(self, among: Collection[NodeID]) -> OtherGenesis | None:
+        """Return what is to be said of those of some peers that follow another genesis."""
+        found = self.foreign(among)
+        return self._differs(found) if found else None
+
+    async def judge(self, refused: BlockRefused) -> bool:
+        """Say whether most of the network has accepted a block that is refused here.
+
+        Then it is not the fault of who sent it: the chain stands before that block, says so, and tries
+        again after a while. A spoiled signature is never accepted by anybody.
+        """
+        if refused.spoiled:
+            return False
+        support = self._most(await self._who_accepted(refused.block_id))
+        if support is None:
+            return False
+        verdict = Refused(refused.block_id, refused.height, refused.reason, support)
+        self._head.obstacle.stands(
+            verdict.words(self._alias), self._head.place.height, self._config.refused_again
+        )
+        return True
+
+    @property
+    def _alias(self) -> str:
+        return self._head.chain.alias
+
+    async def _own_genesis(self) -> ID:
+        if self._genesis is None:
+            (found,) = await self._head.run(self._head.chain.accepted_at, [0])
+            self._genesis = found or EMPTY_ID
+        return self._genesis
+
+    def _differs(self, nodes: Collection[NodeID]) -> OtherGenesis:
+        return OtherGenesis(self._alias, sorted(nodes), self._genesis or EMPTY_ID)
+
+    async def _who_accepted(self, block_id: ID) -> set[NodeID]:
+        known = {*self._choice.weights(), *self._head.producers, *self._beacons().connected}
+        asked = sorted(known.intersection(self._choice.connected()))
+
+        async def has(node_id: NodeID) -> bool:
+            return block_id in await self.accepted_of(node_id, [block_id])
+
+        told = await ask_each(has, asked)
+        return {node_id for node_id, accepted in zip(asked, told, strict=True) if accepted}
+
+    def _most(self, accepted: Collection[NodeID]) -> Support | None:
+        """Return those who speak for the network, if most of them have accepted.
+
+        Validators by their stake; and as there is no voting yet who makes the blocks, and those that this
+        node was told to begin with.
+        """
+        weights, own = self._choice.weights(), self._choice.own
+        producers, beacons = self._head.producers - {own}, self._beacons()
+        stake = sum(weights[one] for one in accepted if one in weights)
+        groups = (
+            Support(
+                "validators",
+                len(weights.keys() & accepted),
+                len(weights),
+                stake / max(1, sum(weights.values())),
+            ),
+            Support("producers", len(producers.intersection(accepted)), len(producers)),
+            Support(
+                "bootstrappers", len(beacons.connected.intersection(accepted)), beacons.configured
+            ),
+        )
+        return next((one for one in groups if one.is_most), None)

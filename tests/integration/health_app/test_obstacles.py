@@ -1,0 +1,58 @@
+"""A chain that cannot go on where the network has is not healthy, not bootstrapped, and says why."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from health_app import checks
+from health_app.result import Finding
+from network_app import selectors
+from tests.builders import network_rows
+
+WORDS = (
+    "all 5 validators accepted {}-Chain block 22, which this node's rules refuse: it is too long"
+)
+
+
+@pytest.fixture(autouse=True)
+def follower(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=("127.0.0.1:9651",))
+
+
+@pytest.mark.usefixtures("pchain")
+@pytest.mark.parametrize(
+    ("alias", "measure", "other"),
+    [("C", checks.measure_c_chain, "P"), ("P", checks.measure_p_chain, "C")],
+)
+def test_an_obstacle_turns_its_chain_red_and_leaves_the_other(
+    alias: str, measure: Callable[[], Finding], other: str
+) -> None:
+    network_rows.report()
+    network_rows.sync("P")
+    network_rows.sync("C")
+    assert selectors.is_bootstrapped(alias)
+
+    network_rows.sync(alias, obstacle=WORDS.format(alias))
+    assert measure().error.startswith(f"consensus is not healthy reason: {WORDS.format(alias)}")
+    assert not selectors.is_bootstrapped(alias)
+    assert selectors.is_bootstrapped(other)
+
+
+@pytest.mark.usefixtures("pchain")
+def test_readiness_says_what_is_in_the_way() -> None:
+    network_rows.report()
+    network_rows.sync("P")
+    network_rows.sync("C", obstacle=WORDS.format("C"))
+    assert checks.measure_bootstrapped().error == f"subnets not bootstrapped: {WORDS.format('C')}"
+
+
+@pytest.mark.usefixtures("pchain")
+def test_who_takes_turns_makes_no_blocks_before_one_that_it_refuses(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=(), producers=("all",))
+    network_rows.report()
+    network_rows.sync("P")
+    assert selectors.is_bootstrapped("P")
+    network_rows.sync("P", obstacle=WORDS.format("P"))
+    assert not selectors.is_bootstrapped("P")

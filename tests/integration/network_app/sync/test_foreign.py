@@ -1,0 +1,188 @@
+"""Peers of a network whose one chain is not ours: the others go on, and what is in the way is said.
+
+The peers are as nodes of the reference implementation are for this one: one chain is the same, another has
+other blocks, or another genesis.
+"""
+
+import asyncio
+
+import pytest
+
+from primitives.ids import ID
+from tests.builders.memory_chain import BAD, GENESIS, MemoryChain, block_bytes, id_of
+from tests.builders.memory_network import Node, World, node_id, running, until
+
+NAMES = ["one", "two", "three", "four", "five"]
+OTHER_GENESIS = block_bytes(ID(bytes(32)), 0, b"another genesis")
+UNKNOWN_KIND = 9
+
+
+def foreign_c(**traits: bytes | int) -> MemoryChain:
+    chain = MemoryChain("C", **traits)  # type: ignore[arg-type]
+    chain.make_many(10)
+    return chain
+
+
+def network_of_five(**traits: bytes | int) -> tuple[World, list[Node], Node]:
+    """Five validators that this node bootstraps from, whose C-Chain has some traits."""
+    world = World()
+    five = []
+    for name in NAMES:
+        p_chain = MemoryChain("P")
+        p_chain.make_many(30)
+        five.append(world.add(name, p_chain, foreign_c(**traits), weight=1))
+    joining = world.add("joining", MemoryChain("P"), MemoryChain("C"), beacons=NAMES)
+    world.link_all()
+    return world, five, joining
+
+
+def obstacle(node: Node, alias: str) -> str | None:
+    """Return what is in a chain's way, as it was reported last."""
+    states = node.records.of(alias)
+    return states[-1].obstacle if states else None
+
+
+@pytest.mark.parametrize("traits", [{"dialect": UNKNOWN_KIND}, {"genesis": OTHER_GENESIS}])
+async def test_a_c_chain_of_another_kind_cuts_nobody_off_from_the_p_chain(
+    traits: dict[str, bytes | int],
+) -> None:
+    _, five, joining = network_of_five(**traits)
+    async with running(*five, joining):
+        await until(lambda: obstacle(joining, "C") is not None)
+        assert joining.chain.height == 30
+        assert joining.connected().keys() == {one.node_id for one in five}
+        for one in five:
+            one.chain.make()
+        five[0].engine.blocks_accepted("P")
+        await until(lambda: joining.chain.height == 31)
+        assert joining.connected().keys() == {one.node_id for one in five}
+    assert joining.chains["C"].height == 0
+    assert not joining.follows("C")
+
+
+async def test_another_genesis_is_told_as_that() -> None:
+    _, five, joining = network_of_five(genesis=OTHER_GENESIS)
+    first = min(one.node_id for one in five)
+    async with running(*five, joining):
+        await until(lambda: obstacle(joining, "C") is not None)
+        assert {node for node, _ in joining.aside("C")} == {one.node_id for one in five}
+        assert joining.aside("P") == []
+        assert joining.engine.benched().keys() == {one.node_id for one in five}
+    assert obstacle(joining, "C") == (
+        f"{first} and 4 others follow a C-Chain with another genesis than this node's, which is "
+        f"{id_of(GENESIS)}"
+    )
+    assert joining.received["ancestors"] == 1  # nothing of a foreign chain is fetched
+    assert obstacle(joining, "P") is None
+
+
+async def test_a_single_bootstrapper_with_another_genesis_is_outvoted() -> None:
+    _, five, joining = network_of_five()
+    odd = five[2]
+    odd.chains["C"].raws[0] = OTHER_GENESIS
+    odd.chains["C"].heights = {id_of(OTHER_GENESIS): 0}
+    async with running(*five, joining):
+        await until(lambda: joining.follows("C"))
+        assert joining.chains["C"].height == 10
+        ((who, reason),) = joining.aside("C")
+    assert who == odd.node_id
+    assert reason.startswith(f"{odd.node_id} follows a C-Chain with another genesis")
+
+
+async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
+    _, five, joining = network_of_five(genesis=OTHER_GENESIS)
+    async with running(*five, joining):
+        await until(lambda: obstacle(joining, "C") is not None)
+        joining.engine.choice.aside._faults.clear()  # as if its time had passed
+        for one in five:
+            chain = foreign_c()
+            chain.make()
+            one.chains["C"].raws, one.chains["C"].heights = chain.raws, chain.heights
+            one.engine.blocks_accepted("C")
+        await until(lambda: joining.follows("C"))
+        assert joining.chains["C"].height == 11
+        await until(lambda: obstacle(joining, "C") is None)
+
+
+async def test_a_block_that_all_others_have_accepted_is_named_with_the_rule_against_it() -> None:
+    _, five, joining = network_of_five()
+    for one in five:
+        one.chain.make(BAD)
+        one.chain.make_many(3)
+    async with running(*five, joining):
+        await until(lambda: obstacle(joining, "P") is not None)
+        assert obstacle(joining, "P") == (
+            "all 5 validators accepted P-Chain block 31, which this node's rules refuse: bad transaction"
+        )
+        await until(lambda: joining.follows("C"))  # the other chain goes on
+        assert not joining.follows("P")
+        assert joining.aside("P") == []
+        assert joining.chain.height == 30
+
+        joining.chain.lenient = True  # as an upgrade would be
+        await until(lambda: joining.follows("P"))
+        assert joining.chain.height == 34
+    assert obstacle(joining, "P") is None
+
+
+async def test_it_is_said_while_following_too_and_tried_again() -> None:
+    _, five, joining = network_of_five()
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        for one in five:
+            one.chain.make(BAD)
+        five[0].engine.blocks_accepted("P")
+        await until(lambda: obstacle(joining, "P") is not None)
+        assert obstacle(joining, "P") == (
+            "all 5 validators accepted P-Chain block 31, which this node's rules refuse: bad transaction"
+        )
+        assert joining.connected().keys() == {one.node_id for one in five}
+        five[1].make_block(alias="C")
+        await until(lambda: joining.chains["C"].height == 11)
+
+        joining.chain.lenient = True
+        await until(lambda: joining.chain.height == 31)
+        await until(lambda: obstacle(joining, "P") is None)
+
+
+async def test_of_those_who_accepted_a_refused_block_stake_counts() -> None:
+    world, five, joining = network_of_five()
+    world.stakes[five[0].node_id] = world.stakes[five[0].node_id]._replace(weight=6)
+    five[0].chain.make(BAD)
+    async with running(*five, joining):
+        await until(lambda: obstacle(joining, "P") is not None)
+    assert obstacle(joining, "P") == (
+        "1 of 5 validators (60.00% of the stake) accepted P-Chain block 31, which this node's rules "
+        "refuse: bad transaction"
+    )
+
+
+async def test_an_invalid_block_of_few_is_their_fault() -> None:
+    _, five, joining = network_of_five()
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        five[0].make_block(BAD)
+        await until(lambda: bool(joining.aside("P")))
+        for one in five[1:]:
+            one.chain.make()
+        five[1].engine.blocks_accepted("P")
+        await until(lambda: joining.chain.height == 31)
+        assert [node for node, _ in joining.aside("P")] == [five[0].node_id]
+        assert five[0].node_id in joining.connected()
+    assert obstacle(joining, "P") is None
+
+
+async def test_what_is_refused_on_one_chain_is_still_asked_for_on_another() -> None:
+    world = World()
+    both = world.add("both", MemoryChain("P"), MemoryChain("C"), weight=1)
+    follower = world.add("follower", MemoryChain("P"), MemoryChain("C"), beacons=["both"])
+    world.link_all()
+    async with running(both, follower):
+        await until(lambda: follower.follows("P") and follower.follows("C"))
+        follower.engine.choice.set_aside(node_id("both"), "C", "answers badly")
+        both.make_block()
+        await until(lambda: follower.chain.height == 1)
+        both.make_block(alias="C")
+        await asyncio.sleep(0)
+        assert follower.engine.choice.someone("C") is None
+        assert follower.engine.choice.someone("P") == both.node_id
