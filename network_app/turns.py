@@ -175,9 +175,10 @@ def may_produce(alias: Chain, height: int, now: int | None) -> bool:
 
 
 def validators_at(height: int) -> Mapping[NodeID, int]:
-    """Return the weights of those who take turns, as of a height of the P-Chain: one at least.
+    """Return the weights of those who take turns, as of a height of the P-Chain.
 
-    A sole producer owns every slot, whether or not it validates.
+    A sole producer owns every slot, whether or not it validates. Where all validators take turns and there
+    is none, the schedule names nobody, and blocks are not signed (p2p.md 11.3).
 
     Raises:
         HeightNotReached: The P-Chain is not so high here.
@@ -200,12 +201,12 @@ def _weights(height: int) -> Mapping[NodeID, int]:
         for node_id, member in members.items()
         if named is None or node_id in named
     }
-    # Unspecified: the chains go on when none of the producers validates (any more).
-    return found or {_first(): 1}
+    # Unspecified: the chains go on when none of the producers that are named validates (any more).
+    return found if found or named is None else {_first(): 1}
 
 
 def _first() -> NodeID:
-    """Return whose block it is where nobody is drawn: the genesis' first validator, if it may."""
+    """Return who makes a block that is nobody's: the genesis' first validator, if it may."""
     named, first = producers(), chain.first_validator()
     return first if named is None or first in named else min(named)
 
@@ -217,7 +218,8 @@ def _hears_others(alias: Chain) -> bool:
         return False
     parent = wrapper(alias).last()
     here = {*selectors.heard_ids(HEARING), runtime.node_id()}
-    return _are_most(here, validators_at(parent.p_chain_height or 0))
+    weights = validators_at(parent.p_chain_height or 0)
+    return not weights or _are_most(here, weights)
 
 
 def _owns_slot(alias: Chain, height: int, now: int) -> bool:
@@ -229,10 +231,12 @@ def _owns_slot(alias: Chain, height: int, now: int) -> bool:
         # Nobody owns the first block after genesis (p2p.md 11.2). Unspecified: so that not all make
         # one, one of them does.
         return runtime.node_id() == _first()
+    weights = validators_at(parent.p_chain_height)
+    if not weights:
+        return runtime.node_id() == _first()
     if max(0, now - parent.time) % SLOT >= SLOT - MARGIN:
         return False
     slot = slot_of(now, parent.time)
-    weights = validators_at(parent.p_chain_height)
     drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
     return drawn == runtime.node_id() and _takes_over(alias, parent.time, slot, weights)
 

@@ -286,12 +286,17 @@ class Verifier:
     def _makes_blocks(self, block: OuterBlock, parent: ParentFacts) -> bool:
         """Say whether a block of the past was signed by one of those who take turns, in whichever slot.
 
+        By nobody where the schedule names nobody.
+
         Unspecified: the reference believes the beacons' majority. There is no voting here, and a single
         peer may be the one who knows more, so a signature is asked for.
         """
         if not isinstance(block, SignedBlock) or parent.p_chain_height is None:
             return True
-        return block.proposer in self._wrapper.proposers(parent.p_chain_height)
+        makers = self._wrapper.proposers(parent.p_chain_height)
+        if block.proposer is None:
+            return not makers
+        return block.proposer in makers
 
     def _p_height(self, block: OuterBlock, last: ParentFacts) -> int:
         """Return the P-Chain's height; it is asked for only if what is remembered does not do."""

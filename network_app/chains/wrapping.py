@@ -46,8 +46,8 @@ class Wrapper:
         inner: The chain.
         own: Who signs what was made here.
         upgrades: Which rules hold.
-        proposers: The weights of those who may propose, by P-Chain height. At each height somebody
-            may.
+        proposers: The weights of those who may propose, by P-Chain height; where there are none blocks
+            are not signed.
     """
 
     def __init__(
@@ -137,9 +137,13 @@ class Wrapper:
             one.raw,
             time=self._time(one, parent),
             p_chain_height=self._p_chain_height(one, parent, p_height),
-            signature=self._signature,
+            signature=self._signature if self._is_signed(parent) else None,
             upgrades=self.upgrades,
         )
+
+    def _is_signed(self, parent: ParentFacts) -> bool:
+        """Say whether somebody owns the slots after a block."""
+        return parent.p_chain_height is not None and bool(self.proposers(parent.p_chain_height))
 
     def _time(self, one: InnerBlock, parent: ParentFacts) -> int:
         """Return a block's time: its own, or the start of the first slot after it that is ours.

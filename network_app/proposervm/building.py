@@ -28,7 +28,7 @@ def build_child(
     *,
     time: int,
     p_chain_height: int,
-    signature: Signature,
+    signature: Signature | None,
     upgrades: Upgrades = ALL_ACTIVE,
 ) -> SignedBlock:
     """Wrap a block that follows a parent which is no proposal.
@@ -38,13 +38,14 @@ def build_child(
         inner: The chain's own block.
         time: Unix seconds; the parent's is taken where it is later.
         p_chain_height: One that others know by now; the parent's is taken where it is higher.
-        signature: Whoever owns the slot signs, but for the child of a bare block, which is nobody's.
+        signature: Whoever owns the slot signs; None: the schedule names nobody. The child of a bare block
+            is nobody's in any case.
         upgrades: Which rules hold.
     """
     time = max(time, parent.time)
     epoch = epoch_of_child(parent, time, upgrades)
     height = max(p_chain_height, parent.p_chain_height or 0)
-    if parent.p_chain_height is None:
+    if parent.p_chain_height is None or signature is None:
         return build_unsigned(parent.outer_id, time, height, epoch, inner)
     return build_signed(
         parent.outer_id,

@@ -469,6 +469,23 @@ def test_where_no_producer_validates_one_goes_on(world: World, configure: Config
     assert turns.validators_at(0) == {min(OTHER, node("alice")): 1}
 
 
+def test_where_all_take_turns_and_nobody_validates_the_schedule_names_nobody(
+    world: World, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = world.p.node_id
+    live()
+    world.make_c(1)
+    monkeypatch.setattr(turns.stakers, "validators_at", lambda *_: {})
+    configure(bootstrap=BOOTSTRAP, producers=("all",))
+    assert turns.validators_at(0) == {}
+    found = set()
+    for one in (first, OTHER):
+        monkeypatch.setattr(runtime, "node_id", lambda one=one: one)
+        if may(height=2):
+            found.add(one)
+    assert found == {first}  # nobody races
+
+
 def test_who_validates_at_a_height_that_is_not_there_is_not_known(
     world: World, configure: Configure
 ) -> None:
