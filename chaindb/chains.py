@@ -1,6 +1,11 @@
-"""Which chain is meant where both have the same machinery: turns, blocks in the making, pointers."""
+"""Which chain is meant where both have the same machinery: turns, blocks in the making, pointers.
+
+A node need not take part in all of them (NODE_CHAINS).
+"""
 
 from enum import StrEnum
+
+from django.conf import settings
 
 
 class Chain(StrEnum):
@@ -13,3 +18,18 @@ class Chain(StrEnum):
     def group(self) -> str:
         """The channel layer's group of the chain's pointers."""
         return f"{self.lower()}chain.pointers"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this node takes part in the chain."""
+        return self in settings.NODE.chains
+
+    @property
+    def absence(self) -> str:
+        """What is said of the chain where it is asked for and this node does not take part in it."""
+        return f"this node does not take part in the {self}-Chain (NODE_CHAINS)"
+
+
+def present() -> tuple[Chain, ...]:
+    """Return the chains that this node takes part in."""
+    return tuple(chain for chain in Chain if chain.is_here)

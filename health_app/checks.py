@@ -13,7 +13,7 @@ from django.conf import settings
 
 from cchain_app.selectors import due as cchain
 from chaindb import building, clock, turns
-from chaindb.chains import Chain
+from chaindb.chains import Chain, present
 from health_app import metrics, rules
 from health_app.result import Finding
 from health_app.rules import Outstanding, Traffic
@@ -45,6 +45,8 @@ class Check(NamedTuple):
 
 def measure_c_chain() -> Finding:
     """Look at the blocks that the C-Chain makes or accepts."""
+    if not Chain.C.is_here:
+        return rules.absent(Chain.C.absence)
     return rules.c_chain(_outstanding(Chain.C), WRITES.refusal(), _conflict(Chain.C))
 
 
@@ -71,14 +73,14 @@ def measure_x_chain() -> Finding:
 
 
 def measure_bootstrapped() -> Finding:
-    """Look whether all chains of the Primary Network have finished their initial sync.
+    """Look whether all chains that this node takes part in have finished their initial sync.
 
     Rows say so for a while after the network's process has gone. Where that went with this process, the
     next one must have reported before they are believed.
     """
     if settings.NODE.bootstrap and not _heard_since_start():
-        return rules.bootstrapped({"P": False, "X": True, "C": False})
-    done = {alias: network.is_bootstrapped(alias) for alias in ("P", "X", "C")}
+        return rules.bootstrapped({"P": False})
+    done = {str(chain): network.is_bootstrapped(chain) for chain in present()}
     waiting = "" if all(done.values()) else network.waiting()
     return rules.bootstrapped(done, waiting)
 

@@ -6,6 +6,9 @@ Tests make one with shorter periods; a running node has these, but for what its 
 from dataclasses import dataclass
 
 MIB = 1024 * 1024
+UPGRADE_TIME = 1_607_144_400
+"""Unix seconds of the latest upgrade, Granite: on this node's networks all are active since
+2020-12-05 05:00 UTC, as on the reference's local one (info.upgrades)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import turns
 from network_app.addresses import bootstrappers
-from network_app.config import NetworkConfig
+from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.peers.network import Network
 from network_app.ports import ValidatorFacts
 from network_app.sync.errors import UnusableGenesis
@@ -45,14 +45,15 @@ class NobodyAnswers(Exception):
 
 
 def fetch_genesis() -> None:
-    """Fetch the network's genesis, unless it is given or there already.
+    """Fetch the network's genesis, unless it is given, comes with the node, or is there already.
 
     Raises:
         MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
         NobodyAnswers: No node has told it.
     """
     node = settings.NODE
-    if not node.bootstrap or node.platform_genesis or node.genesis_directory.exists():
+    is_known = node.platform_genesis or node.has_built_in_network
+    if not node.bootstrap or is_known or node.genesis_directory.exists():
         return
     answer = asyncio.run(_ask())
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
@@ -114,7 +115,7 @@ async def _ask() -> GenesisAnswer:
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     network = Network(
         turns.identity(),
-        NetworkConfig(network_id=network_id),
+        NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
         fetcher,
         _NobodyKnown(),
         listen=("127.0.0.1", 0),

@@ -16,12 +16,12 @@ from django.conf import settings
 from cchain_app import notifications as cchain_notifications
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock, pointers
-from chaindb.chains import Chain
+from chaindb.chains import Chain, present
 from chaindb.connections import in_thread, release
 from network_app import addresses, turns
 from network_app.addresses import Address
 from network_app.chains.wrapped import WrappedChain
-from network_app.config import NetworkConfig
+from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.directory import ValidatorDirectory
 from network_app.peers.network import Network
 from network_app.ports import PeerInfo
@@ -51,7 +51,8 @@ _log = logging.getLogger(__name__)
 
 def network_config() -> NetworkConfig:
     """Return the limits and periods of this node's network."""
-    return NetworkConfig(network_id=settings.NODE.network_id)
+    network_id = settings.NODE.network_id
+    return NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME)
 
 
 class RunningNetwork:
@@ -65,7 +66,7 @@ class RunningNetwork:
         own = turns.identity()
         self._chains = [
             WrappedChain(wrapper, makes_blocks=turns.is_producer())
-            for wrapper in (turns.wrapper(Chain.P), turns.wrapper(Chain.C))
+            for wrapper in map(turns.wrapper, present())
         ]
         self._handler = _Later()
         self._network = Network(
@@ -101,7 +102,7 @@ class RunningNetwork:
         """Live until `stopping` is set."""
         await in_thread(_begin, self._records)
         await in_thread(self._directory.read)
-        unbind = pointers.bind(asyncio.get_running_loop(), self._told)
+        unbind = pointers.bind(asyncio.get_running_loop(), self._told, present())
         try:
             await self._network.start()
             tasks = [
@@ -149,7 +150,7 @@ class RunningNetwork:
     async def _look_at_heads(self) -> None:
         """Find blocks whose pointer was lost, or that another process made (time travel)."""
         if self._network.connected():
-            for alias in Chain:
+            for alias in present():
                 self._engine.blocks_accepted(alias)
 
     async def _report(self) -> None:

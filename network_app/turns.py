@@ -163,6 +163,8 @@ def may_produce(alias: Chain, height: int, now: int | None) -> bool:
     A node that has neither NODE_BOOTSTRAP nor NODE_PRODUCERS always may, and that costs no query.
     """
     node = settings.NODE
+    if not alias.is_here:
+        return False
     if not node.bootstrap and not node.producers:
         return True
     if not is_producer() or not selectors.is_bootstrapped(alias):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 
+from chaindb.chains import Chain
 from jsonrpc.http import Endpoint
 from jsonrpc.ninja_door import respond
 from nodeproject import doors, plain
@@ -71,13 +72,14 @@ def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] =
     api.api_operation(list(others), path, include_in_schema=False)(answer)
 
 
-serve(
-    doors.CCHAIN_PATHS,
-    doors.cchain,
-    summary="C-Chain: Ethereum-compatible JSON-RPC",
-    description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
-    example=json_rpc("eth_blockNumber", [], batches=True),
-)
+if Chain.C.is_here:
+    serve(
+        doors.CCHAIN_PATHS,
+        doors.cchain,
+        summary="C-Chain: Ethereum-compatible JSON-RPC",
+        description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
+        example=json_rpc("eth_blockNumber", [], batches=True),
+    )
 serve(
     doors.PLATFORM_PATHS,
     doors.platform,

@@ -3,6 +3,7 @@
 Its life is that of the process: the follower and the health checks begin and end with it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -17,6 +18,7 @@ django_application: Any = get_asgi_application()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
+from chaindb.chains import Chain  # noqa: E402
 from health_app.metrics import SOURCES  # noqa: E402
 from health_app.metrics.sources import OTHER  # noqa: E402
 from health_app.reporter import reporter  # noqa: E402
@@ -41,9 +43,12 @@ class Node:
         consumer: Any = EthConsumer.as_asgi(
             endpoint=endpoint, workers=workers, gatherers=gatherers, memory=memory
         )
-        websocket_path: Any = path(doors.WEBSOCKET_PATH.removeprefix("/"), consumer)
-        nowhere: Any = _refuse
-        elsewhere: Any = re_path("", nowhere)
+        absent = doors.absent()
+        sockets: list[Any] = []
+        if doors.CCHAIN_WEBSOCKET not in absent:
+            sockets.append(path(doors.CCHAIN_WEBSOCKET.removeprefix("/"), consumer))
+        nowhere: Any = _Nowhere(absent)
+        sockets.append(re_path("", nowhere))
         behind: Any = ProtocolTypeRouter(
             {
                 "http": ConcurrencyLimit(
@@ -53,10 +58,10 @@ class Node:
                     gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
                     replies=SOURCES.replies_of(OTHER),
                 ),
-                "websocket": URLRouter([websocket_path, elsewhere]),
+                "websocket": URLRouter(sockets),
             }
         )
-        self._follower = Follower()
+        self._follower = Follower() if Chain.C.is_here else None
         self._paths = ChainPaths(workers)
         observation.observe_web(workers)
         raw = RawDoor(
@@ -77,22 +82,27 @@ class Node:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        self._follower.start()  # servers without lifespan events (daphne) begin here
+        self._follow()  # servers without lifespan events (daphne) begin here
         if scope["type"] == "http":
             reporter().start()
         await self._door(await self._paths.by_letter(scope), receive, send)
+
+    def _follow(self) -> None:
+        if self._follower is not None:
+            self._follower.start()
 
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and watch the node's health from start-up to shutdown of the server."""
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._follower.start()
+                self._follow()
                 reporter().start()
                 await send({"type": "lifespan.startup.complete"})
             else:
                 reporter().stop()
-                await self._follower.stop()
+                if self._follower is not None:
+                    await self._follower.stop()
                 doors.workers().close()
                 plain.workers().close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -108,15 +118,25 @@ def takes_body(path: str) -> bool:
     return True
 
 
-async def _refuse(scope: Any, receive: Any, send: Any) -> None:
-    """Answer a WebSocket's opening on a path where there is none."""
-    await receive()
-    if "websocket.http.response" in scope.get("extensions", {}):
-        start = {"type": "websocket.http.response.start", "status": 404, "headers": []}
-        await send(start)
-        await send({"type": "websocket.http.response.body", "body": b"no WebSocket here\n"})
-    else:
-        await send({"type": "websocket.close"})
+class _Nowhere:
+    """Answers a WebSocket's opening on a path where there is none.
+
+    Args:
+        absent: What is said at some paths.
+    """
+
+    def __init__(self, absent: Mapping[str, str]) -> None:
+        self._absent = absent
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        if "websocket.http.response" in scope.get("extensions", {}):
+            body = self._absent.get(scope["path"], "no WebSocket here")
+            start = {"type": "websocket.http.response.start", "status": 404, "headers": []}
+            await send(start)
+            await send({"type": "websocket.http.response.body", "body": f"{body}\n".encode()})
+        else:
+            await send({"type": "websocket.close"})
 
 
 process.tune()

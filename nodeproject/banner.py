@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from cchain_app import runtime
 from cchain_app.selectors import blocks
+from chaindb.chains import Chain
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
 from platform_app import runtime as platform
@@ -34,6 +35,8 @@ def print_banner() -> None:
         "Engine": runtime.engine().name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }
+    if not Chain.C.is_here:
+        facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
     print_facts("Node", {name: escape(value) for name, value in facts.items()})
     if node.network_id == LOCAL:
         print_facts(

@@ -10,9 +10,9 @@ from nodeproject import doors
 class Protocol(direct.DirectProtocol):
     """The direct door to this node's endpoints."""
 
-    heads = direct.Heads(by_path([doors.cchain()]))
+    heads = direct.Heads(by_path(doors.of_cchain()))
     held = doors.connections()
-    websocket_paths = frozenset({doors.WEBSOCKET_PATH})
+    websocket_paths = frozenset({doors.CCHAIN_WEBSOCKET})
 
 
 class WebSocket(GuardedWebSocket):

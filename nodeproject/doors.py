@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
+from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
 from health_app import api as health_api
@@ -30,6 +31,8 @@ from platform_app.api.own_node import own_node_id
 from primitives.ids import PRIMARY_NETWORK_ID
 
 CCHAIN_PATHS = ("/ext/bc/C/rpc",)
+CCHAIN_WEBSOCKET = "/ext/bc/C/ws"
+"""The only path of WebSockets."""
 PLATFORM_PATHS = (
     "/ext/P",
     "/ext/bc/P",
@@ -41,9 +44,6 @@ KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = ("/ext/bc/X",)
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
-
-WEBSOCKET_PATH = "/ext/bc/C/ws"
-"""The only one: the C-Chain's."""
 
 HOST_HINT = (
     "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
@@ -105,7 +105,22 @@ def health() -> Endpoint:
 
 def endpoints() -> list[Endpoint]:
     """Return all JSON-RPC interfaces of this process."""
-    return [cchain(), platform(), keystore(), xchain(), info(), health()]
+    return [*of_cchain(), platform(), keystore(), xchain(), info(), health()]
+
+
+def of_cchain() -> list[Endpoint]:
+    """Return the C-Chain's interface, or none where this node does not take part in that chain."""
+    return [cchain()] if Chain.C.is_here else []
+
+
+def absent() -> dict[str, str]:
+    """Return what is said at the paths of a chain that this node does not take part in.
+
+    Unspecified: the reference knows no such paths then, and answers 404; this answers 404 with the reason.
+    """
+    if Chain.C.is_here:
+        return {}
+    return dict.fromkeys((*CCHAIN_PATHS, CCHAIN_WEBSOCKET), Chain.C.absence)
 
 
 @cache

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
@@ -74,6 +75,7 @@ class Front:
         gate: who may have them.
         others: paths that somebody behind answers; some of them are pages for GET all the same.
         replies: gives what counts the replies on a page, by its path without /ext/, or on no page.
+        absent: what is said at some paths instead of that there is no page.
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class Front:
         gate: Gate,
         others: Collection[str],
         replies: Callable[[str], Replies] = lambda _: Replies(),
+        absent: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self._absent = absent
         self._replies = {path: replies(path.removeprefix("/ext/")) for path in pages}
         self._elsewhere = replies(OTHER)
         self._pages = {**pages, **{f"{path}/": page for path, page in pages.items()}}
@@ -107,7 +111,8 @@ class Front:
         if head.method == "OPTIONS" and (found or _PREFLIGHT in head.headers):
             return self._gate.preflight(head)
         if found is None:
-            return self._gate.refuse(HTTPStatus.NOT_FOUND, NOT_FOUND, head)
+            text = self._absent.get(path.rstrip("/"), NOT_FOUND)
+            return self._gate.refuse(HTTPStatus.NOT_FOUND, text, head)
         if head.method in {"GET", "HEAD"}:
             return found
         allow = (b"allow", _METHODS.encode())
@@ -190,7 +195,8 @@ def respond(request: HttpRequest) -> HttpResponse:
 def front() -> Front:
     """Return what stands in front of this node's interfaces."""
     others = {*by_path(doors.endpoints()), *DOCUMENTS}
-    return Front(pages(), Gate(doors.gate_config(), GORILLA), others, SOURCES.replies_of)
+    gate = Gate(doors.gate_config(), GORILLA)
+    return Front(pages(), gate, others, SOURCES.replies_of, doors.absent())
 
 
 @cache

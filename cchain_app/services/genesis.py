@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.db import transaction
 
 from cchain_app import runtime
@@ -15,6 +16,9 @@ from cchain_app.store import chain
 from chaindb import clock
 from chaindb.locks import Lock, acquire
 from primitives.evm import Hash
+
+REFERENCE_LOCAL_TIME = 0x5FCB13D0
+"""Unix seconds at which the C-Chain of the reference's local network begins."""
 
 
 class GenesisMismatch(Exception):
@@ -55,7 +59,8 @@ class OtherChainId(GenesisMismatch):
 def load_genesis() -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
-    A genesis file without a timestamp (the local network's) begins at the first start.
+    A genesis file without a timestamp (the local network's) begins at the first start; beside a P-Chain
+    whose genesis comes with the node, when the reference's does.
 
     Raises:
         OtherGenesis: Another chain's genesis block is there.
@@ -86,13 +91,21 @@ def genesis_text() -> str:
     timestamp = runtime.genesis().timestamp
     if not timestamp:
         began = chain.head_number() is not None
-        timestamp = chain.load_block(0).header.timestamp if began else clock.now()
+        timestamp = chain.load_block(0).header.timestamp if began else _first_time()
     return complete_text(runtime.genesis_file(), timestamp=timestamp, config=runtime.config())
+
+
+def _first_time() -> int:
+    """Return when a chain begins whose genesis leaves that open (Unix seconds).
+
+    Nodes of a network that comes with them ask nobody, and have to begin alike.
+    """
+    return REFERENCE_LOCAL_TIME if settings.NODE.has_built_in_network else clock.now()
 
 
 def _write(genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
-        genesis = genesis.with_timestamp(clock.now())
+        genesis = genesis.with_timestamp(_first_time())
     block, update = _first_block(genesis)
     chain.begin(block, genesis.config.chain_id)
     chain.commit_state([(0, genesis.state_changes())], [update])

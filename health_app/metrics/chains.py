@@ -80,7 +80,9 @@ _PRICE: Final = Family("platform_gas_price", "Price of one gas after the last bl
 
 
 def of_cchain() -> Iterator[Figure]:
-    """Walk what rows say of the C-Chain; nothing before its genesis."""
+    """Walk what rows say of the C-Chain; nothing before its genesis, or where this node is not part of it."""
+    if not Chain.C.is_here:
+        return
     head, now = cchain.head(), clock.now()
     if head is None:
         return

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from chaindb.chains import present
 from health_app.metrics.figures import Family, Figure, Kind
 from network_app import selectors
 from network_app.selectors.network import is_fresh
@@ -107,7 +108,7 @@ def of_network() -> Iterator[Figure]:
 def of_bootstrap() -> Iterator[Figure]:
     """Walk how far the chains are."""
     rows = selectors.syncs()
-    for chain in ("P", "C"):
+    for chain in present():
         yield _BOOTSTRAPPED.of(selectors.is_bootstrapped(chain), chain)
         row = rows.get(chain)
         if row is None:
@@ -144,7 +145,7 @@ def _peers(connected: Sequence[Any]) -> Iterator[Figure]:
     for subnet in (primary, *_existing(tracked, primary)):
         yield _PEERS_OF_SUBNET.of(tracked[subnet], subnet)
     benched = Counter(alias for peer in connected for alias in set(peer.benched))
-    for chain in ("P", "C"):
+    for chain in present():
         yield _BENCHED.of(benched[chain], chain)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django.conf import settings
 
+from chaindb.chains import Chain, present
 from network_app.models import ChainSync, SyncPhase
 from network_app.ports import Standing
 from network_app.selectors.network import is_fresh, status
@@ -46,10 +47,13 @@ def is_bootstrapped(alias: str) -> bool:
 
     Unspecified: the X-Chain is only a name here (it has no blocks), and is always done. A chain that stands
     before a block which the network has accepted and the rules here refuse is not, until it goes on:
-    the reference says so by its health alone, and goes on to make blocks.
+    the reference says so by its health alone, and goes on to make blocks. One that this node does not
+    take part in never is, as in the reference.
     """
     node = settings.NODE
-    if alias == "X" or not (node.bootstrap or node.producers):
+    if alias in set(Chain) - set(present()):
+        return False
+    if alias == "X" or not (node.bootstrap or node.takes_turns):
         return True
     row = ChainSync.objects.filter(chain=alias).first()
     if row is not None and row.obstacle is not None:

@@ -142,15 +142,18 @@ class Follower:
         ):
             return
         self._fetches[place.block_id] = Fetch(now, is_trusted)
-        task = self._start(self._fetch(place, node_id))
         # Not in the task itself: one that is cancelled before it begins does nothing.
-        task.add_done_callback(partial(self._fetched, place))
+        self._start(self._fetch(place, node_id), partial(self._fetched, place))
 
-    def _start(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+    def _start(
+        self,
+        work: Coroutine[None, None, None],
+        *after: Callable[["asyncio.Task[None]"], object],
+    ) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        for one in (self._tasks.discard, *after):
+            task.add_done_callback(one)
 
     def _is_aside(self, node_id: NodeID) -> bool:
         return self._choice.aside.has(node_id, self._head.chain.alias)

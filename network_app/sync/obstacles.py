@@ -20,7 +20,7 @@ class Support(NamedTuple):
 
     who: str
     """What they are: "validators"."""
-    count: int
+    accepted: int
     of: int
     share: float | None = None
     """Of their stake, 0 to 1; None: they weigh the same."""
@@ -28,19 +28,19 @@ class Support(NamedTuple):
     @property
     def is_most(self) -> bool:
         """Whether more than half of them do, by stake where they have any."""
-        return self.share > 0.5 if self.share is not None else 2 * self.count > self.of
+        return self.share > 0.5 if self.share is not None else 2 * self.accepted > self.of
 
     @property
     def words(self) -> str:
         """Who they are."""
-        if self.count == self.of:
+        if self.accepted == self.of:
             return (
                 f"the only {self.who.removesuffix('s')}"
                 if self.of == 1
                 else (f"all {self.of} {self.who}")
             )
         stake = "" if self.share is None else f" ({self.share:.2%} of the stake)"
-        return f"{self.count} of {self.of} {self.who}{stake}"
+        return f"{self.accepted} of {self.of} {self.who}{stake}"
 
 
 class Refused(NamedTuple):

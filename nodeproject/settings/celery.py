@@ -43,3 +43,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "network-prune-peers": {"task": "network_app.prune_peers", "schedule": 3600.0},
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
+if "C" not in NODE.chains:
+    for _name in [name for name in CELERY_BEAT_SCHEDULE if name.startswith("cchain-")]:
+        del CELERY_BEAT_SCHEDULE[_name]

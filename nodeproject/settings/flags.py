@@ -122,9 +122,9 @@ def _value(name: str, text: str, wanted: object, declared: "Field[Any]") -> obje
     limits = declared.metadata
     text = text.strip()
     try:
-        if limits["choices"]:
-            return _choice(text, limits["choices"])
         value = _converted(text, wanted)
+        if limits["choices"]:
+            return _among(value, limits["choices"])
         for part in value if isinstance(value, tuple) else (value,):
             if limits["form"] is not None and part:
                 limits["form"].read(part)
@@ -133,6 +133,14 @@ def _value(name: str, text: str, wanted: object, declared: "Field[Any]") -> obje
     except ValueError:
         raise BadSetting(f"{name} is {text!r}; it must be {_allowed(wanted, limits)}") from None
     return value
+
+
+def _among(value: object, choices: tuple[str, ...]) -> object:
+    """Return a choice, or of a list all that are chosen, in the order of the choices."""
+    if not isinstance(value, tuple):
+        return _choice(str(value), choices)
+    chosen = {_choice(one, choices) for one in value}
+    return tuple(choice for choice in choices if choice in chosen)
 
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:

@@ -8,7 +8,8 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from nodeproject.settings.flags import Form, flag, read
+from nodeproject.settings.flags import BadSetting, Form, flag, read
+from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 
@@ -66,6 +67,12 @@ class NodeSettings:
     )
     bootstrap: tuple[str, ...] = flag(
         (), "Nodes (IP:PORT) from which this one fetches the chains and which it follows."
+    )
+    chains: tuple[str, ...] = flag(
+        ("P", "C"),
+        "Chains that this node takes part in; `P` alone is what a network of the reference's nodes "
+        "needs, whose C-Chain is another one.",
+        choices=("P", "C"),
     )
     producers: tuple[str, ...] = flag(
         (),
@@ -216,6 +223,15 @@ class NodeSettings:
         return len(self.producers) > 1 or self.producers == ("all",)
 
     @property
+    def has_built_in_network(self) -> bool:
+        """Whether the P-Chain's genesis comes with the node, validators included."""
+        return (
+            self.parameters == "avalanchego"
+            and self.network_id == LOCAL
+            and not self.platform_genesis
+        )
+
+    @property
     def directory(self) -> Path:
         """The data directory."""
         return (
@@ -281,7 +297,21 @@ def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
         return None, None
 
 
-GIVEN = read(NodeSettings)
+def with_platform(given: NodeSettings) -> NodeSettings:
+    """Return settings of a node that takes part in the P-Chain, as every node does.
+
+    Raises:
+        BadSetting: NODE_CHAINS leaves it out.
+    """
+    if "P" not in given.chains:
+        raise BadSetting(
+            f"NODE_CHAINS is {','.join(given.chains)!r}; every node takes part in the P-Chain: it "
+            "must be P or P,C"
+        )
+    return given
+
+
+GIVEN = with_platform(read(NodeSettings))
 """As the environment has it."""
 NODE = replace(
     GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)

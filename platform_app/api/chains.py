@@ -3,6 +3,7 @@
 from typing import Final
 
 from chaindb import clock
+from chaindb.chains import Chain
 from platform_app.api import chain_names
 from platform_app.api.addresses import quoted
 from platform_app.api.errors import NOT_FOUND, refused, saying
@@ -56,11 +57,14 @@ def get_blockchain_status(blockchain_id: str) -> Json:
 
     Unspecified: it runs the Primary Network's chains only; of others it knows that they were
     Created. The P-Chain itself was created by nobody, so it is Syncing even on a validator, as in
-    the reference. Preferred is never seen: a block is accepted as soon as it is built.
+    the reference. Preferred is never seen: a block is accepted as soon as it is built. The C-Chain,
+    where NODE_CHAINS leaves it out, was Created as well: the reference would call it Syncing.
     """
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
     known = chain_names.find(blockchain_id)
+    if known is not None and known == chain.network().c_chain_id and not Chain.C.is_here:
+        return {"status": "Created"}
     if known is not None:
         return {"status": "Validating" if _is_validated_here(known) else "Syncing"}
     with saying(f"problem parsing blockchainID {quoted(blockchain_id)}"):

@@ -78,10 +78,12 @@ class Wallet:
             start = page["endIndex"]
         self.coins = list(found.values())
 
-    def pay(self, amounts: Sequence[tuple[bytes, int]], coin: UTXO | None = None) -> Tx:
+    def pay(
+        self, amounts: Sequence[tuple[bytes, int]], coin: UTXO | None = None, *, fee: int = FEE
+    ) -> Tx:
         """Pay amounts to keys out of a coin, the largest unless one is named; keep what is left."""
         spent = coin or max(self.coins, key=worth)
-        left = worth(spent) - FEE - sum(amount for _, amount in amounts)
+        left = worth(spent) - fee - sum(amount for _, amount in amounts)
         outputs = [(key, amount) for key, amount in [*amounts, (self.key, left)] if amount]
         return self._sign(BaseTx, spent, outputs)
 
@@ -150,12 +152,12 @@ class Wallet:
         return platform.signed(kind, [[self.key]], outputs=outputs, inputs=inputs, **fields)
 
 
-def fund(node: RunningNode, amounts: Sequence[tuple[bytes, int]]) -> None:
+def fund(node: RunningNode, amounts: Sequence[tuple[bytes, int]], *, fee: int = FEE) -> None:
     """Pay amounts, in the smallest unit, to keys out of what a local network begins with."""
     rich = Wallet(EWOQ_KEY)
     with PlatformClient(node.port) as client:
         rich.look(client)
-        client.commit(raw(rich.pay(amounts)))
+        client.commit(raw(rich.pay(amounts, fee=fee)))
 
 
 def worth(coin: UTXO) -> int:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from typing_extensions import override
 
+from chaindb.chains import present
 from network_app import selectors
 
 PERIOD = 0.5
@@ -73,7 +74,7 @@ def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
         if alias not in tasks:
             tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, place="")
         bars.update(tasks[alias], completed=row.percent, place=_place(row))
-    return all(selectors.is_bootstrapped(alias) for alias in ("P", "C"))
+    return all(map(selectors.is_bootstrapped, present()))
 
 
 def _place(row: selectors.Sync) -> str:

@@ -17,6 +17,7 @@ from cchain_app import runtime
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
 from chaindb import clock
+from chaindb.chains import Chain, present
 from network_app import selectors
 from nodeproject.facts import print_facts
 from platform_app import runtime as platform
@@ -77,7 +78,7 @@ def _peers() -> str:
 def _bootstrap() -> str:
     """Say which chains have reached the network's frontier."""
     words = []
-    for alias in ("P", "C"):
+    for alias in present():
         row = selectors.syncs().get(alias)
         done = selectors.is_bootstrapped(alias)
         words.append(
@@ -90,6 +91,8 @@ def _bootstrap() -> str:
 
 def _rpc_state(head: int) -> str:
     """Ask the running node for its head and say how it stands to the database's."""
+    if not Chain.C.is_here:
+        return Chain.C.absence
     node = settings.NODE
     request = urllib.request.Request(  # the node's own address
         f"http://{node.http_host}:{node.http_port}/ext/bc/C/rpc",

@@ -1,0 +1,148 @@
+"""A node among nodes of the reference implementation: one chain is the same for all, the other is not."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from network_app.config import UPGRADE_TIME
+from nodeproject.local_network import make_keys
+from tests.e2e.network import NetworkNode, wait_for
+from tests.e2e.platform_wallet import fund, new_keys
+from tests.e2e.reference_peer import ReferencePeer, reference_peer
+from tests.servers.client import RpcUnreachable
+
+FEE = 10_000_000
+REFERENCE = {"NODE_PARAMETERS": "avalanchego", "NODE_HEALTH_INTERVAL": "1"}
+ABSENT = "this node does not take part in the C-Chain (NODE_CHAINS)"
+
+
+def made(home: Path, **env: str) -> NetworkNode:
+    """Return a node of the reference's local network, which is not started."""
+    (node_id,) = make_keys([home / "data"], now=1_700_000_000)
+    return NetworkNode(home, ip="127.0.0.1", node_id=node_id, env={**REFERENCE, **env})
+
+
+def pay(maker: NetworkNode) -> None:
+    """Have a block made on the P-Chain."""
+    fund(maker, [(new_keys(1)[0], 1_000_000)], fee=FEE)
+
+
+@pytest.fixture(scope="module")
+def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
+    """Who makes the P-Chain's blocks."""
+    with made(tmp_path_factory.mktemp("maker")) as running:
+        running.start()
+        pay(running)
+        pay(running)
+        yield running
+
+
+@pytest.fixture
+def peer(maker: NetworkNode) -> Iterator[tuple[ReferencePeer, str]]:
+    """The one peer that the node knows, and where it listens."""
+    peer = reference_peer(("127.0.0.1", maker.staking_port))
+    with peer.running() as address:
+        wait_for(lambda: bool(peer.network.connected()), "the peer has a P-Chain")
+        yield peer, address
+
+
+def p_height(node: NetworkNode) -> int:
+    return int(node.ask("platform.getHeight")["height"])
+
+
+@contextmanager
+def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator[NetworkNode]:
+    """A node that follows the peer."""
+    producer = str(maker.ask("info.getNodeID")["nodeID"])
+
+    def is_up() -> bool:
+        try:
+            node.ask("info.getNodeID")
+        except RpcUnreachable:
+            return False
+        return True
+
+    with made(home, NODE_BOOTSTRAP=address, NODE_PRODUCERS=producer, **env) as node:
+        node.start(wait=False)  # it waits for the C-Chain, which may not be there
+        wait_for(is_up, "the node answers")
+        yield node
+
+
+def answer(node: NetworkNode, path: str, body: object) -> tuple[int, str]:
+    """POST and return the status and the text."""
+    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)) as connection:
+        connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def test_a_foreign_c_chain_leaves_the_p_chain_alone(
+    tmp_path: Path, maker: NetworkNode, peer: tuple[ReferencePeer, str]
+) -> None:
+    reference, address = peer
+    with joined(tmp_path / "node", maker, address) as node:
+        wait_for(lambda: p_height(node) == p_height(maker), "it has the P-Chain")
+        words = f"{reference.node_id} follows a C-Chain with another genesis than this node's"
+        wait_for(
+            lambda: words in node.checks()["C"].get("error", ""), "health tells of the C-Chain"
+        )
+        pay(maker)
+        wait_for(lambda: p_height(node) == p_height(maker), "it goes on with the P-Chain")
+        assert node.node_id not in reference.disconnected_from
+        assert node.ask("info.isBootstrapped", chain="P") == {"isBootstrapped": True}
+        assert node.ask("info.isBootstrapped", chain="C") == {"isBootstrapped": False}
+        status, readiness = node.get("/ext/health/readiness")
+        assert status == 503
+        assert words in readiness["checks"]["bootstrapped"]["error"]
+        (seen,) = node.ask("info.peers")["peers"]
+        assert seen["benched"] == ["C"]
+        assert reference.asked_about_c > 0
+
+
+def test_a_node_of_the_p_chain_alone_is_whole_and_says_so(
+    tmp_path: Path, maker: NetworkNode, peer: tuple[ReferencePeer, str]
+) -> None:
+    reference, address = peer
+    with joined(tmp_path / "node", maker, address, NODE_CHAINS="P") as node:
+        wait_for(lambda: p_height(node) == p_height(maker), "it has the P-Chain")
+        wait_for(lambda: node.get("/ext/health/readiness")[0] == 200, "it is ready")
+        assert reference.asked_about_c == 0
+        block_number = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
+        assert answer(node, "/ext/bc/C/rpc", block_number) == (404, ABSENT + "\n")
+        with pytest.raises(InvalidStatus) as refused, connect(node.ws_url):
+            pass
+        assert refused.value.response.status_code == 404
+        body: Any = refused.value.response.body
+        assert bytes(body).decode() == ABSENT + "\n"
+        assert node.ask("info.isBootstrapped", chain="P") == {"isBootstrapped": True}
+        assert node.ask("info.isBootstrapped", chain="C") == {"isBootstrapped": False}
+        c_chain = node.ask("info.getBlockchainID", alias="C")
+        assert c_chain == maker.ask("info.getBlockchainID", alias="C")
+        status = node.ask("platform.getBlockchainStatus", blockchainID="C")
+        assert status == {"status": "Created"}
+        check = node.checks()["C"]
+        assert "error" not in check
+        assert check["message"]["consensus"] == ABSENT
+        metrics = node.metrics()
+        assert 'svc_chain_bootstrapped{chain="P"}' in metrics
+        assert 'svc_chain_bootstrapped{chain="C"}' not in metrics
+        assert 'svc_chain_height{chain="C"}' not in metrics
+        assert "All chains are bootstrapped" in node.manage("bootstrap_progress")
+        pay(maker)
+        wait_for(lambda: p_height(node) == p_height(maker), "it follows")
+
+
+def test_the_upgrade_time_is_announced_as_the_reference_does(
+    maker: NetworkNode, peer: tuple[ReferencePeer, str]
+) -> None:
+    reference, _ = peer
+    (seen,) = reference.network.connected().values()
+    assert seen.upgrade_time == UPGRADE_TIME == 1_607_144_400
+    assert seen.node_id == maker.node_id

@@ -1,0 +1,51 @@
+"""A node that does not take part in the C-Chain is ready and healthy without it, and makes none of its blocks."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chaindb.chains import Chain
+from health_app import checks
+from health_app.metrics import chains, network
+from network_app import selectors, turns
+from tests.builders import network_rows
+
+
+@pytest.fixture(autouse=True)
+def platform_alone(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, chains=("P",), bootstrap=("127.0.0.1:9651",))
+
+
+@pytest.mark.usefixtures("pchain")
+def test_it_is_ready_once_the_p_chain_is() -> None:
+    network_rows.report()
+    network_rows.sync("P")
+    assert checks.measure_bootstrapped().error == ""
+    assert selectors.is_bootstrapped("P")
+    assert not selectors.is_bootstrapped("C")
+
+
+@pytest.mark.usefixtures("pchain")
+def test_its_check_says_that_it_is_not_there() -> None:
+    found = checks.measure_c_chain()
+    assert found.error == ""
+    assert found.message == {
+        "consensus": "this node does not take part in the C-Chain (NODE_CHAINS)",
+        "vm": None,
+    }
+
+
+@pytest.mark.usefixtures("pchain")
+def test_nothing_is_measured_of_it() -> None:
+    network_rows.sync("P")
+    assert list(chains.of_cchain()) == []
+    figures = [figure for figure in network.of_bootstrap() if "C" in figure.labels]
+    assert figures == []
+
+
+@pytest.mark.usefixtures("pchain")
+def test_it_makes_no_blocks_of_it(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=())
+    assert not turns.may_produce(Chain.C, 1, 0)
+    assert turns.may_produce(Chain.P, 1, 0)

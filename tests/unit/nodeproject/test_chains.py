@@ -1,0 +1,47 @@
+"""NODE_CHAINS: which chains a node takes part in, and what is said of the others."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chaindb.chains import Chain, present
+from nodeproject.settings.flags import BadSetting, read
+from nodeproject.settings.node import NodeSettings, with_platform
+
+
+def chains(text: str) -> tuple[str, ...]:
+    return read(NodeSettings, {"NODE_CHAINS": text}).chains
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("P", ("P",)), ("p", ("P",)), ("C,P", ("P", "C")), ("P, C, P", ("P", "C"))],
+)
+def test_chains_are_told_by_their_letters_in_any_order(text: str, wanted: tuple[str, ...]) -> None:
+    assert chains(text) == wanted
+
+
+def test_both_are_the_default() -> None:
+    assert read(NodeSettings, {}).chains == ("P", "C")
+
+
+@pytest.mark.parametrize("text", ["X", "P,X", "P;C"])
+def test_an_unknown_chain_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(BadSetting, match=r"^NODE_CHAINS is '.+'; it must be one of P, C$"):
+        chains(text)
+
+
+@pytest.mark.parametrize("given", [("C",), ()])
+def test_no_node_is_without_the_p_chain(given: tuple[str, ...]) -> None:
+    words = rf"^NODE_CHAINS is '{','.join(given)}'; every node takes part in the P-Chain: it must be P or"
+    with pytest.raises(BadSetting, match=words):
+        with_platform(NodeSettings(chains=given))
+
+
+def test_what_is_not_here_says_so(settings: Any) -> None:
+    assert present() == (Chain.P, Chain.C)
+    settings.NODE = replace(settings.NODE, chains=("P",))
+    assert present() == (Chain.P,)
+    assert not Chain.C.is_here
+    assert Chain.C.absence == "this node does not take part in the C-Chain (NODE_CHAINS)"
