@@ -6,7 +6,7 @@ Limits of a body and of a batch are here; HTTP and WebSocket are not.
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
@@ -38,7 +38,8 @@ class Limits:
     """What one body may cost.
 
     `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
-    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself.
+    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself, and
+    `hot_seconds` after which it leaves a batch that it began to a thread.
     """
 
     batch: int = 1000
@@ -46,6 +47,11 @@ class Limits:
     seconds: float = 30.0
     hot_body: int = 65_536
     hot_batch: int = 128
+    hot_seconds: float = 0.02
+
+
+class _TooLong(Exception):
+    """A batch holds up the event loop."""
 
 
 class Dispatcher:
@@ -58,6 +64,7 @@ class Dispatcher:
         limits: Limits = Limits(),
         *,
         would_block: tuple[type[Exception], ...] = (),
+        one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
         observer: Observer | None = None,
         inflight: Inflight | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -69,6 +76,8 @@ class Dispatcher:
             dialect: its words.
             limits: what one body may cost.
             would_block: exceptions by which a hot handler says that it would have to wait.
+            one_request: entered around the calls of a batch that are tried on the event loop,
+                where all of them have to share what one request may take.
             observer: told of every executed call.
             inflight: where calls in worker threads are entered while they run.
             clock: seconds, rising.
@@ -76,7 +85,8 @@ class Dispatcher:
         self.registry = registry
         self.dialect = dialect
         self.limits = limits
-        self._would_block = would_block
+        self._would_block = (*would_block, _TooLong)
+        self._one_request = one_request
         self._clock = clock
         self._executor = Executor(
             registry, dialect, clock=clock, observer=observer, inflight=inflight
@@ -207,20 +217,26 @@ class Dispatcher:
             method = methods.get(name)
             if method is not None and not method.hot:
                 return MISS
+        started = self._clock()
         try:
-            return self._run(calls, connection, self._clock(), self._would_block)
+            with self._one_request():
+                return self._run(
+                    calls, connection, lambda: self._check_loop(started), self._would_block
+                )
         except self._would_block:
             return MISS
 
     def _batch(self, calls: list[Call], connection: object, started: float) -> bytes | None:
         refused = self._unfit(calls)
-        return refused if refused is not None else self._run(calls, connection, started, ())
+        if refused is not None:
+            return refused
+        return self._run(calls, connection, lambda: self._expired(started), ())
 
     def _run(
         self,
         calls: list[Call],
         connection: object,
-        started: float,
+        expired: Callable[[], bool],
         passing: tuple[type[Exception], ...],
     ) -> bytes | None:
         batch = Batch(
@@ -228,7 +244,7 @@ class Dispatcher:
             calls,
             connection,
             room=self.limits.response,
-            expired=lambda: self._expired(started),
+            expired=expired,
             passing=passing,
         )
         return batch.run()
@@ -243,6 +259,11 @@ class Dispatcher:
         identifier = next(filter(None, of_calls), NULL)
         error = errors.invalid_request("batch too large")
         return b"[%b]" % self._executor.refuse(identifier, error)
+
+    def _check_loop(self, started: float) -> bool:
+        if self._clock() - started > self.limits.hot_seconds:
+            raise _TooLong
+        return False
 
     def _expired(self, started: float) -> bool:
         return self._clock() - started > self.limits.seconds

@@ -1,7 +1,7 @@
 """The native engine as Python sees it: plain values in, plain values out."""
 
 from collections.abc import Sequence
-from typing import Self, TypeAlias, final
+from typing import Protocol, Self, TypeAlias, final
 
 Account: TypeAlias = tuple[int, int, bytes]
 """Nonce, balance, code hash."""
@@ -31,6 +31,11 @@ def execute_block(
     env: object, transactions: Sequence[object], state: object, *, skip_invalid: bool
 ) -> Block: ...
 
+class Allowance(Protocol):
+    @property
+    def left(self) -> int: ...
+    def use(self, gas: int) -> None: ...
+
 @final
 class Surroundings:
     def __new__(cls, env: object) -> Self: ...
@@ -39,7 +44,7 @@ def call(
     place: Surroundings,
     message: tuple[object, ...],
     state: object,
-    step_limit: int | None,
+    allowance: Allowance | None,
     time_limit: float | None,
     with_access_list: bool,
 ) -> Answer: ...
@@ -47,7 +52,7 @@ def estimate(
     place: Surroundings,
     message: tuple[object, ...],
     state: object,
-    step_limit: int | None,
+    allowance: Allowance | None,
     time_limit: float | None,
     error_ratio: float,
 ) -> tuple[int | None, Answer | None]: ...

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
+from cchain_app.api.loop_gas import one_request
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
@@ -66,6 +67,7 @@ def cchain() -> Endpoint:
         GETH,
         limits,
         would_block=(SynchronousOnlyOperation, WouldBlock),
+        one_request=one_request,
         observer=SOURCES.tally("C").observe,
         inflight=SOURCES.inflight,
     )

@@ -1,8 +1,8 @@
 """Calls that change nothing: eth_call, and what its relatives share with it.
 
 A call object becomes an engine's message here, in geth's order and words. Gas estimation and
-access lists are in `execution_gas`. On the event loop a call gets few steps; one that needs more
-is sent to a thread by `WouldBlock`.
+access lists are in `execution_gas`. On the event loop a request gets little (`loop_gas`); one that
+needs more is sent to a thread by `WouldBlock`.
 """
 
 import time
@@ -15,6 +15,7 @@ from django.conf import settings
 from cchain_app import runtime
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
+from cchain_app.api.loop_gas import LoopGas, Share
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.remembered import Remembered
@@ -26,6 +27,7 @@ from cchain_app.evm.engine import (
     CallMessage,
     CallRejected,
     CallResult,
+    GasAllowance,
     GasEstimate,
     StateReader,
 )
@@ -43,10 +45,6 @@ from primitives import rlp
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address, encode_data
 
-STEPS_ON_EVENT_LOOP: Final = 20_000
-SECONDS_ON_EVENT_LOOP: Final = 0.005
-"""What a call may take where it holds everybody up, whatever the engine."""
-
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
@@ -56,6 +54,7 @@ UNLIMITED_GAS: Final = 2**63 - 1
 """Gas of a call when no cap is set."""
 
 _environments: Final[Remembered[BlockEnv]] = Remembered(16)
+_loop_gas: Final = LoopGas()
 
 Overrides = Mapping[Address, AccountOverride]
 
@@ -89,8 +88,10 @@ class Place(NamedTuple):
 
     env: BlockEnv
     state: StateReader
-    deadline: float | None
-    """By the monotonic clock, in seconds; None on the event loop, where each call gets little."""
+    deadline: float
+    """By the monotonic clock, in seconds."""
+    allowance: GasAllowance | None = None
+    """What the request may still use on the event loop; None in a thread."""
 
     def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
         """Run one call.
@@ -106,7 +107,7 @@ class Place(NamedTuple):
                 env,
                 message,
                 self.state,
-                step_limit=STEPS_ON_EVENT_LOOP if self.deadline is None else None,
+                allowance=self.allowance,
                 time_limit=self._seconds(),
                 with_access_list=with_access_list,
             )
@@ -122,19 +123,17 @@ class Place(NamedTuple):
                 message,
                 self.state,
                 error_ratio=error_ratio,
-                step_limit=STEPS_ON_EVENT_LOOP if self.deadline is None else None,
+                allowance=self.allowance,
                 time_limit=self._seconds(),
             )
         except CallInterrupted as interruption:
             raise self._given_up() from interruption
 
     def _seconds(self) -> float:
-        if self.deadline is None:
-            return SECONDS_ON_EVENT_LOOP
         return max(self.deadline - time.monotonic(), 0.001)
 
     def _given_up(self) -> Exception:
-        return WouldBlock() if self.deadline is None else timed_out()
+        return timed_out() if self.allowance is None else WouldBlock()
 
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the surroundings with a base fee that engines can read.
@@ -167,7 +166,9 @@ def make_place(
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
+        WouldBlock: This is the event loop, and the engine is none for it.
     """
+    share = _share_of_event_loop()
     found = block_tags.require(block)
     env = _environments.of(found.hash, lambda: env_of(found.header, runtime.config()))
     reader: StateReader = state.state_at(found.number)
@@ -176,9 +177,17 @@ def make_place(
         reader = override_state(reader, accounts)
     if surroundings is not None:
         env = surroundings.apply(env)
-    if on_event_loop():
-        return Place(env, reader, None)
+    if share is not None:
+        return Place(env, reader, share.deadline, share.gas)
     return Place(env, reader, time.monotonic() + settings.NODE.rpc_call_timeout)
+
+
+def _share_of_event_loop() -> Share | None:
+    if not on_event_loop():
+        return None
+    if not runtime.engine().fast:
+        raise WouldBlock
+    return _loop_gas.share()
 
 
 def make_message(request: CallRequest, env: BlockEnv) -> CallMessage:

@@ -205,7 +205,35 @@ class CallRejected(Exception):
 
 
 class CallInterrupted(Exception):
-    """A call that took more steps or time than it was given."""
+    """A call that would have used more gas than it was allowed, or took more time."""
+
+
+class GasAllowance:
+    """Gas that calls may use, one after another, before they are given up.
+
+    It measures work and is not seen by the programs that run, whose gas is the message's. Counted
+    is what is executed, however it ends and with runs that are repeated; what a transaction costs
+    before it begins (21,000 and its bytes) is not, but for what takes time then.
+    """
+
+    __slots__ = ("_left", "_within")
+
+    def __init__(self, gas: int, within: "GasAllowance | None" = None) -> None:
+        """Allow so much, and no more than is left of another allowance."""
+        self._left = gas
+        self._within = within
+
+    @property
+    def left(self) -> int:
+        """What may still be used."""
+        return self._left if self._within is None else min(self._left, self._within.left)
+
+    def use(self, gas: int) -> None:
+        """Count what was used. More than was left counts as all of that: it was not let go on."""
+        gas = min(gas, self._left)
+        self._left -= gas
+        if self._within is not None:
+            self._within.use(gas)
 
 
 class Engine(Protocol):
@@ -213,6 +241,9 @@ class Engine(Protocol):
 
     name: str
     """For logs and web3_clientVersion: "revm" or "ethereum-execution"."""
+    fast: bool
+    """Whether a few 100,000 gas are a matter of milliseconds: then short calls may run where
+    everybody waits for them."""
 
     def execute_block(
         self,
@@ -237,7 +268,7 @@ class Engine(Protocol):
         message: CallMessage,
         state: StateReader,
         *,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
         with_access_list: bool = False,
     ) -> CallResult:
@@ -250,7 +281,7 @@ class Engine(Protocol):
             env: What the call sees of its block.
             message: The call.
             state: What it runs on.
-            step_limit: Give up after so many instructions (a first try on the event loop).
+            allowance: Give up before more gas than this is used (a first try on the event loop).
             time_limit: Give up after so many seconds.
             with_access_list: Also report what was touched.
 
@@ -266,7 +297,7 @@ class Engine(Protocol):
         state: StateReader,
         *,
         error_ratio: float,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> GasEstimate:
         """Find the least gas with which a call works, by geth's bisection (`estimation`).
@@ -278,7 +309,7 @@ class Engine(Protocol):
             message: The call; its gas is the highest limit that is tried.
             state: What it runs on.
             error_ratio: By which part the answer may be too high.
-            step_limit: Give up after so many instructions, those of all runs together.
+            allowance: Give up before all runs together use more gas than this.
             time_limit: Give up after so many seconds, those of all runs together.
 
         Raises:

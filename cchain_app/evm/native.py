@@ -18,6 +18,7 @@ from cchain_app.evm.engine import (
     CallRejected,
     CallResult,
     ExecutedBlock,
+    GasAllowance,
     GasEstimate,
     InvalidBlock,
     Log,
@@ -43,6 +44,7 @@ class NativeEngine:
     """
 
     name = "revm"
+    fast = True
 
     def __init__(self) -> None:
         self._seen: tuple[BlockEnv, cchain_native.Surroundings] | None = None
@@ -82,13 +84,13 @@ class NativeEngine:
         message: CallMessage,
         state: StateReader,
         *,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
         with_access_list: bool = False,
     ) -> CallResult:
         """Run one call on the state and throw its changes away.
 
-        A call with a step limit keeps the interpreter lock; others let go of it.
+        A call with an allowance keeps the interpreter lock; others let go of it.
 
         Raises:
             CallRejected: The call could not begin.
@@ -101,7 +103,7 @@ class NativeEngine:
                     self._surroundings(env),
                     message,
                     state,
-                    step_limit,
+                    allowance,
                     time_limit,
                     with_access_list,
                 )
@@ -118,7 +120,7 @@ class NativeEngine:
         state: StateReader,
         *,
         error_ratio: float,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> GasEstimate:
         """Find the least gas with which a call works. The lock is held as in `call`.
@@ -130,7 +132,7 @@ class NativeEngine:
         _check_price(message)
         try:
             gas, failure = cchain_native.estimate(
-                self._surroundings(env), message, state, step_limit, time_limit, error_ratio
+                self._surroundings(env), message, state, allowance, time_limit, error_ratio
             )
         except cchain_native.CallRejected as refusal:
             raise CallRejected(str(refusal)) from None

@@ -11,6 +11,7 @@ from cchain_app.evm.engine import (
     CallMessage,
     CallResult,
     ExecutedBlock,
+    GasAllowance,
     GasEstimate,
     StateReader,
 )
@@ -22,6 +23,7 @@ class ReferenceEngine:
     """The executable specification, for every fork from Frontier to Osaka."""
 
     name = "ethereum-execution"
+    fast = False
 
     def execute_block(
         self,
@@ -48,7 +50,7 @@ class ReferenceEngine:
         message: CallMessage,
         state: StateReader,
         *,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
         with_access_list: bool = False,
     ) -> CallResult:
@@ -62,7 +64,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_call import run_call
         from cchain_app.evm.reference_trace import Watcher
 
-        watcher = Watcher(step_limit=step_limit, time_limit=time_limit)
+        watcher = Watcher(allowance=allowance, time_limit=time_limit)
         with room_for_nested_calls():
             return run_call(env, message, state, watcher, with_access_list=with_access_list)
 
@@ -73,7 +75,7 @@ class ReferenceEngine:
         state: StateReader,
         *,
         error_ratio: float,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> GasEstimate:
         """Find the least gas with which a call works.
@@ -86,6 +88,6 @@ class ReferenceEngine:
         from cchain_app.evm.reference_call import run_estimate
         from cchain_app.evm.reference_trace import Watcher
 
-        watcher = Watcher(step_limit=step_limit, time_limit=time_limit)
+        watcher = Watcher(allowance=allowance, time_limit=time_limit)
         with room_for_nested_calls():
             return run_estimate(env, message, state, watcher, error_ratio)

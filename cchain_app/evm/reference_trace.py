@@ -11,11 +11,23 @@ from contextlib import contextmanager
 from threading import Lock, local
 from typing import Any
 
-from cchain_app.evm.engine import CallInterrupted
+from cchain_app.evm.engine import CallInterrupted, GasAllowance
 from primitives.evm import Address, Slot
 
 _PATIENCE = 64
 """The clock is read once in so many instructions."""
+
+GAS_REACHED = "gas allowance used up"
+TIME_REACHED = "time limit reached"
+
+_TOLERANCE = 0.1
+"""By which part of its time a call may be late."""
+
+_COMPILED_PRECOMPILES = frozenset(number.to_bytes(20, "big") for number in range(1, 6))
+"""ecrecover, SHA-256, RIPEMD-160, identity and MODEXP; the others are Python to the bottom."""
+_COMPILED = 10e6
+_INTERPRETED = 100e3
+"""Gas of a precompile that a second is enough for."""
 
 _SLOT_READERS = frozenset({0x54, 0x55})
 """SLOAD, SSTORE."""
@@ -34,19 +46,26 @@ class Watcher:
     def __init__(
         self,
         *,
-        step_limit: int | None = None,
+        allowance: GasAllowance | None = None,
         time_limit: float | None = None,
     ) -> None:
         """Set limits, for all runs together."""
-        self._steps_left = step_limit
+        self._allowance = allowance
+        self._counted = 0
+        """Gas that the run has used and the allowance knows of."""
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._latest = (
+            0.0 if time_limit is None else time.monotonic() + time_limit * (1 + _TOLERANCE)
+        )
         self._ticks = 0
+        self._precompile: bytes | None = None
         self._excluded: frozenset[bytes] | None = None
         self._touched: defaultdict[bytes, set[bytes]] = defaultdict(set)
         self.begin()
 
     def begin(self) -> None:
         """Forget how the last run went."""
+        self._counted = 0
         self.ended = False
         """Whether a top frame came to its end, well or not."""
         self.error: Exception | None = None
@@ -82,6 +101,9 @@ class Watcher:
         return {
             trace.OpStart: self._step,
             trace.EvmStop: self._stop,
+            trace.PrecompileStart: self._begin_precompile,
+            trace.GasAndRefund: self._pay,
+            trace.PrecompileEnd: self._end_precompile,
             trace.TransactionEnd: self._end,
         }
 
@@ -91,21 +113,48 @@ class Watcher:
 
     def _end(self, _: Any, event: Any) -> None:
         self.ended, self.error, self.output = True, event.error, bytes(event.output)
+        if self._allowance is not None:
+            self._allowance.use(max(0, int(event.gas_used) - self._counted))
 
     def _step(self, evm: Any, event: Any) -> None:
-        if self._steps_left is not None:
-            if self._steps_left == 0:
-                raise CallInterrupted("step limit reached")
-            self._steps_left -= 1
+        if self._allowance is not None:
+            self._count(evm, self._allowance)
         if self._deadline is not None:
             self._ticks += 1
             if self._ticks % _PATIENCE == 0 and time.monotonic() >= self._deadline:
-                raise CallInterrupted("time limit reached")
+                raise CallInterrupted(TIME_REACHED)
         opcode = event.op.value
         if evm.message.parent_evm is None:
             self.opcode, self.stack, self.gas = opcode, len(evm.stack), int(evm.gas_left)
         if self._excluded is not None:
             self._gather(evm, opcode, self._excluded)
+
+    def _count(self, evm: Any, allowance: GasAllowance) -> None:
+        """Count what was used since the last instruction: what no frame has any more."""
+        kept, frame = 0, evm
+        while frame.message.parent_evm is not None:
+            kept += int(frame.gas_left)
+            frame = frame.message.parent_evm
+        used = int(frame.message.gas) - int(frame.gas_left) - kept
+        exceeds = used - self._counted > allowance.left
+        allowance.use(max(0, used - self._counted))
+        self._counted = used
+        if exceeds:
+            raise CallInterrupted(GAS_REACHED)
+
+    def _begin_precompile(self, _: Any, event: Any) -> None:
+        self._precompile = bytes(event.address)
+
+    def _end_precompile(self, _: Any, __: Any) -> None:
+        self._precompile = None
+
+    def _pay(self, _: Any, event: Any) -> None:
+        """Begin no precompile that may take longer than there is time: it cannot be stopped."""
+        if self._precompile is None or self._deadline is None:
+            return
+        rate = _COMPILED if self._precompile in _COMPILED_PRECOMPILES else _INTERPRETED
+        if event.gas_cost / rate > self._latest - time.monotonic():
+            raise CallInterrupted(TIME_REACHED)
 
     def _gather(self, evm: Any, opcode: int, excluded: frozenset[bytes]) -> None:
         depth = 1 if opcode in _SECOND_IS_ADDRESS else 0

@@ -12,18 +12,11 @@ use revm::{
 use crate::{
     access::Accesses,
     environment::{EvmContext, Surroundings},
-    limits::StepLimit,
+    limits::{Limits, Meter},
     message::{self, Message},
     reader::{Reader, ReaderError},
     runner::Runner,
 };
-
-/// How far a call, or the calls of an estimate together, may go.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) steps: Option<u64>,
-    pub(crate) seconds: Option<f64>,
-}
 
 /// What a call came to.
 pub(crate) struct Answer {
@@ -63,23 +56,16 @@ pub(crate) fn call(
 ) -> Result<Answer, CallFailure> {
     let (mut runner, tx) = prepare(place, message, reader, limits)?;
     if with_access_list {
-        let steps = StepLimit { left: limits.steps.unwrap_or(u64::MAX) };
         let gatherer = Accesses::new(excluded(runner.context(), &tx, place.spec)?);
-        let mut runner = runner.inspected_by((steps, gatherer));
+        let mut runner = runner.inspected_by(gatherer);
         let result = runner.run(&tx)?;
-        let touched = runner.inspector().1.take_list();
+        let touched = runner.inspector().take_list();
         let answer = runner.answer(result, &tx)?;
         Ok(Answer { access_list: Some(touched), ..answer })
-    } else if let Some(left) = limits.steps {
-        finish(runner.inspected_by(StepLimit { left }), &tx)
     } else {
-        finish(runner, &tx)
+        let result = runner.run(&tx)?;
+        runner.answer(result, &tx)
     }
-}
-
-fn finish<I>(mut runner: Runner<I>, tx: &TxEnv) -> Result<Answer, CallFailure> {
-    let result = runner.run(tx)?;
-    runner.answer(result, tx)
 }
 
 /// An EVM on a state, and the transaction that a message means, which nothing speaks against but
@@ -91,9 +77,11 @@ pub(crate) fn prepare(
     limits: Limits,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
     let tx = message.into_transaction(place.chain_id())?;
-    let context = place.context(&tx, reader);
+    let meter = Meter::new(limits);
+    let mut context = place.context(&tx, reader.until(meter.deadline()));
+    context.chain = meter;
     message::check_form(&context, &tx)?;
-    Ok((Runner::new(context, place.precompiles(), limits.seconds), tx))
+    Ok((Runner::new(context, place.precompiles()), tx))
 }
 
 fn excluded(context: &mut EvmContext, tx: &TxEnv, spec: SpecId) -> Result<AddressSet, CallFailure> {

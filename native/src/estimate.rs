@@ -4,10 +4,10 @@
 use revm::{context::TxEnv, context_interface::result::ExecutionResult, primitives::TxKind};
 
 use crate::{
-    call::{Answer, CallFailure, Limits, prepare},
+    call::{Answer, CallFailure, prepare},
     environment::Surroundings,
     halt,
-    limits::StepLimit,
+    limits::Limits,
     message::Message,
     reader::Reader,
     runner::{self, Runner},
@@ -37,18 +37,7 @@ pub(crate) fn estimate(
     limits: Limits,
     error_ratio: f64,
 ) -> Result<Estimate, CallFailure> {
-    let (runner, tx) = prepare(place, message, reader, limits)?;
-    match limits.steps {
-        Some(left) => search(runner.inspected_by(StepLimit { left }), tx, error_ratio),
-        None => search(runner, tx, error_ratio),
-    }
-}
-
-fn search<I>(
-    mut runner: Runner<I>,
-    mut tx: TxEnv,
-    error_ratio: f64,
-) -> Result<Estimate, CallFailure> {
+    let (mut runner, mut tx) = prepare(place, message, reader, limits)?;
     let mut highest = tx.gas_limit;
     if is_plain(&mut runner, &tx)? && transfers(&mut runner, &mut tx)? {
         return Ok(Estimate::Gas(TRANSFER_GAS));

@@ -12,9 +12,11 @@ mod codes;
 mod convert;
 mod environment;
 mod estimate;
+mod frames;
 mod halt;
 mod limits;
 mod message;
+mod metered;
 mod overlay;
 mod precompiles;
 mod reader;
@@ -30,9 +32,12 @@ use pyo3::prelude::*;
 /// The extension module.
 #[pymodule(gil_used = true)]
 mod cchain_native {
+    use std::sync::{Arc, atomic::Ordering};
+
     use pyo3::{
         create_exception,
         exceptions::PyException,
+        intern,
         prelude::*,
         types::{PyBytes, PyTuple},
     };
@@ -41,10 +46,11 @@ mod cchain_native {
     use crate::{
         answers,
         block::{self, BlockFailure},
-        call::{CallFailure, Limits, call as run_call},
+        call::{CallFailure, call as run_call},
         convert::{Addr, Uint, Word, difference},
         environment::Env,
         estimate::estimate as run_estimate,
+        limits::{Allowance, Limits},
         message::Message,
         reader::Reader,
         signatures,
@@ -81,7 +87,7 @@ mod cchain_native {
         skip_invalid: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let spec = env.spec()?;
-        let run = || block::execute(&env, spec, &transactions, Reader(state), skip_invalid);
+        let run = || block::execute(&env, spec, &transactions, Reader::new(state), skip_invalid);
         match py.detach(run) {
             Ok(block) => Ok(answers::block(py, &block)?.into_any()),
             Err(BlockFailure::Reader(error)) => Err(error),
@@ -98,44 +104,62 @@ mod cchain_native {
     use crate::environment::Surroundings;
 
     /// Run one call on the state and throw its changes away.
-    ///
-    /// With a step limit the call is short, and the interpreter lock is kept: letting it go and
-    /// waiting for it at each question to the reader would take longer than the call.
     #[pyfunction]
-    #[pyo3(signature = (place, message, state, step_limit, time_limit, with_access_list))]
+    #[pyo3(signature = (place, message, state, allowance, time_limit, with_access_list))]
     fn call<'py>(
         py: Python<'py>,
         place: &Bound<'py, Surroundings>,
         message: Message,
         state: Py<PyAny>,
-        step_limit: Option<u64>,
+        allowance: Option<Bound<'py, PyAny>>,
         time_limit: Option<f64>,
         with_access_list: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let place = place.get();
-        let limits = Limits { steps: step_limit, seconds: time_limit };
-        let run = || run_call(place, message, Reader(state), limits, with_access_list);
-        let answer = if step_limit.is_some() { run() } else { py.detach(run) };
-        Ok(answers::call(py, &answer.map_err(told)?)?.into_any())
+        let answer = limited(py, allowance, time_limit, |limits| {
+            run_call(place, message, Reader::new(state), limits, with_access_list)
+        });
+        answers::call(py, &answer?)
     }
 
-    /// Find the least gas with which a call works. The lock is held as `call` holds it.
+    /// Find the least gas with which a call works.
     #[pyfunction]
-    #[pyo3(signature = (place, message, state, step_limit, time_limit, error_ratio))]
+    #[pyo3(signature = (place, message, state, allowance, time_limit, error_ratio))]
     fn estimate<'py>(
         py: Python<'py>,
         place: &Bound<'py, Surroundings>,
         message: Message,
         state: Py<PyAny>,
-        step_limit: Option<u64>,
+        allowance: Option<Bound<'py, PyAny>>,
         time_limit: Option<f64>,
         error_ratio: f64,
     ) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
         let place = place.get();
-        let limits = Limits { steps: step_limit, seconds: time_limit };
-        let run = || run_estimate(place, message, Reader(state), limits, error_ratio);
-        let estimate = if step_limit.is_some() { run() } else { py.detach(run) };
-        answers::estimate(py, &estimate.map_err(told)?)
+        let estimate = limited(py, allowance, time_limit, |limits| {
+            run_estimate(place, message, Reader::new(state), limits, error_ratio)
+        });
+        answers::estimate(py, &estimate?)
+    }
+
+    /// Run within a `GasAllowance` of the port, which is told what was used, and a time.
+    ///
+    /// With an allowance the work is short, and the interpreter lock is kept: letting it go and
+    /// waiting for it at each question to the reader would take longer than the call.
+    fn limited<T: Send>(
+        py: Python<'_>,
+        allowance: Option<Bound<'_, PyAny>>,
+        seconds: Option<f64>,
+        run: impl FnOnce(Limits) -> Result<T, CallFailure> + Send,
+    ) -> PyResult<T> {
+        let Some(allowance) = allowance else {
+            return py.detach(|| run(Limits { gas: None, seconds })).map_err(told);
+        };
+        let gas = allowance.getattr(intern!(py, "left"))?.extract()?;
+        let used = Arc::default();
+        let given = Allowance { gas, used: Arc::clone(&used) };
+        let outcome = run(Limits { gas: Some(given), seconds });
+        allowance.call_method1(intern!(py, "use"), (used.load(Ordering::Relaxed),))?;
+        outcome.map_err(told)
     }
 
     fn told(failure: CallFailure) -> PyErr {

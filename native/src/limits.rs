@@ -1,85 +1,164 @@
-//! Limits of a call: how many instructions it may take, and for how long it may run.
+//! Limits of a call, or of the runs of an estimate together: how much gas they may use, and until
+//! when they may run.
 //!
-//! Time is looked at in JUMPDEST, which every loop passes: the rest of the interpreter runs as
-//! fast as without a limit. Instructions are counted by an inspector, exactly and slowly.
+//! Neither is seen by the program that runs: its gas is what the message says. A meter counts what
+//! was used, at every instruction that loops must pass or that costs more than a few nanoseconds
+//! (`metered`), at each entry into a frame and each exit, and before each precompile (`frames`).
+//! The clock is read by gas used, and at each question to the state (`reader`).
 
-use std::time::Instant;
-
-use revm::{
-    Inspector,
-    bytecode::opcode::JUMPDEST,
-    context_interface::context::ContextError,
-    handler::instructions::EthInstructions,
-    interpreter::{
-        Instruction, InstructionContext, InstructionExecResult, InstructionResult, Interpreter,
-        interpreter::EthInterpreter,
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
+
+use revm::{context_interface::context::ContextError, interpreter::InstructionResult};
 
 use crate::environment::EvmContext;
 
-/// The clock is read once in so many jumps.
-const PATIENCE: u32 = 256;
+/// Gas between two looks at the clock: some milliseconds of the slowest work for its gas.
+const CLOCK_GAS: u64 = 50_000;
 
-/// Gas of a JUMPDEST, in every fork.
-const JUMPDEST_GAS: u16 = 1;
+/// Gas of precompiles that a second is enough for. Their gas is known before they run and the
+/// clock cannot be read within, so one is not begun whose gas may outlast the deadline. The slowest
+/// for their gas (pairings, sums on elliptic curves) take 20 to 40 ns for each, MODEXP 10 to 20.
+const PRECOMPILE_GAS_PER_SECOND: f64 = 25e6;
+
+/// By which part of its time a call may be late.
+const TOLERANCE: f64 = 0.1;
 
 /// What an interrupted run ends with, as revm's custom error.
-const STEPS: &str = "step limit reached";
-const TIME: &str = "time limit reached";
+pub(crate) const GAS: &str = "gas allowance used up";
+pub(crate) const TIME: &str = "time limit reached";
 
 /// Which limit a custom error of revm means, if it means one.
 pub(crate) fn reached(words: &str) -> Option<&'static str> {
-    [STEPS, TIME].into_iter().find(|limit| *limit == words)
+    [GAS, TIME].into_iter().find(|limit| *limit == words)
 }
 
-/// When a run has to end.
+/// How far a call, or the runs of an estimate together, may go.
 #[derive(Default)]
+pub(crate) struct Limits {
+    pub(crate) gas: Option<Allowance>,
+    pub(crate) seconds: Option<f64>,
+}
+
+/// Gas that may be used, and where it is written what was: it counts however the call ends.
+pub(crate) struct Allowance {
+    pub(crate) gas: u64,
+    pub(crate) used: Arc<AtomicU64>,
+}
+
+/// What was used, and when a run has to end.
 pub(crate) struct Meter {
+    /// What may still be used.
+    allowance: u64,
+    /// Where that is counted; None without an allowance.
+    used: Option<Arc<AtomicU64>>,
     deadline: Option<Instant>,
-    ticks: u32,
+    /// How late a precompile may end.
+    latest: Option<Instant>,
+    /// Gas until the clock is read again.
+    unread: u64,
+    /// What the running frame had when the above were true.
+    mark: u64,
+    /// When it has less, the above have to be brought up to date.
+    floor: u64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self::new(Limits::default())
+    }
 }
 
 impl Meter {
-    pub(crate) fn new(deadline: Instant) -> Self {
-        Self { deadline: Some(deadline), ticks: 0 }
-    }
-
-    /// Whether time is up, looked at now and then.
-    fn tick(&mut self) -> bool {
-        self.ticks = self.ticks.wrapping_add(1);
-        self.ticks.is_multiple_of(PATIENCE)
-            && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-}
-
-fn interrupt(context: &mut EvmContext, limit: &str) -> InstructionResult {
-    context.error = Err(ContextError::Custom(limit.into()));
-    InstructionResult::FatalExternalError
-}
-
-fn timed_jumpdest(
-    context: InstructionContext<'_, EvmContext, EthInterpreter>,
-) -> InstructionExecResult {
-    if context.host.chain.tick() { Err(interrupt(context.host, TIME)) } else { Ok(()) }
-}
-
-/// Make JUMPDEST look at the context's meter.
-pub(crate) fn watch_time(instructions: &mut EthInstructions<EthInterpreter, EvmContext>) {
-    instructions.insert_instruction(JUMPDEST, Instruction::new(timed_jumpdest), JUMPDEST_GAS);
-}
-
-/// Ends a run after so many instructions.
-pub(crate) struct StepLimit {
-    pub(crate) left: u64,
-}
-
-impl Inspector<EvmContext> for StepLimit {
-    #[inline]
-    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext) {
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
-            None => interpreter.halt(interrupt(context, STEPS)),
+    pub(crate) fn new(limits: Limits) -> Self {
+        let (allowance, used) =
+            limits.gas.map_or((u64::MAX, None), |given| (given.gas, Some(given.used)));
+        Self {
+            allowance,
+            used,
+            deadline: limits.seconds.and_then(from_now),
+            latest: limits.seconds.and_then(|seconds| from_now(seconds * (1.0 + TOLERANCE))),
+            unread: CLOCK_GAS,
+            mark: 0,
+            floor: 0,
         }
     }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// A frame with so much gas begins or goes on.
+    pub(crate) fn enter(&mut self, remaining: u64) {
+        self.mark = remaining;
+        self.floor = remaining.saturating_sub(self.allowance.min(self.unread));
+    }
+
+    /// The frame that was entered has so much gas now; which limit it reached, if one.
+    pub(crate) fn settle(&mut self, remaining: u64) -> Option<&'static str> {
+        let reached = self.spend(self.mark.saturating_sub(remaining));
+        self.enter(remaining);
+        reached
+    }
+
+    /// Whether the running frame must be settled.
+    #[inline]
+    pub(crate) fn is_due(&self, remaining: u64) -> bool {
+        remaining < self.floor
+    }
+
+    /// What the running frame may use now that it has so much gas.
+    #[inline]
+    pub(crate) fn left(&self, remaining: u64) -> u64 {
+        self.allowance.saturating_sub(self.mark.saturating_sub(remaining))
+    }
+
+    /// So much was used; which limit that reached, if one.
+    pub(crate) fn spend(&mut self, gas: u64) -> Option<&'static str> {
+        if let Some(used) = &self.used {
+            used.fetch_add(gas, Ordering::Relaxed);
+            let Some(left) = self.allowance.checked_sub(gas) else {
+                return Some(GAS);
+            };
+            self.allowance = left;
+        }
+        match self.unread.checked_sub(gas) {
+            Some(unread) => {
+                self.unread = unread;
+                None
+            }
+            None => {
+                self.unread = CLOCK_GAS;
+                self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| TIME)
+            }
+        }
+    }
+
+    /// How much gas a precompile may use, and the limit that is reached if it needs more.
+    pub(crate) fn for_precompile(&self) -> (u64, &'static str) {
+        let time = self.latest.map_or(u64::MAX, |latest| {
+            let left = latest.saturating_duration_since(Instant::now());
+            (left.as_secs_f64() * PRECOMPILE_GAS_PER_SECOND) as u64
+        });
+        if time < self.allowance { (time, TIME) } else { (self.allowance, GAS) }
+    }
+}
+
+/// A time beyond what the clock can tell is none.
+fn from_now(seconds: f64) -> Option<Instant> {
+    let beyond = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
+    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(beyond);
+    Instant::now().checked_add(duration)
+}
+
+/// End the run from within an instruction.
+#[cold]
+pub(crate) fn interrupt(context: &mut EvmContext, limit: &str) -> InstructionResult {
+    context.error = Err(ContextError::Custom(limit.into()));
+    InstructionResult::FatalExternalError
 }

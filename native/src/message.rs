@@ -21,6 +21,12 @@ use crate::{
     rejection,
 };
 
+/// Gas of the precompile that recovers a key.
+const ECRECOVER_GAS: u64 = 3_000;
+
+/// Work for an address or slot of an access list.
+const LISTED_GAS: u64 = 100;
+
 /// The port's `CallMessage`, a named tuple, in its order.
 #[derive(FromPyObject)]
 pub(crate) struct MessageTuple(
@@ -115,6 +121,16 @@ fn kind(tx: &TxEnv) -> TransactionType {
     } else {
         TransactionType::Legacy
     }
+}
+
+/// What is to be done for a call before its first instruction, as gas of work that takes as long:
+/// keys are recovered from authorizations as ecrecover does, what is listed is warmed one by one.
+/// The gas of a transaction's bytes pays for their place in a block and says nothing of time.
+pub(crate) fn preparation(tx: &TxEnv) -> u64 {
+    let listed: usize = tx.access_list.iter().map(|item| 1 + item.storage_keys.len()).sum();
+    let hashes = tx.blob_hashes.len();
+    let authorizations = tx.authorization_list.len() as u64;
+    authorizations * ECRECOVER_GAS + (listed + hashes) as u64 * LISTED_GAS
 }
 
 /// Refuse what no limit of gas could make right, in geth's order: the price, then the recipient.

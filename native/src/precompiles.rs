@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use revm::{
-    context_interface::{Cfg, ContextTr},
     handler::{EthPrecompiles, PrecompileProvider},
-    interpreter::{CallInputs, InterpreterResult},
+    interpreter::{CallInputs, InstructionResult, InterpreterResult},
     primitives::{Address, AddressMap, AddressSet, hardfork::SpecId},
 };
+
+use crate::environment::EvmContext;
 
 /// What stands at an address instead of what the fork has there: another precompile, by the
 /// address that the fork gives it, or none.
@@ -25,26 +26,43 @@ impl MovedPrecompiles {
     }
 }
 
-impl<CTX: ContextTr<Cfg: Cfg<Spec = SpecId>>> PrecompileProvider<CTX> for MovedPrecompiles {
+impl PrecompileProvider<EvmContext> for MovedPrecompiles {
     type Output = InterpreterResult;
 
     fn set_spec(&mut self, spec: SpecId) -> bool {
-        PrecompileProvider::<CTX>::set_spec(&mut self.of_fork, spec)
+        PrecompileProvider::<EvmContext>::set_spec(&mut self.of_fork, spec)
     }
 
+    /// A precompile pays before it works: it gets no more gas than it may use.
     fn run(
         &mut self,
-        context: &mut CTX,
+        context: &mut EvmContext,
         inputs: &CallInputs,
     ) -> Result<Option<InterpreterResult>, String> {
-        match self.moves.get(&inputs.bytecode_address) {
-            None => self.of_fork.run(context, inputs),
-            Some(None) => Ok(None),
-            Some(Some(origin)) => {
-                let moved = CallInputs { bytecode_address: *origin, ..inputs.clone() };
-                self.of_fork.run(context, &moved)
-            }
+        let origin = match self.moves.get(&inputs.bytecode_address) {
+            None => inputs.bytecode_address,
+            Some(None) => return Ok(None),
+            Some(Some(origin)) => *origin,
+        };
+        if !self.of_fork.contains(&origin) {
+            return Ok(None);
         }
+        let (most, limit) = context.chain.for_precompile();
+        let given = inputs.gas_limit.min(most);
+        let here = CallInputs { bytecode_address: origin, gas_limit: given, ..inputs.clone() };
+        let Some(mut result) = self.of_fork.run(context, &here)? else { return Ok(None) };
+        let hidden = inputs.gas_limit - given;
+        if result.result == InstructionResult::PrecompileOOG && hidden > 0 {
+            return Err(limit.into());
+        }
+        if let Some(reached) = context.chain.spend(result.gas.total_gas_spent()) {
+            return Err(reached.into());
+        }
+        result.gas.tracker_mut().set_limit(inputs.gas_limit);
+        if result.result.is_ok_or_revert() {
+            result.gas.set_remaining(result.gas.remaining() + hidden);
+        }
+        Ok(Some(result))
     }
 
     fn warm_addresses(&self) -> &AddressSet {

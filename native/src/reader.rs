@@ -1,7 +1,7 @@
 //! State as Python's `StateReader` tells it. The interpreter lock is taken for each question and
 //! an exception raised by the reader travels through the EVM as it is.
 
-use std::fmt;
+use std::{fmt, time::Instant};
 
 use pyo3::{
     intern,
@@ -15,8 +15,10 @@ use revm::{
 };
 
 use crate::{
+    cchain_native::CallInterrupted,
     codes,
     convert::{Blob, Uint, Word, bytes, int, word},
+    limits,
 };
 
 /// The exception with which a reader's method ended.
@@ -44,14 +46,36 @@ fn analyse(raw: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(raw.clone()).unwrap_or_else(|_| Bytecode::new_legacy(raw))
 }
 
-/// A `StateReader` of Python.
-pub(crate) struct Reader(pub(crate) Py<PyAny>);
+/// A `StateReader` of Python, which is asked nothing after a deadline.
+pub(crate) struct Reader {
+    object: Py<PyAny>,
+    deadline: Option<Instant>,
+}
 
 impl Reader {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
+        Self { object, deadline: None }
+    }
+
+    /// The same reader with a deadline.
+    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Asking may take long: each question may wait for the lock, or for a database.
+    fn ask<T>(
+        &self,
+        question: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> Result<T, ReaderError> {
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(CallInterrupted::new_err(limits::TIME).into());
+        }
+        Python::attach(|py| question(py, self.object.bind(py))).map_err(ReaderError)
+    }
+
     /// Nonce, balance and code hash, or None when there is no such account.
     pub(crate) fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
-        Python::attach(|py| {
-            let reader = self.0.bind(py);
+        self.ask(|py, reader| {
             let key = bytes(py, address.as_slice());
             let found = reader.call_method1(intern!(py, "account"), (key,))?;
             if found.is_none() {
@@ -73,10 +97,9 @@ impl Reader {
 
     /// A slot's value, zero when it was never written.
     pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
-        Python::attach(|py| {
+        self.ask(|py, reader| {
             let keys = (bytes(py, address.as_slice()), word(py, &slot));
-            let value: Word =
-                self.0.bind(py).call_method1(intern!(py, "storage"), keys)?.extract()?;
+            let value: Word = reader.call_method1(intern!(py, "storage"), keys)?.extract()?;
             Ok(value.0.into())
         })
     }
@@ -86,10 +109,9 @@ impl Reader {
         if let Some(code) = codes::get(&hash) {
             return Ok(code);
         }
-        let raw = Python::attach(|py| -> PyResult<Bytes> {
+        let raw = self.ask(|py, reader| {
             let key = bytes(py, hash.as_slice());
-            let code: Blob =
-                self.0.bind(py).call_method1(intern!(py, "code"), (key,))?.extract()?;
+            let code: Blob = reader.call_method1(intern!(py, "code"), (key,))?.extract()?;
             Ok(code.0)
         })?;
         let code = analyse(raw);
@@ -99,9 +121,9 @@ impl Reader {
 
     /// The hash of an earlier block, zero when there is none.
     pub(crate) fn block_hash(&self, number: u64) -> Result<B256, ReaderError> {
-        Python::attach(|py| {
+        self.ask(|py, reader| {
             let hash: Word =
-                self.0.bind(py).call_method1(intern!(py, "block_hash"), (number,))?.extract()?;
+                reader.call_method1(intern!(py, "block_hash"), (number,))?.extract()?;
             Ok(hash.0)
         })
     }

@@ -1,10 +1,6 @@
 //! An EVM that runs calls, one after another, each on the state as it was given.
 
-use std::{
-    marker::PhantomData,
-    mem,
-    time::{Duration, Instant},
-};
+use std::{marker::PhantomData, mem};
 
 use revm::{
     Inspector,
@@ -15,21 +11,21 @@ use revm::{
     },
     handler::{EthFrame, FrameResult, Handler, instructions::EthInstructions},
     inspector::InspectorHandler,
-    interpreter::interpreter::EthInterpreter,
+    interpreter::{interpreter::EthInterpreter, interpreter_action::FrameInit},
     primitives::{Bytes, TxKind},
 };
 
 use crate::{
     call::{Answer, CallFailure},
     environment::EvmContext,
+    frames,
     halt::{self, LastStep},
-    limits::{self, Meter},
-    message,
+    limits, message, metered,
     precompiles::MovedPrecompiles,
     reader::ReaderError,
 };
 
-type CallEvm<I> = Evm<
+pub(crate) type CallEvm<I> = Evm<
     EvmContext,
     I,
     EthInstructions<EthInterpreter, EvmContext>,
@@ -37,7 +33,7 @@ type CallEvm<I> = Evm<
     EthFrame<EthInterpreter>,
 >;
 
-type RunError = EVMError<ReaderError, InvalidTransaction>;
+pub(crate) type RunError = EVMError<ReaderError, InvalidTransaction>;
 type RunResult = Result<ExecutionResult, RunError>;
 
 /// Mainnet's rules without the fee for the block's beneficiary: nobody sees it come, since what a
@@ -52,10 +48,26 @@ impl<I> Handler for CallHandler<I> {
     fn reward_beneficiary(&self, _: &mut CallEvm<I>, _: &mut FrameResult) -> Result<(), RunError> {
         Ok(())
     }
+
+    fn run_exec_loop(
+        &mut self,
+        evm: &mut CallEvm<I>,
+        first: FrameInit,
+    ) -> Result<FrameResult, RunError> {
+        frames::run(evm, first)
+    }
 }
 
 impl<I: Inspector<EvmContext>> InspectorHandler for CallHandler<I> {
     type IT = EthInterpreter;
+
+    fn inspect_run_exec_loop(
+        &mut self,
+        evm: &mut CallEvm<I>,
+        first: FrameInit,
+    ) -> Result<FrameResult, RunError> {
+        frames::inspect(evm, first)
+    }
 }
 
 /// Runs calls under an inspector, or under none (which is faster).
@@ -65,20 +77,12 @@ pub(crate) struct Runner<I> {
 }
 
 impl Runner<()> {
-    /// An EVM without an inspector, which gives up after so many seconds from now.
-    pub(crate) fn new(
-        context: EvmContext,
-        precompiles: MovedPrecompiles,
-        seconds: Option<f64>,
-    ) -> Self {
-        let instruction = EthInstructions::new_mainnet_with_spec(context.cfg.spec);
+    /// An EVM without an inspector, which gives up when the context's meter says so.
+    pub(crate) fn new(context: EvmContext, precompiles: MovedPrecompiles) -> Self {
+        let instruction = metered::instructions(context.cfg.spec);
         // Not as many frames as calls may nest: most of them do not, and a frame is 32 KiB.
         let frame_stack = FrameStack::new();
-        let mut evm = Evm { ctx: context, inspector: (), instruction, precompiles, frame_stack };
-        if let Some(deadline) = seconds.and_then(deadline) {
-            limits::watch_time(&mut evm.instruction);
-            evm.ctx.chain = Meter::new(deadline);
-        }
+        let evm = Evm { ctx: context, inspector: (), instruction, precompiles, frame_stack };
         Self { evm, run: |evm| CallHandler(PhantomData).run(evm) }
     }
 }
@@ -101,6 +105,9 @@ impl<I> Runner<I> {
     /// Run a call, if its sender has the funds, and forget what it changed.
     pub(crate) fn run(&mut self, tx: &TxEnv) -> Result<ExecutionResult, CallFailure> {
         message::check_funds(&mut self.evm.ctx, tx)?;
+        if let Some(limit) = self.evm.ctx.chain.spend(message::preparation(tx)) {
+            return Err(CallFailure::Interrupted(limit));
+        }
         self.evm.ctx.tx = tx.clone();
         let result = (self.run)(&mut self.evm);
         self.evm.ctx.journaled_state.finalize();
@@ -147,6 +154,7 @@ impl<I> Runner<I> {
     }
 
     /// Why the EVM halted; when need be, after a second run that looks at the last instruction.
+    /// Both are one call to the meter.
     fn explain(self, reason: &HaltReason, tx: &TxEnv) -> Result<String, CallFailure> {
         let mut last = LastStep::default();
         if halt::needs_last_step(reason, matches!(tx.kind, TxKind::Create)) {
@@ -162,11 +170,4 @@ impl<I> Runner<I> {
 pub(crate) fn peak(result: &ExecutionResult) -> u64 {
     let gas = result.gas();
     gas.total_gas_spent().max(gas.floor_gas())
-}
-
-/// A deadline beyond what the clock can tell is none.
-fn deadline(seconds: f64) -> Option<Instant> {
-    let beyond = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
-    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(beyond);
-    Instant::now().checked_add(duration)
 }

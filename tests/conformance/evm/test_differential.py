@@ -19,6 +19,7 @@ from cchain_app.evm.engine import (
     CallResult,
     Engine,
     ExecutedBlock,
+    GasAllowance,
     InvalidBlock,
     SlotChange,
     StateChanges,
@@ -302,14 +303,21 @@ def test_engines_agree_on_the_words_of_failures(
 def test_engines_agree_on_limits(native: Engine, reference: Engine) -> None:
     state = scenarios.world()
     for engine in (native, reference):
-        for limit in ({"step_limit": 50}, {"time_limit": 0.0}):
+        for limit in ({"allowance": GasAllowance(200)}, {"time_limit": 0.0}):
             message = call_message(CONTRACTS["loop"], gas=10_000_000)
             with pytest.raises(CallInterrupted):
                 engine.call(block_env(), message, state, **limit)
-        done = engine.call(block_env(), call_message(CONTRACTS["counter"]), state, step_limit=12)
+        allowance = GasAllowance(100_000)
+        done = engine.call(
+            block_env(), call_message(CONTRACTS["counter"]), state, allowance=allowance
+        )
         assert done.error is None
+        assert 100_000 - allowance.left == done.gas_used - 21_000
+        too_little = GasAllowance(done.gas_used - 21_000 - 100)
         with pytest.raises(CallInterrupted):
-            engine.call(block_env(), call_message(CONTRACTS["counter"]), state, step_limit=11)
+            engine.call(
+                block_env(), call_message(CONTRACTS["counter"]), state, allowance=too_little
+            )
 
 
 def test_engines_agree_that_a_block_is_invalid(native: Engine, reference: Engine) -> None:

@@ -10,6 +10,7 @@ from cchain_app.evm.engine import (
     AccountState,
     CallInterrupted,
     CallRejected,
+    GasAllowance,
     InvalidBlock,
     SlotChange,
 )
@@ -370,14 +371,26 @@ def test_a_call_changes_nothing() -> None:
     assert (state.accounts, state.storages) == before
 
 
-def test_steps_are_limited() -> None:
-    state = with_code(bytecode.LOOP)
-    with pytest.raises(CallInterrupted, match=r"^step limit reached$"):
-        ENGINE.call(block_env(), call_message(CONTRACT), state, step_limit=100)
+def test_gas_is_limited() -> None:
+    state, allowance = with_code(bytecode.LOOP), GasAllowance(100)
+    with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
+        ENGINE.call(block_env(), call_message(CONTRACT), state, allowance=allowance)
+    assert allowance.left == 0
     done = ENGINE.call(
-        block_env(), call_message(CONTRACT), with_code(bytecode.COUNTER), step_limit=100
+        block_env(),
+        call_message(CONTRACT),
+        with_code(bytecode.COUNTER),
+        allowance=GasAllowance(100_000),
     )
     assert done.error is None
+
+
+def test_a_precompile_that_may_outlast_the_limit_is_not_begun() -> None:
+    """Blake2f of 4 billion rounds: hours, and nothing could stop it."""
+    rounds = b"\xff\xff\xff\xff" + bytes(208) + b"\x01"
+    message = call_message(Address(bytes(19) + b"\x09"), rounds, gas=2**40)
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), message, genesis_state(), time_limit=1.0)
 
 
 def test_time_is_limited() -> None:

@@ -1,5 +1,7 @@
 """Answers on the event loop: what may be given there, what must not, and who is told."""
 
+from contextlib import contextmanager
+
 import msgspec
 import pytest
 
@@ -149,3 +151,32 @@ def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:
     assert dispatcher.give_up(b'{"jsonrpc":"2.0","method":"number"}') is None
     assert b"-32700" in (dispatcher.give_up(b"nonsense") or b"")
     assert calls.seen == []
+
+
+def test_a_batch_that_holds_up_the_loop_goes_to_a_worker(registry, clock) -> None:
+    def slow() -> str:
+        clock.now += 0.015
+        return "0x1"
+
+    registry.add("slow", slow, hot=True)
+    dispatcher = Dispatcher(registry, clock=clock, limits=Limits(hot_seconds=0.02))
+    one = body("slow")
+    assert dispatcher.answer_hot(b"[%b,%b]" % (one, one)) is not MISS
+    assert dispatcher.answer_hot(b"[%b,%b,%b]" % (one, one, one)) is MISS
+    assert dispatcher.answer(b"[%b,%b,%b]" % (one, one, one)).count(b'"result"') == 3
+
+
+def test_the_calls_of_a_batch_are_made_as_one_request(registry) -> None:
+    heard = []
+
+    @contextmanager
+    def one_request():
+        heard.append("begin")
+        yield
+        heard.append("end")
+
+    registry.add("listen", lambda: heard.append("call"), hot=True)
+    dispatcher = Dispatcher(registry, one_request=one_request)
+    one = body("listen")
+    dispatcher.answer_hot(b"[%b,%b]" % (one, one))
+    assert heard == ["begin", "call", "call", "end"]

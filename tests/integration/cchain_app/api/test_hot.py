@@ -6,13 +6,19 @@ import json
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app.api import REGISTRY, execution
+from cchain_app.api import REGISTRY, loop_gas
+from cchain_app.api.loop_gas import one_request
 from chaindb.hotpath import WouldBlock
-from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.dispatch import MISS, Dispatcher, Limits
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
-DISPATCHER = Dispatcher(REGISTRY, would_block=(SynchronousOnlyOperation, WouldBlock))
+DISPATCHER = Dispatcher(
+    REGISTRY,
+    limits=Limits(hot_seconds=60.0),
+    would_block=(SynchronousOnlyOperation, WouldBlock),
+    one_request=one_request,
+)
 CONTRACT = bytecode.created(SENDER, 0)
 
 
@@ -31,8 +37,8 @@ async def on_event_loop(asked: bytes):
 @pytest.fixture
 def used(chain, monkeypatch):
     """A chain whose blocks, accounts and slots are remembered, since they were asked for."""
-    # Steps alone bound a call: five milliseconds pass on a busy machine while nothing is done.
-    monkeypatch.setattr(execution, "SECONDS_ON_EVENT_LOOP", 60.0)
+    # Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done.
+    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     made, block = chain.do(to=CONTRACT, gas=100_000, value=0)
     asked = {

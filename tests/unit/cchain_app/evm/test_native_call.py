@@ -252,22 +252,6 @@ def test_a_failure_inside_is_the_callers_to_judge() -> None:
     assert result.output == word(0)
 
 
-def test_a_step_limit_ends_a_call_after_so_many_instructions() -> None:
-    code = assemble("1 2 ADD POP")
-    message, state = call_message(CONTRACT), with_code(code)
-    assert call(message, state, step_limit=5).error is None  # with the STOP behind the code
-    with pytest.raises(CallInterrupted, match=r"^step limit reached$"):
-        call(message, state, step_limit=4)
-
-
-def test_steps_of_nested_calls_count() -> None:
-    state = with_code(bytecode.PROXY)
-    state.put(OTHER, code=bytecode.LOOP)
-    message = call_message(CONTRACT, bytecode.words(OTHER), gas=10_000_000)
-    with pytest.raises(CallInterrupted, match=r"^step limit reached$"):
-        call(message, state, step_limit=1_000)
-
-
 def test_a_time_limit_ends_a_loop_also_in_a_nested_call() -> None:
     state = with_code(bytecode.PROXY)
     state.put(OTHER, code=bytecode.LOOP)
@@ -279,7 +263,7 @@ def test_a_time_limit_ends_a_loop_also_in_a_nested_call() -> None:
 def test_limits_that_are_not_reached_change_nothing() -> None:
     state, message = with_code(bytecode.COUNTER), call_message(CONTRACT)
     plain = call(message, state)
-    for options in ({"step_limit": 10**6}, {"time_limit": 60.0}, {"time_limit": 1e300}):
+    for options in ({"time_limit": 60.0}, {"time_limit": 1e300}):
         assert call(message, state, **options) == plain
 
 

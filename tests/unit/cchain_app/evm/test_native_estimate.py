@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from cchain_app.evm.engine import AccountState, CallInterrupted, CallRejected, GasEstimate
+from cchain_app.evm.engine import (
+    AccountState,
+    CallInterrupted,
+    CallRejected,
+    GasAllowance,
+    GasEstimate,
+)
 from cchain_app.evm.native import NativeEngine
 from primitives.evm import Address, Slot, Word
 from tests.builders import bytecode
@@ -35,7 +41,7 @@ def with_code(code: bytes, **account: Any) -> MemoryState:
 def estimate(
     state: MemoryState, to: Address | None = CONTRACT, data: bytes = b"", **changes: Any
 ) -> GasEstimate:
-    limits = {name: changes.pop(name) for name in ("step_limit", "time_limit") if name in changes}
+    limits = {name: changes.pop(name) for name in ("allowance", "time_limit") if name in changes}
     message = call_message(to, data, **{"gas": 30_000_000, **changes})
     return ENGINE.estimate(block_env(), message, state, error_ratio=0.015, **limits)
 
@@ -56,15 +62,16 @@ def test_the_answer_works_and_is_at_most_so_much_too_high() -> None:
     assert not works(state, int(gas / 1.016), data)
 
 
-def test_a_limit_on_steps_does_not_change_the_answer() -> None:
+def test_an_allowance_of_gas_does_not_change_the_answer() -> None:
     state, data = with_code(bytecode.STORE), bytecode.words(5, 6)
-    assert estimate(state, data=data, step_limit=1_000) == estimate(state, data=data)
+    allowance = GasAllowance(1_000_000)
+    assert estimate(state, data=data, allowance=allowance) == estimate(state, data=data)
 
 
-def test_the_steps_of_all_runs_count_together() -> None:
+def test_the_gas_of_all_runs_counts_together() -> None:
     state, data = with_code(bytecode.STORE), bytecode.words(5, 6)
-    with pytest.raises(CallInterrupted, match=r"^step limit reached$"):
-        estimate(state, data=data, step_limit=10)  # one run takes six
+    with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
+        estimate(state, data=data, allowance=GasAllowance(30_000))  # one run takes 22,106
 
 
 def test_a_time_limit_ends_an_estimate() -> None:

@@ -1,0 +1,131 @@
+"""What calls may take of the event loop: a request, a batch, and all requests of a turn."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from django.core.exceptions import SynchronousOnlyOperation
+
+from cchain_app import runtime
+from cchain_app.api import REGISTRY, execution, loop_gas
+from cchain_app.api.loop_gas import GAS_OF_REQUEST, GAS_OF_TURN, LoopGas, one_request
+from cchain_app.api.params import Tag
+from cchain_app.api.params_call import CallRequest
+from cchain_app.evm.select import select_engine
+from chaindb.hotpath import WouldBlock
+from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer, Limits
+from primitives.evm import Address
+from tests.builders import bytecode
+from tests.builders.bytecode import assemble
+
+CONTRACT = Address(b"\xc0" * 20)
+DISPATCHER = Dispatcher(
+    REGISTRY,
+    limits=Limits(hot_seconds=60.0),
+    would_block=(SynchronousOnlyOperation, WouldBlock),
+    one_request=one_request,
+)
+
+SOME_GAS = assemble("16384 0 KECCAK256 POP") * 10
+"""Some 33,000 gas: six of its calls fit into a request."""
+MODEXP = bytecode.words(2048, 255, 2048) + b"\xff" * (2048 + 255 + 2048)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done."""
+    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
+
+
+@pytest.fixture
+def contract(memory_chain):
+    memory_chain.state.put(CONTRACT, code=SOME_GAS, nonce=1)
+
+
+def body(method: str, calls: int | None = None, **given: str) -> bytes:
+    """Return a single call, or a batch of so many."""
+    given = {"to": "0x" + CONTRACT.hex(), "gas": hex(50_000_000), **given}
+    one = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [given, "latest"]}
+    return json.dumps(one if calls is None else [one] * calls).encode()
+
+
+def tried(*bodies: bytes) -> list[HotAnswer]:
+    """Answer bodies in one turn of an event loop."""
+
+    async def answer() -> list[HotAnswer]:
+        return [DISPATCHER.answer_hot(one) for one in bodies]
+
+    return asyncio.run(answer())
+
+
+@pytest.mark.usefixtures("contract")
+@pytest.mark.parametrize("method", ["eth_call", "eth_createAccessList", "eth_estimateGas"])
+def test_a_call_that_fits_is_answered_on_the_event_loop(method: str) -> None:
+    asked = body(method, gas=hex(100_000))
+    assert tried(asked) == [DISPATCHER.answer(asked)]
+
+
+@pytest.mark.usefixtures("contract")
+def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
+    assert tried(body("eth_call", 6)) == [DISPATCHER.answer(body("eth_call", 6))]
+    assert tried(body("eth_call", 7)) == [MISS]
+    assert MISS not in tried(*[body("eth_call")] * 7)
+
+
+@pytest.mark.usefixtures("memory_chain")
+@pytest.mark.parametrize("method", ["eth_call", "eth_createAccessList", "eth_estimateGas"])
+def test_a_batch_of_heavy_calls_goes_to_a_thread_at_once(method: str) -> None:
+    """The node stood still for half a minute: MODEXP of 2,048 bytes a hundred times."""
+    asked = body(method, 4, to="0x" + bytes(19).hex() + "05", data="0x" + MODEXP.hex())
+    assert len(asked) < DISPATCHER.limits.hot_body
+    assert tried(asked) == [MISS]
+
+
+@pytest.mark.usefixtures("contract")
+def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
+    single = body("eth_call")
+    fitting = GAS_OF_TURN // 33_000
+    in_one_turn = tried(*[single] * 2 * fitting)
+    assert fitting - 3 <= sum(answer is not MISS for answer in in_one_turn) <= fitting + 1
+
+    async def in_turns() -> list[HotAnswer]:
+        answers = []
+        for _ in range(2 * fitting):
+            answers.append(DISPATCHER.answer_hot(single))
+            await asyncio.sleep(0)
+        return answers
+
+    assert MISS not in asyncio.run(in_turns())
+
+
+def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole() -> None:
+    gas = LoopGas()
+
+    async def use() -> int:
+        share = gas.share()
+        left = share.gas.left
+        share.gas.use(GAS_OF_TURN)
+        gas.share().gas.use(GAS_OF_TURN)
+        return left
+
+    loop = asyncio.new_event_loop()
+    assert loop.run_until_complete(use()) == GAS_OF_REQUEST
+    loop.close()
+    assert asyncio.run(use()) == GAS_OF_REQUEST
+
+
+def test_the_reference_engine_gets_nothing_of_the_event_loop(
+    memory_chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it does in a millisecond is hardly worth the way to a thread that it saves."""
+    memory_chain.state.put(CONTRACT, code=b"", nonce=1)
+    reference = select_engine("reference")
+    monkeypatch.setattr(runtime, "engine", lambda: reference)
+
+    async def ask() -> str:
+        return execution.call(CallRequest(to=CONTRACT), Tag.LATEST, None, None)
+
+    with pytest.raises(WouldBlock):
+        asyncio.run(ask())
+    assert execution.call(CallRequest(to=CONTRACT), Tag.LATEST, None, None) == "0x"

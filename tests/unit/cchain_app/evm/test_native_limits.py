@@ -1,0 +1,327 @@
+"""How far calls by the native engine go: an allowance of gas that programs do not see, and time."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typing_extensions import override
+
+from cchain_app.evm.engine import CallInterrupted, CallMessage, CallResult, GasAllowance
+from cchain_app.evm.native import NativeEngine
+from cchain_app.txs.signing import encode_authorization
+from primitives.evm import Address, Slot, Word
+from tests.builders import bytecode
+from tests.builders.bytecode import assemble
+from tests.builders.cchain import (
+    SENDERS,
+    MemoryState,
+    authorization,
+    block_env,
+    call_message,
+    genesis_state,
+)
+
+ENGINE: Final = NativeEngine()
+CONTRACT: Final = Address(b"\xc0" * 20)
+OTHER: Final = Address(b"\xd0" * 20)
+
+LOTS: Final = 2**62
+"""Gas with which nothing fails."""
+
+MEGABYTE: Final = 1 << 20
+
+
+class Counted(GasAllowance):
+    """An allowance that remembers what was used of it."""
+
+    def __init__(self, gas: int) -> None:
+        super().__init__(gas)
+        self.used = 0
+
+    @override
+    def use(self, gas: int) -> None:
+        self.used += gas
+        super().use(gas)
+
+
+def with_code(code: bytes, other: bytes = b"") -> MemoryState:
+    state = genesis_state()
+    state.put(CONTRACT, code=code, nonce=1, balance=10**18)
+    state.put(OTHER, code=other, nonce=1)
+    return state
+
+
+def run(
+    state: MemoryState,
+    message: CallMessage,
+    gas: int | None = None,
+    *,
+    fork: str = "prague",
+    **options: Any,
+) -> tuple[CallResult, int]:
+    """Return the result and what was used, with an allowance of so much gas or a very large one."""
+    allowance = Counted(LOTS if gas is None else gas)
+    result = ENGINE.call(block_env(fork), message, state, allowance=allowance, **options)
+    return result, allowance.used
+
+
+def refused(
+    state: MemoryState, message: CallMessage, gas: int, *, fork: str = "prague", **options: Any
+) -> int:
+    """Return what was used when a call was given up for want of allowance."""
+    allowance = Counted(gas)
+    with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
+        ENGINE.call(block_env(fork), message, state, allowance=allowance, **options)
+    return allowance.used
+
+
+def test_what_a_call_executes_is_counted_and_no_more() -> None:
+    state = with_code(assemble("1 2 ADD POP 7 SLOAD POP"))
+    result, used = run(state, call_message(CONTRACT))
+    assert used == result.gas_used - 21_000
+
+
+def test_the_last_gas_of_an_allowance_may_be_used() -> None:
+    state, message = with_code(assemble("1 2 ADD POP 7 SLOAD POP")), call_message(CONTRACT)
+    result, used = run(state, message)
+    assert run(state, message, used) == (result, used)
+    refused(state, message, used - 1)
+
+
+def test_a_loop_ends_with_the_allowance() -> None:
+    used = refused(with_code(bytecode.LOOP), call_message(CONTRACT, gas=LOTS), 10_000)
+    assert 10_000 < used < 10_100
+
+
+def test_nested_calls_count_once() -> None:
+    state = with_code(bytecode.PROXY, assemble("7 SLOAD POP"))
+    result, used = run(state, call_message(CONTRACT, bytecode.words(OTHER)))
+    assert result.error is None
+    assert used == result.gas_used - 21_000 - (12 * 4 + 20 * 16)
+
+
+def test_a_loop_in_a_nested_call_ends_with_the_allowance() -> None:
+    state = with_code(bytecode.PROXY, bytecode.LOOP)
+    used = refused(state, call_message(CONTRACT, bytecode.words(OTHER), gas=LOTS), 10_000)
+    assert 10_000 < used < 10_100
+
+
+def test_a_loop_of_calls_ends_with_the_allowance() -> None:
+    code = b"\x5b" + assemble("0 0 0 0 0", bytes([0x73]) + OTHER, "GAS CALL POP 0 JUMP")
+    assert 10_000 < refused(with_code(code), call_message(CONTRACT, gas=LOTS), 10_000) < 13_000
+
+
+LARGE: Final = {
+    "KECCAK256": f"{MEGABYTE} 0 KECCAK256",
+    "CALLDATACOPY": f"{MEGABYTE} 0 0 CALLDATACOPY",
+    "CODECOPY": f"{MEGABYTE} 0 0 CODECOPY",
+    "EXTCODECOPY": (f"{MEGABYTE} 0 0 0", b"\x3c"),
+    "MCOPY": (f"{MEGABYTE} 0 0", b"\x5e"),
+    "LOG0": f"{MEGABYTE} 0 LOG0",
+    "LOG4": f"1 2 3 4 {MEGABYTE} 0 LOG4",
+    "EXP": (bytes([0x7F]) + b"\xff" * 32, "3", b"\x0a"),
+    "RETURN": f"{MEGABYTE} 0 RETURN",
+    "REVERT": f"{MEGABYTE} 0 REVERT",
+    "CREATE": "49152 0 0 CREATE",
+    "CREATE2": "7 49152 0 0 CREATE2",
+    "CALL": f"0 0 {MEGABYTE} 0 0 3 GAS CALL",
+    "CALL's output": f"{MEGABYTE} 0 0 0 0 3 GAS CALL",
+    "DELEGATECALL": f"0 0 {MEGABYTE} 0 3 GAS DELEGATECALL",
+    "STATICCALL": f"{MEGABYTE} 0 0 0 3 GAS STATICCALL",
+}
+
+
+@pytest.mark.parametrize("parts", LARGE.values(), ids=LARGE)
+def test_what_costs_more_than_is_left_is_not_begun(parts: str | Sequence[str | bytes]) -> None:
+    """Had it been, it would be counted: only what stands before it is."""
+    code = assemble(*([parts] if isinstance(parts, str) else parts))
+    state, message = with_code(code), call_message(CONTRACT, gas=LOTS)
+    assert run(state, message)[1] > 1_500
+    assert refused(state, message, 1_500) < 500
+
+
+PRECOMPILED: Final = {
+    "SHA-256": (2, bytes(100_000)),
+    "RIPEMD-160": (3, bytes(100_000)),
+    "identity": (4, bytes(500_000)),
+    "MODEXP": (5, bytecode.words(512, 255, 512) + b"\xff" * (512 + 255 + 512)),
+    "pairing": (8, bytes(192 * 4)),
+    "Blake2f": (9, b"\xff\xff\xff\xff" + bytes(208) + b"\x01"),
+    "sum on BLS12-381": (12, bytes(160 * 10)),
+    "pairing on BLS12-381": (15, bytes(384 * 4)),
+}
+
+
+@pytest.mark.parametrize(("number", "data"), PRECOMPILED.values(), ids=PRECOMPILED)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_precompile_that_costs_more_than_is_left_is_not_begun(
+    number: int, data: bytes, *, nested: bool
+) -> None:
+    state, to = with_code(bytecode.PROXY), Address(number.to_bytes(20, "big"))
+    message = call_message(to, data, gas=LOTS)
+    if nested:
+        message = call_message(CONTRACT, bytecode.words(to) + data, gas=LOTS)
+    assert refused(state, message, 10_000) < 10_000
+
+
+def test_a_moved_precompile_is_limited_at_its_new_place() -> None:
+    env = replace(block_env(), precompile_moves=((Address(bytes(19) + b"\x02"), OTHER),))
+    message = call_message(OTHER, bytes(100_000), gas=LOTS)
+    with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
+        ENGINE.call(env, message, genesis_state(), allowance=GasAllowance(10_000))
+
+
+def test_what_is_done_before_the_first_instruction_is_limited() -> None:
+    listed = ((OTHER, tuple(Slot(Word(n.to_bytes(32, "big"))) for n in range(100))),)
+    refused(genesis_state(), call_message(OTHER, access_list=listed, gas=LOTS), 10_000)
+    signed = (encode_authorization(authorization(0, OTHER, 0)),) * 4
+    refused(genesis_state(), call_message(OTHER, authorizations=signed, gas=LOTS), 10_000)
+    long = b"\x5b" * 40_000
+    refused(genesis_state(), call_message(None, long, gas=LOTS), 2_000)
+
+
+def test_the_second_run_that_explains_a_failure_counts_too() -> None:
+    state = with_code(assemble("7 SLOAD POP", b"\x0c"))
+    first, used = run(state, call_message(CONTRACT))
+    assert first.error == "invalid opcode: opcode 0xc not defined"
+    assert used > 2 * 2_100
+    refused(state, call_message(CONTRACT), used // 2 + 100)
+
+
+def test_calls_share_an_allowance() -> None:
+    state, message = with_code(assemble("7 SLOAD POP")), call_message(CONTRACT)
+    allowance = GasAllowance(5_000)
+    for _ in range(2):
+        ENGINE.call(block_env(), message, state, allowance=allowance)
+    with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
+        ENGINE.call(block_env(), message, state, allowance=allowance)
+
+
+def test_an_allowance_within_another_uses_both() -> None:
+    whole = GasAllowance(5_000)
+    first, second = GasAllowance(4_000, within=whole), GasAllowance(4_000, within=whole)
+    first.use(3_000)
+    assert (first.left, second.left, whole.left) == (1_000, 2_000, 2_000)
+    second.use(10_000)
+    assert (first.left, second.left, whole.left) == (0, 0, 0)
+
+
+PIECES: Final = [
+    assemble("GAS POP"),
+    assemble("GAS 0 MSTORE"),
+    assemble("GAS 1 SSTORE"),
+    assemble("5 SLOAD 0 MSTORE"),
+    assemble("64 0 KECCAK256 32 MSTORE"),
+    assemble("900 0 KECCAK256 POP"),
+    assemble("3000 MLOAD POP"),
+    assemble("GAS 0 MSTORE 32 0 LOG0"),
+    assemble("32 0 32 0 0", bytes([0x73]) + OTHER, "GAS CALL POP"),
+    assemble("32 0 32 0 1", bytes([0x73]) + OTHER, "2000 CALL 0 MSTORE"),
+    assemble("32 0 32 0", bytes([0x73]) + OTHER, "30000 STATICCALL POP"),
+    assemble("64 0 0 0", bytes([0x73]) + OTHER, "GAS DELEGATECALL POP"),
+    assemble("32 0 213 0 2 GAS STATICCALL POP"),
+    assemble("32 0 213 0 9 60000 STATICCALL POP"),
+    assemble("0 0 192 0 6 GAS STATICCALL POP"),
+    assemble("4 28 0 CREATE POP"),
+    assemble("7 4 28 0 CREATE2 POP"),
+    assemble("RETURNDATASIZE 0 0 RETURNDATACOPY"),
+    assemble("0 7 SSTORE"),
+]
+ENDS: Final = [b"", assemble("64 0 RETURN"), assemble("32 0 REVERT"), b"\xfe", b"\x01"]
+programs = st.builds(
+    lambda pieces, end: b"".join(pieces) + end,
+    st.lists(st.sampled_from(PIECES), max_size=8),
+    st.sampled_from(ENDS),
+)
+
+
+@given(
+    outer=programs,
+    inner=programs,
+    gas=st.one_of(st.integers(21_000, 400_000), st.just(50_000_000)),
+    allowance=st.integers(0, 300_000),
+    fork=st.sampled_from(["byzantium", "berlin", "shanghai", "prague", "osaka"]),
+)
+def test_an_allowance_changes_no_answer(
+    outer: bytes, inner: bytes, gas: int, allowance: int, fork: str
+) -> None:
+    """Programs that look at their gas and catch the failures of others see no difference."""
+    state, message = with_code(outer, inner), call_message(CONTRACT, gas=gas)
+    expected = ENGINE.call(block_env(fork), message, state)
+    result, used = run(state, message, fork=fork)
+    assert result == expected
+    try:
+        result, used_here = run(state, message, allowance, fork=fork)
+    except CallInterrupted:
+        return
+    assert result == expected
+    assert used_here == used <= allowance
+
+
+STRAIGHT: Final = {
+    "EXP": bytes([0x7F]) + b"\xff" * 32 + b"\x80\x80\x0a\x50" * 400_000,
+    "KECCAK256": assemble("4096 0 KECCAK256 POP") * 150_000,
+    "LOG0": assemble("1024 0 LOG0") * 150_000,
+    "MULMOD": bytes([0x7F]) + b"\xff" * 32 + b"\x80\x80\x80\x09\x50" * 400_000,
+    "SLOAD": assemble("0 SLOAD POP") * 500_000,
+    "CALL": assemble("0 0 0 0 0 3 0 CALL POP") * 100_000,
+}
+
+
+@pytest.mark.parametrize("code", STRAIGHT.values(), ids=STRAIGHT)
+def test_the_clock_is_read_in_code_without_jumps(code: bytes) -> None:
+    state = with_code(code)
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), state, time_limit=0.001)
+
+
+def test_the_clock_is_read_at_each_question_to_the_state() -> None:
+    class Slow(MemoryState):
+        asked = 0
+
+        @override
+        def storage(self, address: Address, slot: Slot) -> Word:
+            self.asked += 1
+            time.sleep(0.02)
+            return super().storage(address, slot)
+
+    state = Slow()
+    state.put(SENDERS[0], balance=10**18)
+    state.put(CONTRACT, code=b"".join(assemble(f"{n} SLOAD POP") for n in range(100)), nonce=1)
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), call_message(CONTRACT), state, time_limit=0.1)
+    assert 1 <= state.asked <= 5
+
+
+def test_a_precompile_that_may_outlast_the_limit_is_not_begun() -> None:
+    """Blake2f of four billion rounds takes a minute and more."""
+    message = call_message(Address(bytes(19) + b"\x09"), PRECOMPILED["Blake2f"][1], gas=LOTS)
+    began = time.monotonic()
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), message, genesis_state(), time_limit=5.0)
+    assert time.monotonic() - began < 5.0
+
+
+def test_a_loop_of_hashes_of_a_megabyte_ends_in_time() -> None:
+    """Its jumps are few and far between: the clock must not wait for so many of them."""
+    code = b"\x5b" + assemble(f"{MEGABYTE} 0 KECCAK256 POP 0 JUMP")
+    began = time.monotonic()
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), with_code(code), time_limit=0.1)
+    assert time.monotonic() - began < 0.6  # it was 256 hashes of some milliseconds
+
+
+def test_the_run_that_explains_a_failure_has_no_time_of_its_own() -> None:
+    code = bytes([0x7F]) + b"\xff" * 32 + b"\x80\x80\x80\x09\x50" * 1_000_000 + b"\x0c"
+    state, message = with_code(code), call_message(CONTRACT, gas=LOTS)
+    began = time.monotonic()
+    assert (
+        ENGINE.call(block_env(), message, state).error == "invalid opcode: opcode 0xc not defined"
+    )
+    both = time.monotonic() - began
+    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+        ENGINE.call(block_env(), message, state, time_limit=both / 4)
