@@ -85,7 +85,7 @@ class Dispatcher:
         self.registry = registry
         self.dialect = dialect
         self.limits = limits
-        self._would_block = (*would_block, _TooLong)
+        self._would_block: tuple[type[Exception], ...] = (*would_block, _TooLong)
         self._one_request = one_request
         self._clock = clock
         self._executor = Executor(

@@ -40,7 +40,12 @@ class Allowance(Protocol):
 class Surroundings:
     def __new__(cls, env: object) -> Self: ...
 
+@final
+class Lanes:
+    def __new__(cls, count: int) -> Self: ...
+
 def call(
+    lanes: Lanes,
     place: Surroundings,
     message: tuple[object, ...],
     state: object,
@@ -49,6 +54,7 @@ def call(
     with_access_list: bool,
 ) -> Answer: ...
 def estimate(
+    lanes: Lanes,
     place: Surroundings,
     message: tuple[object, ...],
     state: object,

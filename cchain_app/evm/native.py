@@ -5,6 +5,7 @@ Importing this module raises ImportError where the crate was not built.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import cchain_native
@@ -47,6 +48,8 @@ class NativeEngine:
     fast = True
 
     def __init__(self) -> None:
+        self._lanes = cchain_native.Lanes(max(1, (os.cpu_count() or 1) - 1))
+        """Calls in threads leave a processor to who answers everybody else: they take turns."""
         self._seen: tuple[BlockEnv, cchain_native.Surroundings] | None = None
         """Surroundings of the last call: most calls are at the head, with the same object."""
 
@@ -100,6 +103,7 @@ class NativeEngine:
         try:
             return _call_result(
                 cchain_native.call(
+                    self._lanes,
                     self._surroundings(env),
                     message,
                     state,
@@ -132,7 +136,13 @@ class NativeEngine:
         _check_price(message)
         try:
             gas, failure = cchain_native.estimate(
-                self._surroundings(env), message, state, allowance, time_limit, error_ratio
+                self._lanes,
+                self._surroundings(env),
+                message,
+                state,
+                allowance,
+                time_limit,
+                error_ratio,
             )
         except cchain_native.CallRejected as refusal:
             raise CallRejected(str(refusal)) from None

@@ -51,7 +51,7 @@ pub(crate) fn call(
     place: &Surroundings,
     message: Message,
     reader: Reader,
-    limits: Limits,
+    limits: Limits<'_>,
     with_access_list: bool,
 ) -> Result<Answer, CallFailure> {
     let (mut runner, tx) = prepare(place, message, reader, limits)?;
@@ -74,11 +74,11 @@ pub(crate) fn prepare(
     place: &Surroundings,
     message: Message,
     reader: Reader,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
     let tx = message.into_transaction(place.chain_id())?;
-    let meter = Meter::new(limits);
-    let mut context = place.context(&tx, reader.until(meter.deadline()));
+    let meter = Meter::new(limits)?;
+    let mut context = place.context(&tx, reader.within(meter.deadline(), meter.turn()));
     context.chain = meter;
     message::check_form(&context, &tx)?;
     Ok((Runner::new(context, place.precompiles()), tx))

@@ -34,7 +34,7 @@ pub(crate) fn estimate(
     place: &Surroundings,
     message: Message,
     reader: Reader,
-    limits: Limits,
+    limits: Limits<'_>,
     error_ratio: f64,
 ) -> Result<Estimate, CallFailure> {
     let (mut runner, mut tx) = prepare(place, message, reader, limits)?;

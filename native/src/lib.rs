@@ -14,6 +14,7 @@ mod environment;
 mod estimate;
 mod frames;
 mod halt;
+mod lanes;
 mod limits;
 mod message;
 mod metered;
@@ -102,12 +103,15 @@ mod cchain_native {
     };
     #[pymodule_export]
     use crate::environment::Surroundings;
+    #[pymodule_export]
+    use crate::lanes::Lanes;
 
     /// Run one call on the state and throw its changes away.
     #[pyfunction]
-    #[pyo3(signature = (place, message, state, allowance, time_limit, with_access_list))]
+    #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, with_access_list))]
     fn call<'py>(
         py: Python<'py>,
+        lanes: &Bound<'py, Lanes>,
         place: &Bound<'py, Surroundings>,
         message: Message,
         state: Py<PyAny>,
@@ -116,7 +120,7 @@ mod cchain_native {
         with_access_list: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let place = place.get();
-        let answer = limited(py, allowance, time_limit, |limits| {
+        let answer = limited(lanes, allowance, time_limit, |limits| {
             run_call(place, message, Reader::new(state), limits, with_access_list)
         });
         answers::call(py, &answer?)
@@ -124,9 +128,10 @@ mod cchain_native {
 
     /// Find the least gas with which a call works.
     #[pyfunction]
-    #[pyo3(signature = (place, message, state, allowance, time_limit, error_ratio))]
+    #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, error_ratio))]
     fn estimate<'py>(
         py: Python<'py>,
+        lanes: &Bound<'py, Lanes>,
         place: &Bound<'py, Surroundings>,
         message: Message,
         state: Py<PyAny>,
@@ -135,7 +140,7 @@ mod cchain_native {
         error_ratio: f64,
     ) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
         let place = place.get();
-        let estimate = limited(py, allowance, time_limit, |limits| {
+        let estimate = limited(lanes, allowance, time_limit, |limits| {
             run_estimate(place, message, Reader::new(state), limits, error_ratio)
         });
         answers::estimate(py, &estimate?)
@@ -144,20 +149,23 @@ mod cchain_native {
     /// Run within a `GasAllowance` of the port, which is told what was used, and a time.
     ///
     /// With an allowance the work is short, and the interpreter lock is kept: letting it go and
-    /// waiting for it at each question to the reader would take longer than the call.
+    /// waiting for it at each question to the reader would take longer than the call. Without, it
+    /// runs in one of the lanes.
     fn limited<T: Send>(
-        py: Python<'_>,
+        lanes: &Bound<'_, Lanes>,
         allowance: Option<Bound<'_, PyAny>>,
         seconds: Option<f64>,
-        run: impl FnOnce(Limits) -> Result<T, CallFailure> + Send,
+        run: impl FnOnce(Limits<'_>) -> Result<T, CallFailure> + Send,
     ) -> PyResult<T> {
+        let py = lanes.py();
         let Some(allowance) = allowance else {
-            return py.detach(|| run(Limits { gas: None, seconds })).map_err(told);
+            let lanes = Some(lanes.get());
+            return py.detach(|| run(Limits { gas: None, seconds, lanes })).map_err(told);
         };
         let gas = allowance.getattr(intern!(py, "left"))?.extract()?;
         let used = Arc::default();
         let given = Allowance { gas, used: Arc::clone(&used) };
-        let outcome = run(Limits { gas: Some(given), seconds });
+        let outcome = run(Limits { gas: Some(given), seconds, lanes: None });
         allowance.call_method1(intern!(py, "use"), (used.load(Ordering::Relaxed),))?;
         outcome.map_err(told)
     }

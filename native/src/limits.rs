@@ -16,7 +16,11 @@ use std::{
 
 use revm::{context_interface::context::ContextError, interpreter::InstructionResult};
 
-use crate::environment::EvmContext;
+use crate::{
+    call::CallFailure,
+    environment::EvmContext,
+    lanes::{Lanes, Turn},
+};
 
 /// Gas between two looks at the clock: some milliseconds of the slowest work for its gas.
 const CLOCK_GAS: u64 = 50_000;
@@ -40,9 +44,11 @@ pub(crate) fn reached(words: &str) -> Option<&'static str> {
 
 /// How far a call, or the runs of an estimate together, may go.
 #[derive(Default)]
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
     pub(crate) gas: Option<Allowance>,
     pub(crate) seconds: Option<f64>,
+    /// Where the call runs beside others; None where it keeps the interpreter lock and is alone.
+    pub(crate) lanes: Option<&'a Lanes>,
 }
 
 /// Gas that may be used, and where it is written what was: it counts however the call ends.
@@ -62,6 +68,7 @@ pub(crate) struct Meter {
     latest: Option<Instant>,
     /// Gas until the clock is read again.
     unread: u64,
+    turn: Option<Arc<Turn>>,
     /// What the running frame had when the above were true.
     mark: u64,
     /// When it has less, the above have to be brought up to date.
@@ -70,12 +77,23 @@ pub(crate) struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
-        Self::new(Limits::default())
+        Self::without_lane(Limits::default())
     }
 }
 
 impl Meter {
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// A meter of a call that may begin now: waits for a lane, unless time is up before one is free.
+    pub(crate) fn new(limits: Limits<'_>) -> Result<Self, CallFailure> {
+        let lanes = limits.lanes;
+        let mut meter = Self::without_lane(limits);
+        if let Some(lanes) = lanes {
+            let turn = lanes.enter(meter.deadline).ok_or(CallFailure::Interrupted(TIME))?;
+            meter.turn = Some(turn);
+        }
+        Ok(meter)
+    }
+
+    fn without_lane(limits: Limits<'_>) -> Self {
         let (allowance, used) =
             limits.gas.map_or((u64::MAX, None), |given| (given.gas, Some(given.used)));
         Self {
@@ -84,6 +102,7 @@ impl Meter {
             deadline: limits.seconds.and_then(from_now),
             latest: limits.seconds.and_then(|seconds| from_now(seconds * (1.0 + TOLERANCE))),
             unread: CLOCK_GAS,
+            turn: None,
             mark: 0,
             floor: 0,
         }
@@ -91,6 +110,10 @@ impl Meter {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    pub(crate) fn turn(&self) -> Option<Arc<Turn>> {
+        self.turn.clone()
     }
 
     /// A frame with so much gas begins or goes on.
@@ -134,7 +157,9 @@ impl Meter {
             }
             None => {
                 self.unread = CLOCK_GAS;
-                self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| TIME)
+                let in_time = self.turn.as_ref().is_none_or(|turn| turn.take_turns())
+                    && self.deadline.is_none_or(|deadline| Instant::now() < deadline);
+                if in_time { None } else { Some(TIME) }
             }
         }
     }

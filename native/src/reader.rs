@@ -1,7 +1,7 @@
 //! State as Python's `StateReader` tells it. The interpreter lock is taken for each question and
 //! an exception raised by the reader travels through the EVM as it is.
 
-use std::{fmt, time::Instant};
+use std::{fmt, sync::Arc, time::Instant};
 
 use pyo3::{
     intern,
@@ -18,6 +18,7 @@ use crate::{
     cchain_native::CallInterrupted,
     codes,
     convert::{Blob, Uint, Word, bytes, int, word},
+    lanes::Turn,
     limits,
 };
 
@@ -50,16 +51,17 @@ fn analyse(raw: Bytes) -> Bytecode {
 pub(crate) struct Reader {
     object: Py<PyAny>,
     deadline: Option<Instant>,
+    turn: Option<Arc<Turn>>,
 }
 
 impl Reader {
     pub(crate) fn new(object: Py<PyAny>) -> Self {
-        Self { object, deadline: None }
+        Self { object, deadline: None, turn: None }
     }
 
-    /// The same reader with a deadline.
-    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
-        Self { deadline, ..self }
+    /// The same reader with a deadline, for a call that runs in a lane.
+    pub(crate) fn within(self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) -> Self {
+        Self { deadline, turn, ..self }
     }
 
     /// Asking may take long: each question may wait for the lock, or for a database.
@@ -70,7 +72,11 @@ impl Reader {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(CallInterrupted::new_err(limits::TIME).into());
         }
-        Python::attach(|py| question(py, self.object.bind(py))).map_err(ReaderError)
+        let turn = self.turn.as_deref();
+        turn.inspect(|turn| turn.pause());
+        let answer = Python::attach(|py| question(py, self.object.bind(py)));
+        turn.inspect(|turn| turn.resume());
+        answer.map_err(ReaderError)
     }
 
     /// Nonce, balance and code hash, or None when there is no such account.
@@ -117,6 +123,14 @@ impl Reader {
         let code = analyse(raw);
         codes::put(hash, code.clone());
         Ok(code)
+    }
+
+    /// Whether any slot of an account is not zero.
+    pub(crate) fn has_storage(&self, address: Address) -> Result<bool, ReaderError> {
+        self.ask(|py, reader| {
+            let key = bytes(py, address.as_slice());
+            reader.call_method1(intern!(py, "has_storage"), (key,))?.extract()
+        })
     }
 
     /// The hash of an earlier block, zero when there is none.

@@ -1,8 +1,10 @@
 """How far calls by the native engine go: an allowance of gas that programs do not see, and time."""
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Event, Thread
 from typing import Any, Final
 
 import pytest
@@ -277,6 +279,58 @@ def test_the_clock_is_read_in_code_without_jumps(code: bytes) -> None:
     state = with_code(code)
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
         ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), state, time_limit=0.001)
+
+
+def test_calls_take_turns_and_a_short_one_does_not_wait_for_long_ones() -> None:
+    """More long calls than there are processors; the short one comes between their slices."""
+    state = with_code(bytecode.LOOP)
+    short = call_message(OTHER, gas=100_000)
+    ended: list[float] = []
+
+    def loop() -> None:
+        with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
+            ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), state, time_limit=2.0)
+        ended.append(time.monotonic())
+
+    threads = [Thread(target=loop) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    ENGINE.call(block_env(), short, with_code(b"", assemble("1 2 ADD POP")), time_limit=2.0)
+    first = time.monotonic()
+    for thread in threads:
+        thread.join()
+    assert len(ended) == 8
+    assert first < min(ended)
+
+
+def test_who_waits_for_a_question_keeps_nobody_from_running() -> None:
+    class Stuck(MemoryState):
+        @override
+        def storage(self, address: Address, slot: Slot) -> Word:
+            asked.set()
+            assert go_on.wait(60)
+            return super().storage(address, slot)
+
+    asked, go_on = Event(), Event()
+    stuck = Stuck()
+    stuck.put(CONTRACT, code=assemble("1 SLOAD POP"), nonce=1)
+    engine = NativeEngine()
+    results: list[CallResult] = []
+
+    def ask() -> None:
+        results.append(engine.call(block_env(), call_message(CONTRACT), stuck))
+
+    threads = [Thread(target=ask) for _ in range(2 + (os.cpu_count() or 1))]
+    for thread in threads:
+        thread.start()
+    assert asked.wait(60)
+    assert (
+        engine.call(block_env(), call_message(OTHER), with_code(b""), time_limit=60).error is None
+    )
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert [result.error for result in results] == [None] * len(threads)
 
 
 def test_the_clock_is_read_at_each_question_to_the_state() -> None:

@@ -1,0 +1,144 @@
+//! How many calls run at once. Threads that wait for calls may be many; were all of them given a
+//! processor, those that answer everybody else would get one seldom. So calls take turns.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use pyo3::prelude::*;
+
+/// For how long a call runs while others wait.
+const SLICE: Duration = Duration::from_millis(5);
+
+#[derive(Default)]
+struct State {
+    /// Lanes that nobody uses; fewer than none when calls came back from a question to the state.
+    free: isize,
+    /// Tickets of those that wait, first come first served.
+    waiting: VecDeque<u64>,
+    tickets: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+/// Lanes in which calls run, for all threads of an engine.
+#[pyclass(frozen)]
+pub(crate) struct Lanes(Arc<Shared>);
+
+#[pymethods]
+impl Lanes {
+    #[new]
+    fn new(count: isize) -> Self {
+        let state = Mutex::new(State { free: count, ..State::default() });
+        Self(Arc::new(Shared { state, freed: Condvar::new() }))
+    }
+}
+
+impl Lanes {
+    /// Wait for a lane; None when it is not free before the deadline.
+    pub(crate) fn enter(&self, deadline: Option<Instant>) -> Option<Arc<Turn>> {
+        let lanes = Arc::clone(&self.0);
+        lanes.take(deadline).then(|| {
+            let since = Mutex::new(Instant::now());
+            Arc::new(Turn { lanes, deadline, since, held: AtomicBool::new(true) })
+        })
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn take(&self, deadline: Option<Instant>) -> bool {
+        let mut state = self.state();
+        let ticket = state.tickets;
+        state.tickets += 1;
+        state.waiting.push_back(ticket);
+        loop {
+            if state.free > 0 && state.waiting.front() == Some(&ticket) {
+                state.waiting.pop_front();
+                state.free -= 1;
+                self.freed.notify_all();
+                return true;
+            }
+            let left = deadline.map_or(Duration::MAX, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() {
+                state.waiting.retain(|waiting| *waiting != ticket);
+                self.freed.notify_all();
+                return false;
+            }
+            // Longer than any call lasts, and short enough for every clock.
+            let left = left.min(Duration::from_secs(3_600));
+            state = match self.freed.wait_timeout(state, left) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    fn give_back(&self) {
+        self.state().free += 1;
+        self.freed.notify_all();
+    }
+}
+
+/// A call's use of a lane, given back with the last of its owners.
+pub(crate) struct Turn {
+    lanes: Arc<Shared>,
+    deadline: Option<Instant>,
+    since: Mutex<Instant>,
+    held: AtomicBool,
+}
+
+impl Turn {
+    /// Let others run who have waited for long; whether there is still time afterwards.
+    pub(crate) fn take_turns(&self) -> bool {
+        let mut since = self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if since.elapsed() < SLICE {
+            return true;
+        }
+        {
+            let state = self.lanes.state();
+            if state.free >= 0 && state.waiting.is_empty() {
+                return true;
+            }
+        }
+        self.pause();
+        let taken = self.lanes.take(self.deadline);
+        self.held.store(taken, Ordering::Relaxed);
+        *since = Instant::now();
+        taken
+    }
+
+    /// The call waits for something else than a processor.
+    pub(crate) fn pause(&self) {
+        if self.held.swap(false, Ordering::Relaxed) {
+            self.lanes.give_back();
+        }
+    }
+
+    /// It goes on at once: had it to wait after each question, one that asks much would never end.
+    pub(crate) fn resume(&self) {
+        if !self.held.swap(true, Ordering::Relaxed) {
+            self.lanes.state().free -= 1;
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
