@@ -32,6 +32,12 @@ class StateReader(Protocol):
     def storage(self, address: Address, slot: Slot) -> Word:
         """Return the 32-byte value of a slot, zero when it was never written."""
 
+    def has_storage(self, address: Address) -> bool:
+        """Return whether any slot of the account is not zero: then nothing is created there.
+
+        It is only asked of an account that exists, with nonce 0 and without code (EIP-7610).
+        """
+
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash; it is only asked for hashes that `account` returned."""
 

@@ -124,6 +124,18 @@ class OverriddenState:
                 return override.state_diff[slot]
         return self._state.storage(address, slot)
 
+    def has_storage(self, address: Address) -> bool:
+        """Return whether any slot is not zero.
+
+        Unspecified: slots that `stateDiff` sets count, as those of `state`; slots that it makes
+        zero do not take the account's storage away, for who knows what else there is.
+        """
+        override = self._accounts.get(address)
+        override = override or AccountOverride()
+        if override.state is not None:
+            return _any_set(override.state)
+        return _any_set(override.state_diff or {}) or self._state.has_storage(address)
+
     def code(self, code_hash: Hash) -> bytes:
         """Return code by its hash, given code included."""
         code = self._codes.get(code_hash)
@@ -183,6 +195,10 @@ def _last_precompile(fork: str) -> int:
         if at_least(fork, since):
             return last
     return 4
+
+
+def _any_set(slots: Mapping[Slot, Word]) -> bool:
+    return any(word != ZERO_WORD for word in slots.values())
 
 
 def _either(wanted: int | None, present: int) -> int:

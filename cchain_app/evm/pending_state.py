@@ -43,6 +43,12 @@ class PendingState:
             return ZERO_WORD
         return self._stored.storage(address, slot)
 
+    def has_storage(self, address: Address) -> bool:
+        """Return whether any slot of an account without code is not zero: only code clears slots."""
+        if any(key[0] == address and word != ZERO_WORD for key, word in self._slots.items()):
+            return True
+        return address not in self._cleared and self._stored.has_storage(address)
+
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
         found = self._codes.get(code_hash)

@@ -34,6 +34,7 @@ class Source:
         self._states: dict[bytes, AccountState | None] = {}
         self._accounts: dict[bytes, Any] = {}
         self._slots: dict[tuple[bytes, bytes], U256] = {}
+        self._stored: dict[bytes, bool] = {}
 
     def state(self, address: bytes) -> AccountState | None:
         """Return an account as the reader has it."""
@@ -54,6 +55,12 @@ class Source:
             word = self._reader.storage(Address(bytes(address)), Slot(bytes(key)))
             self._slots[address, key] = U256.from_be_bytes(word)
         return self._slots[address, key]
+
+    def has_storage(self, address: bytes) -> bool:
+        """Return whether an account has a slot that is not zero."""
+        if address not in self._stored:
+            self._stored[address] = self._reader.has_storage(Address(bytes(address)))
+        return self._stored[address]
 
     def _with_code(self, state: AccountState) -> Any:
         code = b"" if state.code_hash == EMPTY_HASH else self._reader.code(state.code_hash)
@@ -142,10 +149,9 @@ class _Storages(dict[Bytes20, Any]):
 
     @override
     def __contains__(self, key: object) -> bool:
-        """Tell whether there is storage to be deleted, or in the way of a new contract.
+        """Tell whether there may be storage to be deleted, or in the way of a new contract.
 
-        Unspecified: what is known of storage is that only code can have written it. An account
-        with storage and without code (possible before Spurious Dragon only) counts as empty.
+        Code is in the way as well, so of an account with code nobody has to be asked.
         """
         address = Bytes20(key)
         if dict.__contains__(self, address):
@@ -155,7 +161,10 @@ class _Storages(dict[Bytes20, Any]):
             if slots.cleared:
                 return False
         account = self.state.account(address)
-        return account is not None and bool(account.code)
+        if account is not None and account.code:
+            return True
+        source = self.state.source
+        return source.state(address) is not None and source.has_storage(address)
 
     @override
     def __delitem__(self, key: Bytes20) -> None:

@@ -36,6 +36,10 @@ class StateAt:
             self._state.remember_slot(address, slot, found, self._number)
         return found
 
+    def has_storage(self, address: Address) -> bool:
+        """Return whether any slot of the account is not zero."""
+        return evm_state.has_storage_at(address, self._number)
+
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
         if code_hash == EMPTY_HASH:

@@ -31,6 +31,18 @@ SELECT value, 1 FROM cchain_app_storageslot WHERE key = %s
 ORDER BY rank LIMIT 1
 """
 
+_HAS_STORAGE = """
+SELECT 1 FROM cchain_app_storageslot AS slot
+WHERE slot.key BETWEEN %s AND %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS later
+  WHERE later.key = slot.key AND later.number > %s)
+UNION ALL
+SELECT 1 FROM cchain_app_storagechange AS oldest
+WHERE oldest.key BETWEEN %s AND %s AND oldest.number > %s AND oldest.value <> %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS older
+  WHERE older.key = oldest.key AND older.number > %s AND older.number < oldest.number)
+LIMIT 1
+"""
 
 _ACCOUNTS = """
 SELECT address, nonce, balance, code_hash FROM cchain_app_account WHERE address IN ({keys})
@@ -50,6 +62,13 @@ def slot_at(address: Address, slot: Slot, number: int) -> Word:
     key = address + slot
     row = sql.row(_SLOT, (key, number, key))
     return ZERO_WORD if row is None else Word(bytes(row[0]))
+
+
+def has_storage_at(address: Address, number: int) -> bool:
+    """Return whether an account had a slot that was not zero after block `number`."""
+    first, last = address + bytes(32), address + b"\xff" * 32
+    found = sql.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
+    return found is not None
 
 
 def code(code_hash: Hash) -> bytes:

@@ -5,24 +5,43 @@
 
 use pyo3::prelude::*;
 use revm::{
-    DatabaseCommit, ExecuteEvm, MainBuilder,
+    DatabaseCommit, MainBuilder,
     context::TxEnv,
     context_interface::{
-        ContextTr,
-        result::{EVMError, ExecutionResult},
+        ContextSetters, ContextTr, JournalTr,
+        result::{EVMError, ExecutionResult, HaltReason},
     },
-    handler::MainnetEvm,
+    handler::{FrameResult, Handler, MainnetEvm},
+    interpreter::interpreter_action::FrameInit,
     primitives::{Address, B256, Log, TxKind, hardfork::SpecId, keccak256},
 };
 
 use crate::{
     environment::{Env, EvmContext, context},
+    frames::{self, RunError},
     overlay::{Changes, Overlay},
     reader::{Reader, ReaderError},
     rejection::{self, Rejection},
     system::{self, SystemFailure},
     transaction::SignedTransaction,
 };
+
+/// Mainnet's rules with our frames.
+struct BlockHandler;
+
+impl Handler for BlockHandler {
+    type Evm = MainnetEvm<EvmContext>;
+    type Error = RunError;
+    type HaltReason = HaltReason;
+
+    fn run_exec_loop(
+        &mut self,
+        evm: &mut Self::Evm,
+        first: FrameInit,
+    ) -> Result<FrameResult, RunError> {
+        frames::run(evm, first)
+    }
+}
 
 /// What became of a transaction in the block.
 pub(crate) struct Outcome {
@@ -129,10 +148,13 @@ fn apply(
         return Err(rejection::block_full(tx.gas_limit <= env.gas_limit).into());
     }
     let created = created_address(&tx);
-    match evm.transact(tx) {
-        Ok(done) => {
-            evm.ctx.db_mut().commit(done.state);
-            Ok(outcome(done.result, created))
+    evm.ctx.set_tx(tx);
+    let result = BlockHandler.run(evm);
+    let changed = evm.ctx.journal_mut().finalize();
+    match result {
+        Ok(result) => {
+            evm.ctx.db_mut().commit(changed);
+            Ok(outcome(result, created))
         }
         Err(EVMError::Database(error)) => Err(TransactionFailure::Reader(error)),
         Err(EVMError::Transaction(error)) => {

@@ -27,11 +27,19 @@ struct Entry {
     slots: U256Map<Slot>,
     /// The storage that the reader knows of is gone.
     cleared: bool,
+    /// Whether there was storage, once that is known.
+    stored: Option<bool>,
 }
 
 impl Entry {
     fn new(before: Option<AccountInfo>) -> Self {
-        Self { now: before.clone(), before, slots: U256Map::default(), cleared: false }
+        Self {
+            now: before.clone(),
+            before,
+            slots: U256Map::default(),
+            cleared: false,
+            stored: None,
+        }
     }
 
     fn clear_storage(&mut self) {
@@ -78,6 +86,23 @@ impl Overlay {
     /// Whether there is code at an address now.
     pub(crate) fn has_code(&mut self, address: Address) -> Result<bool, ReaderError> {
         Ok(self.basic(address)?.is_some_and(|info| info.code_hash != KECCAK_EMPTY))
+    }
+
+    /// Whether any slot of an account without code is not zero now.
+    pub(crate) fn has_storage(&mut self, address: Address) -> Result<bool, ReaderError> {
+        let entry = self.entry(address)?;
+        if entry.slots.values().any(|slot| !slot.now.is_zero()) {
+            return Ok(true);
+        }
+        if entry.cleared || entry.before.is_none() {
+            return Ok(false);
+        }
+        if let Some(stored) = entry.stored {
+            return Ok(stored);
+        }
+        let stored = self.reader.has_storage(address)?;
+        self.entry(address)?.stored = Some(stored);
+        Ok(stored)
     }
 
     fn entry(&mut self, address: Address) -> Result<&mut Entry, ReaderError> {

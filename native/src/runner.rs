@@ -7,9 +7,9 @@ use revm::{
     context::{Evm, TxEnv},
     context_interface::{
         FrameStack,
-        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
+        result::{EVMError, ExecutionResult, HaltReason},
     },
-    handler::{EthFrame, FrameResult, Handler, instructions::EthInstructions},
+    handler::{FrameResult, Handler},
     inspector::InspectorHandler,
     interpreter::{interpreter::EthInterpreter, interpreter_action::FrameInit},
     primitives::{Bytes, TxKind},
@@ -18,22 +18,13 @@ use revm::{
 use crate::{
     call::{Answer, CallFailure},
     environment::EvmContext,
-    frames,
+    frames::{self, EvmOf, RunError},
     halt::{self, LastStep},
     limits, message, metered,
     precompiles::MovedPrecompiles,
-    reader::ReaderError,
 };
 
-pub(crate) type CallEvm<I> = Evm<
-    EvmContext,
-    I,
-    EthInstructions<EthInterpreter, EvmContext>,
-    MovedPrecompiles,
-    EthFrame<EthInterpreter>,
->;
-
-pub(crate) type RunError = EVMError<ReaderError, InvalidTransaction>;
+type CallEvm<I> = EvmOf<I, MovedPrecompiles>;
 type RunResult = Result<ExecutionResult, RunError>;
 
 /// Mainnet's rules without the fee for the block's beneficiary: nobody sees it come, since what a

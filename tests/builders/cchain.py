@@ -48,6 +48,9 @@ class MemoryState:
     def storage(self, address: Address, slot: Slot) -> Word:
         return self.storages.get(address, {}).get(slot, ZERO_WORD)
 
+    def has_storage(self, address: Address) -> bool:
+        return any(word != ZERO_WORD for word in self.storages.get(address, {}).values())
+
     def code(self, code_hash: Hash) -> bytes:
         return self.codes[code_hash]
 

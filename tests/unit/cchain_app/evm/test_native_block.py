@@ -391,6 +391,10 @@ class BrokenState(MemoryState):
         self._may_break("storage")
         return super().storage(address, slot)
 
+    def has_storage(self, address: Address) -> bool:
+        self._may_break("has_storage")
+        return super().has_storage(address)
+
     def code(self, code_hash: Hash) -> bytes:
         self._may_break("code")
         return super().code(code_hash)
