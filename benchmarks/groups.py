@@ -6,12 +6,15 @@ from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
+from benchmarks import workloads_strangers as strangers
 from benchmarks import workloads_write as writes
 from benchmarks import workloads_ws as sockets
 from benchmarks.workload import Group, Workload
 
 GROUPS = (
     Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
+    # A server of its own: what strangers asked for is not done when they are gone.
+    Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     # One server each: a peer that stalls in one must not spoil the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),

@@ -1,0 +1,106 @@
+"""What everybody else waits for while strangers ask for the heaviest calls that are allowed."""
+
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from benchmarks.rpc import batch, body
+from benchmarks.scene import Scene
+from benchmarks.workload import Bar, Better, Measurement, Workload
+
+CONNECTIONS = 16
+SECONDS = 5.0
+"""The load generator's own runs are shorter; the worst of many needs some time."""
+PAUSE = 0.002
+"""Seconds between two questions of who measures."""
+
+_GAS = hex(50_000_000)
+_LOOP_OF_HASHES = "0x5b6210000060002050600056"
+"""KECCAK256 over a megabyte, again and again."""
+_LOOP = "0x5b600056"
+_OPERANDS = f"{2048:064x}{250:064x}{2048:064x}" + "ff" * (2048 + 250 + 2048)
+
+
+def prepare(_scene: Scene) -> None:
+    """Use the server as it is: calls bring their code along."""
+
+
+def _heavy() -> list[bytes]:
+    """Return the mix: each body would hold up a server that answers one after another."""
+    modexp = {"to": f"0x{5:040x}", "data": "0x" + _OPERANDS, "gas": _GAS}
+    pairing = {"to": f"0x{8:040x}", "data": "0x" + "00" * (192 * 300), "gas": _GAS}
+    rounds = {"to": f"0x{9:040x}", "data": f"0x{30_000_000:08x}" + "00" * 208 + "01", "gas": _GAS}
+    hashes, loop = ({"data": code, "gas": _GAS} for code in (_LOOP_OF_HASHES, _LOOP))
+    return [
+        batch("eth_call", [[hashes, "latest"]] * 16),
+        body("eth_call", hashes, "latest"),
+        body("eth_call", modexp, "latest"),
+        body("eth_call", pairing, "latest"),
+        body("eth_call", rounds, "latest"),
+        body("eth_estimateGas", loop),
+        body("eth_call", loop, "latest"),
+        body("eth_blockNumber"),
+    ]
+
+
+def _beside_heavy_calls(scene: Scene) -> Measurement:
+    """The worst eth_blockNumber beside the mix."""
+    done = threading.Event()
+
+    def attack(connection: socket.socket, number: int) -> None:
+        bodies = _heavy()
+        with suppress(OSError):
+            while not done.is_set():
+                connection.sendall(scene.http.frame(bodies[number % len(bodies)]))
+                if not connection.recv(1 << 16):
+                    return
+                number += 1
+
+    connections = [scene.http.connect() for _ in range(CONNECTIONS)]
+    for connection in connections:
+        connection.settimeout(2 * SECONDS)
+    threads = [
+        threading.Thread(target=attack, args=(connection, number))
+        for number, connection in enumerate(connections)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        times = _timed(lambda: scene.client.call("eth_blockNumber"))
+    finally:
+        done.set()
+        for connection in connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        for thread in threads:
+            thread.join()
+    ordered = sorted(times)
+    return Measurement(
+        ordered[-1] * 1e3, statistics.median(ordered), ordered[int(len(ordered) * 0.99)]
+    )
+
+
+def _timed(ask: Callable[[], object]) -> list[float]:
+    times = []
+    end = time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        ask()
+        times.append(time.perf_counter() - began)
+        time.sleep(PAUSE)
+    return times
+
+
+BESIDE_HEAVY_CALLS = Workload(
+    "beside-heavy-calls",
+    "worst eth_blockNumber beside heavy calls, 16 connections",
+    "ms",
+    _beside_heavy_calls,
+    None,
+    Bar(100),
+    Better.LESS,
+)

@@ -1,0 +1,185 @@
+"""Calls that cost as much as calls may, by strangers: nobody else has to wait for them.
+
+What is asserted are generous ceilings, for a busy machine: before calls were bounded by gas, each of
+these held up the whole node for as long as it took, a batch of MODEXP for half a minute.
+"""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any, Final
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.builders.bytecode import assemble, words
+from tests.servers.node import RunningNode
+
+LIMIT: Final = 1.0
+"""Seconds of a call on this node (NODE_RPC_CALL_TIMEOUT)."""
+NOISE: Final = 4.0
+"""Seconds that a busy machine may add to anything."""
+WORST: Final = 2.0
+"""Seconds that an answer from memory may take beside an attack; without noise it is 0.1."""
+SECONDS: Final = 3.0
+"""For how long each attack goes on."""
+CONNECTIONS: Final = 8
+MEGABYTE: Final = 1 << 20
+GAS_CAP: Final = 2_000_000_000
+
+HASHES: Final = b"\x5b" + assemble(f"{MEGABYTE} 0 KECCAK256 POP 0 JUMP")
+LOGS: Final = b"\x5b" + assemble("16000 0 LOG0 0 JUMP")
+CREATIONS: Final = b"\x5b" + assemble("49152 0 0 CREATE POP 0 JUMP")
+STRAIGHT: Final = b"\x7f" + b"\xff" * 32 + b"\x80\x80\x0a\x50" * 10_000
+MODEXP: Final = words(2048, 64, 2048) + b"\xff" * (2048 + 64 + 2048)
+ONE_MODEXP: Final = assemble(
+    2048, "0 MSTORE 64 32 MSTORE", 2048, "64 MSTORE 1 2143 MSTORE",
+    (1 << 256) - 1, "2144 MSTORE 7 4224 MSTORE 0 0 4256 0 5 GAS STATICCALL",
+)  # fmt: skip
+"""Init code: MODEXP of 2,048 bytes whose operands it writes itself."""
+
+
+def precompile(number: int) -> str:
+    return "0x" + number.to_bytes(20, "big").hex()
+
+
+def call(data: bytes, to: int | None = None, method: str = "eth_call", gas: int = 0) -> Any:
+    given = {"data": "0x" + data.hex(), "gas": hex(gas or 50_000_000)}
+    if to is not None:
+        given["to"] = precompile(to)
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": [given, "latest"]}
+
+
+METHODS: Final = ("eth_call", "eth_estimateGas", "eth_createAccessList")
+ATTACKS: Final[dict[str, Any]] = {
+    "a batch of MODEXP": [call(ONE_MODEXP)] * 128,
+    "MODEXP": call(MODEXP, 5),
+    "pairings": call(bytes(192 * 300), 8),
+    "pairings on BLS12-381": call(bytes(384 * 300), 15),
+    "Blake2f": call((20_000_000).to_bytes(4, "big") + bytes(208) + b"\x01", 9),
+    "code without jumps": call(STRAIGHT),
+    "logs": call(LOGS),
+    "creations": call(CREATIONS),
+    **{f"hashes of a megabyte by {method}": call(HASHES, method=method) for method in METHODS},
+}
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node of these tests' own: when one ends, what strangers asked for is not done yet."""
+    env = {
+        "NODE_NETWORK": "false",
+        "NODE_RPC_CALL_TIMEOUT": str(LIMIT),
+        "NODE_RPC_GAS_CAP": str(GAS_CAP),
+    }
+    running = RunningNode(tmp_path_factory.mktemp("calls"), env=env)
+    running.start()
+    yield running
+    running.kill()
+
+
+@contextmanager
+def asked_beside(node: RunningNode) -> Iterator[dict[str, list[float]]]:
+    """Ask for the head and for liveness while the body runs; seconds of each answer."""
+    taken: dict[str, list[float]] = {"eth_blockNumber": [], "liveness": []}
+    done = threading.Event()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []})
+
+    def ask(asking: http.client.HTTPConnection) -> None:
+        json_type = {"content-type": "application/json"}
+        requests: dict[str, Callable[[], None]] = {
+            "eth_blockNumber": lambda: asking.request("POST", "/ext/bc/C/rpc", body, json_type),
+            "liveness": lambda: asking.request("GET", "/ext/health/liveness"),
+        }
+        while not done.is_set():
+            for name, request in requests.items():
+                began = time.monotonic()
+                request()
+                answer = asking.getresponse()
+                assert answer.status == 200
+                answer.read()
+                taken[name].append(time.monotonic() - began)
+            time.sleep(0.01)
+
+    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)) as connection:
+        thread = threading.Thread(target=ask, args=(connection,))
+        thread.start()
+        try:
+            yield taken
+        finally:
+            done.set()
+            thread.join()
+
+
+def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
+    """Return an answer, and the seconds until it came."""
+    headers = {"content-type": "application/json"}
+    began = time.monotonic()
+    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=90)) as posting:
+        posting.request("POST", "/ext/bc/C/rpc", json.dumps(asked), headers)
+        answer = json.loads(posting.getresponse().read())
+    return answer, time.monotonic() - began
+
+
+@contextmanager
+def posted_again_and_again(node: RunningNode, asked: Any) -> Iterator[None]:
+    """Post one body on many connections, each again as soon as it is answered; then go away."""
+    body = json.dumps(asked).encode()
+    head = b"POST /ext/bc/C/rpc HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    request = head + b"content-length: %d\r\n\r\n" % len(body) + body
+    done = threading.Event()
+
+    def attack(connection: socket.socket) -> None:
+        with suppress(OSError):
+            while not done.is_set():
+                connection.sendall(request)
+                connection.recv(1 << 20)
+
+    with ExitStack() as end:
+        connections = [
+            end.enter_context(socket.create_connection(("127.0.0.1", node.port)))
+            for _ in range(CONNECTIONS)
+        ]
+        threads = [threading.Thread(target=attack, args=(one,)) for one in connections]
+        for thread in threads:
+            thread.start()
+        yield
+        done.set()
+        for connection in connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join()
+
+
+def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(node: RunningNode) -> None:
+    for method in METHODS:
+        answer, seconds = post(node, call(HASHES, method=method, gas=GAS_CAP))
+        words_of_geth = f"execution aborted (timeout = {LIMIT:g}s)"
+        assert answer["error"] == {"code": -32000, "message": words_of_geth}
+        assert seconds < LIMIT * 1.1 + NOISE
+
+
+@pytest.mark.parametrize("asked", ATTACKS.values(), ids=ATTACKS)
+def test_nobody_waits_for_heavy_calls(node: RunningNode, asked: Any) -> None:
+    with asked_beside(node) as taken, posted_again_and_again(node, asked):
+        time.sleep(SECONDS)
+    for answers in taken.values():
+        assert max(answers) < WORST
+        assert len(answers) > SECONDS
+
+
+def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode) -> None:
+    with asked_beside(node) as taken, ExitStack() as end:
+        sockets = [end.enter_context(connect(node.ws_url)) for _ in range(CONNECTIONS)]
+        for one in sockets:
+            one.send(json.dumps(ATTACKS["a batch of MODEXP"]))
+            one.send(json.dumps(call(HASHES)))
+        time.sleep(SECONDS)
+    for answers in taken.values():
+        assert max(answers) < WORST
+        assert len(answers) > SECONDS
