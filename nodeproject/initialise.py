@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from rich.console import Console
 from rich.progress import Progress
@@ -24,6 +24,7 @@ from chaindb import clock
 from chaindb.locks import Lock, acquire
 from network_app.addresses import MalformedAddress
 from network_app.joining import NobodyAnswers, fetch_genesis
+from nodeproject.database_faults import explained, verify_reachable, verify_version
 from nodeproject.identity import make_identity, signer
 from nodeproject.process import CannotStart
 from platform_app.genesis.errors import GenesisError
@@ -33,7 +34,7 @@ from primitives.codec_errors import CodecError
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
-    CodecError, MalformedAddress, NobodyAnswers, OperationalError, OSError,
+    CodecError, MalformedAddress, NobodyAnswers,
 )  # fmt: skip
 
 
@@ -47,6 +48,8 @@ def initialise_or_explain() -> None:
         initialise()
     except _OPERATORS_BUSINESS as error:
         raise CommandError(str(error)) from error
+    except (DatabaseError, OSError) as error:
+        raise CommandError(explained(error)) from error
 
 
 def initialise() -> None:
@@ -61,9 +64,11 @@ def initialise() -> None:
         MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
         NobodyAnswers: No node has told the genesis of its network.
         OSError: A file cannot be read or written.
-        OperationalError: The database does not answer.
+        DatabaseUnusable: The database does not answer, or is a later version's.
+        DatabaseError: It cannot be read or written.
     """
     _keep_private(settings.NODE.directory, connection.settings_dict)
+    verify_reachable()
     _migrate()
     make_identity(clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
@@ -97,6 +102,7 @@ def _close(path: Path) -> None:
 def _migrate() -> None:
     """Run the migrations that are missing, with a bar: a first start has some dozens."""
     executor = MigrationExecutor(connection)
+    verify_version(executor.loader)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not missing:
         return

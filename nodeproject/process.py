@@ -60,9 +60,14 @@ def claim_directory(directory: Path) -> Iterator[None]:
     """Hold a data directory: what an embedded node remembers is only true when it is alone there.
 
     Raises:
+        CannotStart: The directory cannot be written.
         DirectoryInUse: Another process holds it. The kernel lets go of it when a process ends.
     """
-    with (directory / "lock").open("w") as file:
+    try:
+        file = (directory / "lock").open("w")
+    except OSError as error:
+        raise CannotStart(f"{error.filename} cannot be opened: {error.strerror}") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

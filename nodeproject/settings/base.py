@@ -34,9 +34,12 @@ os.umask(0o077)
 try:
     NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
+    STATIC_ROOT = NODE.directory / "static"
+    STATIC_ROOT.mkdir(exist_ok=True)
 except OSError as error:
     raise BadSetting(
-        f"NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: {error.filename}: {error.strerror}"
+        "NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: "
+        f"{error.filename or NODE.directory}: {error.strerror}"
     ) from error
 
 DEBUG = False
@@ -113,8 +116,6 @@ LOGIN_FAILURES = {
 """The cache in which each web process counts failed logins; two entries for who is locked."""
 
 STATIC_URL = "/static/"
-STATIC_ROOT = NODE.directory / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
 
 SECURE_CONTENT_TYPE_NOSNIFF = True

@@ -3,15 +3,39 @@
 from typing import Any
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
+from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
 
 def database(node: NodeSettings) -> dict[str, Any]:
     """Return the entry of DATABASES for these settings: SQLite or PostgreSQL."""
     url = node.database_url or f"sqlite:///{node.directory / 'node.sqlite3'}"
-    entry: dict[str, Any] = environ.Env.db_url_config(url)
-    return _sqlite(entry, node) if "sqlite" in entry["ENGINE"] else _postgresql(entry, node)
+    if url.startswith("sqlite:///"):
+        return _sqlite(environ.Env.db_url_config(url), node)
+    if not is_postgresql(url):
+        raise _bad_url()
+    try:
+        entry: dict[str, Any] = environ.Env.db_url_config(url)
+    except (ValueError, ImproperlyConfigured):
+        raise _bad_url() from None
+    if not entry.get("NAME"):
+        raise _bad_url()
+    return _postgresql(entry, node)
+
+
+def is_postgresql(url: str) -> bool:
+    """Say whether a URL is of a PostgreSQL server."""
+    return url.startswith(("postgres://", "postgresql://"))
+
+
+def _bad_url() -> BadSetting:
+    """Return the refusal; it does not repeat the URL, in which there may be a password."""
+    return BadSetting(
+        "NODE_DATABASE_URL cannot be read; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
+        "sqlite:///PATH"
+    )
 
 
 def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:

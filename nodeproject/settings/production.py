@@ -3,16 +3,18 @@
 import os
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
 from nodeproject.settings.base import LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
-from nodeproject.settings.databases import database
+from nodeproject.settings.databases import database, is_postgresql
+from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NODE
 
-if not NODE.database_url.startswith(("postgres://", "postgresql://")):
-    raise ImproperlyConfigured("The production profile needs NODE_DATABASE_URL=postgres://…")
+if not is_postgresql(NODE.database_url):
+    raise BadSetting(
+        f"NODE_DATABASE_URL is {'of another database' if NODE.database_url else 'missing'}; the "
+        "production profile needs postgres://USER:PASSWORD@HOST:PORT/NAME"
+    )
 
 DATABASES = {"default": database(NODE)}
 

@@ -1,0 +1,210 @@
+"""A database that cannot be used is one line that says what to do, and the command fails."""
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError
+
+from nodeproject.database_faults import explained
+from tests.servers.node import ROOT
+from tests.servers.ports import free_port
+from tests.servers.postgresql import PostgresqlServer
+from tests.servers.tables import give_tables
+
+SECONDS = 120.0
+Said = Callable[..., str]
+
+BAD_URL = (
+    "NODE_DATABASE_URL cannot be read; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
+    "sqlite:///PATH\n"
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def said(data: Path) -> Said:
+    """Runs a command that must fail, and returns all it says: one line."""
+
+    def run(command: str, *before: str, **env: str) -> str:
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("NODE_") and name != "DJANGO_SETTINGS_MODULE"
+        }
+        ports = {"NODE_HTTP_PORT": str(free_port()), "NODE_STAKING_PORT": str(free_port())}
+        done = subprocess.run(
+            [*before, sys.executable, "manage.py", command],
+            cwd=ROOT,
+            env=inherited | {"NODE_DATA_DIR": str(data)} | ports | env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 1
+        told = done.stderr.lstrip("\n")  # the bar that was there leaves an empty line
+        assert told.count("\n") == 1, told
+        return told
+
+    return run
+
+
+def database(data: Path) -> Path:
+    """Give a data directory a database with all tables, and return its file."""
+    data.mkdir()
+    give_tables(data)
+    return data / "node.sqlite3"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["nonsense", "mysql://a/b", "postgres://", "postgres://u:secret@h:port/x", "sqlite:relative"],
+)
+def test_a_url_that_is_none(said: Said, url: str) -> None:
+    assert said("init_node", NODE_DATABASE_URL=url) == BAD_URL
+
+
+@pytest.mark.parametrize(
+    ("env", "is_it"),
+    [({}, "missing"), ({"NODE_DATABASE_URL": "sqlite:////tmp/x"}, "of another database")],
+)
+def test_production_without_postgresql(said: Said, env: dict[str, str], is_it: str) -> None:
+    assert said("init_node", NODE_PROFILE="production", **env) == (
+        f"NODE_DATABASE_URL is {is_it}; the production profile needs "
+        "postgres://USER:PASSWORD@HOST:PORT/NAME\n"
+    )
+
+
+def test_a_server_that_is_not_there(said: Said) -> None:
+    port = free_port()
+    url = f"postgres://u:secret@127.0.0.1:{port}/chain"
+
+    told = said("init_node", NODE_DATABASE_URL=url)
+
+    assert told.startswith(f"CommandError: the database chain at 127.0.0.1:{port} cannot be used (")
+    assert "Connection refused" in told
+    assert told.endswith("): see that the server runs, or correct NODE_DATABASE_URL\n")
+    assert "secret" not in told
+
+
+def test_a_database_that_the_server_does_not_have(said: Said) -> None:
+    server = PostgresqlServer()
+    try:
+        there = server.create_database("there")
+        told = said("init_node", NODE_DATABASE_URL=there.replace("/there", "/absent"))
+    finally:
+        server.stop()
+
+    assert "the database absent at " in told
+    assert 'database "absent" does not exist' in told
+
+
+@pytest.mark.parametrize("command", ["init_node", "runnode"])
+def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> None:
+    path = database(data)
+    path.write_bytes(os.urandom(8192))
+
+    assert said(command) == (
+        f"CommandError: the database {path} is damaged, or no database (file is not a database): "
+        "put a backup in its place, or move it away to begin anew\n"
+    )
+
+
+def test_a_database_with_damaged_pages(said: Said, data: Path) -> None:
+    path = database(data)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+
+    assert said("init_node") == (
+        f"CommandError: the database {path} is damaged (database disk image is malformed): "
+        "put a backup in its place, or move it away to begin anew\n"
+    )
+
+
+def test_a_database_of_a_later_version_is_left_alone(said: Said, data: Path) -> None:
+    path = database(data)
+    with closing(sqlite3.connect(path)) as rows, rows:
+        for name in ("0998_future", "0999_future"):
+            rows.execute(
+                "INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, ?)",
+                ("cchain_app", name, "2030-01-01"),
+            )
+
+    assert said("runnode") == (
+        "CommandError: the database was made by a later version of this program (migration "
+        "cchain_app.0998_future and 1 more): run that version, or another NODE_DATA_DIR or "
+        "NODE_DATABASE_URL\n"
+    )
+
+
+def test_a_directory_that_another_node_holds(said: Said, data: Path) -> None:
+    data.mkdir()
+    with (data / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        told = said("runnode")
+
+    assert told == (
+        f"CommandError: another node runs on {data}: stop it, or give this one its own "
+        "NODE_DATA_DIR\n"
+    )
+
+
+def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
+    path = tmp_path / "held.sqlite3"
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as holder,
+        closing(sqlite3.connect(path, timeout=0)) as other,
+    ):
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError) as refused:
+            other.execute("CREATE TABLE a (b)")
+
+    told = explained(OperationalError(str(refused.value)))
+    assert told.endswith(
+        "is held by another process: end that one, or give this node its own NODE_DATA_DIR"
+    )
+
+
+def on_disk_of(directory: Path, size: str, then: str = "true") -> list[str]:
+    """Return what runs a command where a directory is on a disk of its own, seen by nobody else."""
+    tool = shutil.which("unshare")
+    alone = [tool or "unshare", "--map-root-user", "--mount", "sh", "-c"]
+    mount = f'mount -t tmpfs -o size={size} tmpfs "$0" && {then}'
+    try:
+        subprocess.run([*alone, mount, str(directory)], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no disk can be mounted here: {error}")
+    return [*alone, f'{mount} && exec "$@"', str(directory)]
+
+
+def test_a_full_disk(said: Said, data: Path) -> None:
+    data.mkdir()
+
+    told = said("init_node", *on_disk_of(data, "300k"))
+
+    assert told == (
+        f"CommandError: the database {data}/node.sqlite3 cannot grow: its disk is full. Make room "
+        "and start again\n"
+    )
+
+
+def test_a_disk_without_room_for_anything(said: Said, data: Path) -> None:
+    data.mkdir()
+    fill = 'head -c 100k /dev/zero > "$0/filler" 2>/dev/null; true'
+
+    told = said("init_node", *on_disk_of(data, "64k", fill))
+
+    assert told.startswith("NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: ")
+    assert told.endswith("No space left on device\n")
