@@ -163,7 +163,11 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "CONNECT is for proxies")
                 return
             head = version, self.url, self.headers
-            if self._should_upgrade() and opens_websocket(method, *head, self.websocket_paths):
+            cycle: RequestResponseCycle | None = self.cycle
+            # Behind a request that is still being answered it could not be answered in its turn.
+            free = cycle is None or cycle.response_complete
+            wanted = free and self._should_upgrade()
+            if wanted and opens_websocket(method, *head, self.websocket_paths):
                 request_head.check(*head, self.patience.head)
                 self._open_websocket()
                 return
@@ -289,7 +293,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.message_event.set()
-            if cycle.response_started:
+            # What is refused may be a later request: its refusal would pass for this one's answer.
+            if cycle.response_started or not self._in_body or self.pipeline:
                 self.transport.close()
                 return
         self.transport.write(self._reply(status, text))

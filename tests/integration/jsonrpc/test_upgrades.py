@@ -134,6 +134,21 @@ def test_a_websocket_is_opened_by_get_where_there_is_one(served: Served, line, b
         assert stranger.response()[0] == 101
 
 
+def test_behind_a_request_under_way_nothing_is_opened_or_refused_in_its_place(served) -> None:
+    slow = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + SLOW
+    opening = (
+        b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    with RawConnection(served.port) as connection:
+        connection.say(slow + opening)
+        assert connection.response()[::2] == (200, ANSWER)
+        assert connection.response()[0] == 404
+    with RawConnection(served.port) as connection:
+        connection.say(slow + b"nonsense\r\n\r\n")
+        assert b" 400 " not in connection.until_closed()
+
+
 HEADS = {
     "length and chunked": (b"Content-Length: 5\r\nTransfer-Encoding: chunked", 400),
     "chunked and length": (b"Transfer-Encoding: chunked\r\nContent-Length: 5", 400),
