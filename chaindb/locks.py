@@ -1,6 +1,6 @@
 """The table of locks: who may write what. On PostgreSQL an advisory lock, on SQLite the write lock.
 
-A lock is held by the transaction that took it and goes with it. On SQLite every transaction that
+A lock is held by the transaction that took it and goes with it (a producer's by its session). On SQLite every transaction that
 writes begins IMMEDIATE (`settings/databases.py`), so being in one is holding the lock.
 """
 
@@ -28,6 +28,10 @@ class Lock(IntEnum):
     """Writing the outer blocks of accepted blocks. Taken after a chain's lock, never before."""
     HEALTH = 0x6E6F6465_08
     """Writing the history of health checks."""
+    CCHAIN_PRODUCER = 0x6E6F6465_09
+    """Making the C-Chain's blocks, or standing by: of a session, not of a transaction."""
+    PCHAIN_PRODUCER = 0x6E6F6465_0A
+    """Making the P-Chain's blocks, likewise."""
 
 
 class NotInTransaction(Exception):
@@ -45,3 +49,19 @@ def acquire(lock: Lock) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int(lock)])
+
+
+def try_acquire(lock: Lock) -> bool:
+    """Hold a lock until the current transaction ends, unless somebody has it; say whether it is held.
+
+    Raises:
+        NotInTransaction: There is no transaction to hold it.
+    """
+    if not connection.in_atomic_block:
+        raise NotInTransaction(lock.name)
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [int(lock)])
+        (held,) = cursor.fetchone()
+    return bool(held)

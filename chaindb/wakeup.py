@@ -1,9 +1,19 @@
-"""Wakes a chain's builder of blocks: a task that is known by name only, asked for once at a time."""
+"""Wakes a chain's maker of blocks when there is something to put into one.
+
+In production that is the process `runproducer`, which PostgreSQL itself wakes: whoever stores work notifies
+in the same transaction, so no broker stands between a transaction and its block. In the embedded profile
+it is a Celery task, asked for once at a time and known by name only, so that there is no circle of imports.
+"""
 
 import logging
 
 from celery import current_app
+from django.conf import settings
 from django.core.cache import cache
+from django.db import transaction
+
+from chaindb import sql
+from chaindb.locks import Lock, try_acquire
 
 _LIFETIME = 2
 """Seconds after which a request that no worker answered is made again."""
@@ -12,24 +22,45 @@ _log = logging.getLogger(__name__)
 
 
 class Wakeup:
-    """Asks for one task; the name is the only link to it, so that there is no circle of imports."""
+    """Asks for one kind of work.
 
-    def __init__(self, task: str) -> None:
+    Args:
+        task: the Celery task that does it, by name.
+        lock: held by the session of the process that does it in production, as long as that lives.
+    """
+
+    def __init__(self, task: str, lock: Lock) -> None:
         self.task = task
+        self.lock = lock
+        self.channel = f"node_{lock.name.lower()}"
+        """PostgreSQL's channel of notifications."""
         self._requested = f"{task}-requested"
 
     def request(self) -> None:
-        """Ask for the task, unless that was done already and no worker has begun yet.
+        """Ask for the work, once the current transaction has stored it; without one, at once."""
+        if settings.NODE.profile == "production":
+            sql.execute("SELECT pg_notify(%s, '')", [self.channel])
+        else:
+            transaction.on_commit(self._send)
 
-        For `transaction.on_commit` or after it. A broker that is away is logged and forgiven: what is
-        to be done is stored, and the beat's tick finds it.
+    def answer(self) -> None:
+        """Note that somebody looks from now on: what comes later must ask again."""
+        if settings.NODE.profile != "production":
+            cache.delete(self._requested)
+
+    @transaction.atomic
+    def is_unattended(self) -> bool:
+        """Say whether no producer's process lives: then the beat's tick does its work."""
+        return settings.NODE.profile != "production" or try_acquire(self.lock)
+
+    def _send(self) -> None:
+        """Send the task, unless that was done already and no worker has begun yet.
+
+        A broker that does not take it is logged and forgiven: what is to be done is stored, and the
+        beat's tick finds it.
         """
         try:
             if cache.add(self._requested, 1, _LIFETIME):
                 current_app.signature(self.task).apply_async(expires=60)
         except Exception as error:  # whatever broker or cache say, the work is stored
             _log.warning("the broker is away; the next tick makes the block: %s", error)
-
-    def answer(self) -> None:
-        """Note that a worker looks from now on: what comes later must ask again."""
-        cache.delete(self._requested)

@@ -58,6 +58,12 @@ def observe_network() -> None:
     metrics.start("network")
 
 
+def observe_producer() -> None:
+    """Count what the process does that makes blocks."""
+    observe_work()
+    metrics.start("producer")
+
+
 def observe_beat() -> None:
     """Count what the process does that sends tasks by the clock."""
     observe_work()

@@ -11,6 +11,12 @@ TURN = 0.05
 """Seconds after which a worker lets other tasks in: where there is one, it makes the C-Chain's blocks too."""
 
 
+@shared_task(name="platform_app.tick")
+def tick() -> dict[str, int]:
+    """The heartbeat: what the clock brings is done here where no producer's process does it."""
+    return build_blocks() if scheduling.BUILDER.is_unattended() else {"blocks": 0}
+
+
 @shared_task(name="platform_app.build_blocks")
 def build_blocks() -> dict[str, int]:
     """Build blocks until there is nothing to put in, or others should have their turn.

@@ -3,15 +3,16 @@
 from django.conf import settings
 
 from cchain_app.selectors import blocks
+from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 
-PRODUCER = Wakeup("cchain_app.produce_blocks")
+PRODUCER = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER)
 
 
 def request_block() -> None:
     """Ask for a block, where blocks are made on a transaction's arrival.
 
-    For `transaction.on_commit` or after it.
+    In the transaction that stores what is to be put into it, or after it.
     """
     if settings.NODE.mining == "auto":
         PRODUCER.request()

@@ -111,6 +111,8 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
             rows.add(admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
+            if admissions.executable:
+                scheduling.request_block()
     except BaseException:
         if admissions is not None:
             memory.forget(one.transaction for one in admissions.added.values())
@@ -118,7 +120,6 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
     blocks.memory().pool.changed()
     if admissions.executable:
         notifications.pending_transactions(admissions.executable)
-        scheduling.request_block()
     return outcomes
 
 

@@ -30,7 +30,7 @@ class Process(NamedTuple):
     """A process of the node that lives."""
 
     role: str
-    """ "web", "worker", "beat", "network"."""
+    """ "web", "producer", "worker", "beat", "network"."""
     pid: int
 
 

@@ -30,7 +30,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     },
     # Stakers begin and end by the clock, whether or not anybody issues a transaction.
     "platform-tick": {
-        "task": "platform_app.build_blocks",
+        "task": "platform_app.tick",
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },

@@ -43,5 +43,13 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 }
 
 CELERY_BROKER_URL = NODE.redis_url
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+# Without emulated acknowledgements: kombu's keep a second book in Redis of what a worker has taken, and
+# writing that back when the connection is lost ends the worker. What was taken then is a tick or other
+# periodic work, which comes again by itself.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "ack_emulation": False,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+}
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # an outage may last
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

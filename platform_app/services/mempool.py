@@ -115,7 +115,7 @@ def _admit(
     mempool.drop([*dropped, *second.dropped], now)
     if second.admitted:
         database.on_commit(partial(notifications.txs_issued, list(second.admitted)))
-        database.on_commit(scheduling.request_block)
+        scheduling.request_block()
     return second.outcomes
 
 

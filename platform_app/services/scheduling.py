@@ -1,12 +1,13 @@
 """Wakes the builder of blocks. Knows its task by name only, so that there is no circle of imports."""
 
+from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 
-BUILDER = Wakeup("platform_app.build_blocks")
+BUILDER = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER)
 
 
 def request_block() -> None:
-    """Ask for a block. For `transaction.on_commit` or after it."""
+    """Ask for a block. In the transaction that stores what waits for it, or after it."""
     BUILDER.request()
 
 

@@ -97,7 +97,7 @@ def test_open_connections_are_counted(node: CheckedNode) -> None:
 @everywhere
 def test_all_processes_are_shown(node: CheckedNode) -> None:
     # Celery's worker is a process that watches over the one that works.
-    several = {"web": 2, "worker": 2, "beat": 1, "network": 1}
+    several = {"web": 2, "producer": 1, "worker": 2, "beat": 1, "network": 1}
     shown = roles(node)
     until = time.monotonic() + PATIENCE
     while shown not in ({"node": 1}, several) and time.monotonic() < until:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import TestCase
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
@@ -39,7 +40,9 @@ class Chain:
 
     def send(self, *sent: Transaction) -> list[Hash]:
         """Put transactions into the pool; all of them must get in."""
-        outcomes = transactions.submit([one.raw for one in sent])
+        # The commit is what asks for a block, and here the outermost transaction never commits.
+        with TestCase.captureOnCommitCallbacks(execute=True):
+            outcomes = transactions.submit([one.raw for one in sent])
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome

@@ -24,6 +24,7 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 
 _CELERY = (sys.executable, "-m", "celery", "-A", "nodeproject.celery")
 BESIDE: Mapping[str, Sequence[str]] = {
+    "producer": (sys.executable, "manage.py", "runproducer"),
     "worker": (*_CELERY, "worker", "-Q", "chain,default", "--concurrency=1", "--loglevel=WARNING"),
     "beat": (*_CELERY, "beat", "--loglevel", "WARNING"),
     "network": (sys.executable, "manage.py", "runnetwork"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.test import TestCase
 
 from cchain_app import models, tasks
 from cchain_app.selectors import blocks
@@ -13,6 +14,7 @@ from cchain_app.services.chain import produce_block
 from chaindb import turns, wakeup
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
+from tests.integration.waking import by_celery
 
 
 class Sent:
@@ -39,6 +41,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     return made
 
 
+@by_celery
 @pytest.mark.node_settings(mining="auto")
 def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
@@ -47,6 +50,7 @@ def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
     assert sent.names == [scheduling.PRODUCER.task]
 
 
+@by_celery
 @pytest.mark.node_settings(mining="auto")
 def test_what_arrives_after_the_worker_began_asks_again(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
@@ -73,6 +77,7 @@ def test_the_tick_makes_the_block_whose_request_was_lost(chain: Chain, sent: Sen
     assert blocks.head().number == 1
 
 
+@by_celery
 @pytest.mark.node_settings(mining="auto")
 def test_a_broker_that_is_away_does_not_lose_the_transaction(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -89,6 +94,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
     assert models.PoolTransaction.objects.count() == 1
 
 
+@by_celery
 @pytest.mark.node_settings(mining="auto")
 def test_a_worker_under_steady_load_lets_others_have_their_turn(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
@@ -98,7 +104,8 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
     sent.names.clear()
     cache.clear()
 
-    assert tasks.produce_blocks() == {"blocks": 1}
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert tasks.produce_blocks() == {"blocks": 1}
     assert sent.names == [scheduling.PRODUCER.task]
 
 

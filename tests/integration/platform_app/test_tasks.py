@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.test import TestCase
 
 from chaindb import wakeup
 from platform_app import tasks
@@ -17,8 +18,10 @@ from platform_app.txs.status import TxStatus
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments, scheduled_validator, staker_of
 from tests.integration.platform_app.services.conftest import Sent
+from tests.integration.waking import by_celery
 
 TASK = "platform_app.build_blocks"
+TICK = "platform_app.tick"
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +46,7 @@ def issue(pchain: PChain, *txs: Any, commit: Any) -> None:
         pchain.issue(*txs)
 
 
+@by_celery
 def test_a_transaction_asks_for_a_block_once(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -54,6 +58,7 @@ def test_a_transaction_asks_for_a_block_once(
     assert sent.names == [TASK]
 
 
+@by_celery
 def test_what_arrives_after_the_worker_began_asks_again(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -94,6 +99,7 @@ def test_all_that_is_due_is_made_at_one_tick(
     assert tasks.build_blocks() == {"blocks": 4}
 
 
+@by_celery
 def test_a_worker_under_steady_load_lets_others_have_their_turn(
     pchain: PChain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,10 +108,12 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
     monkeypatch.setattr(tasks, "TURN", -1.0)
     pchain.issue(*txs)
 
-    assert tasks.build_blocks() == {"blocks": 1}
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert tasks.build_blocks() == {"blocks": 1}
     assert sent.names == [TASK]
 
 
+@by_celery
 def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick(
     shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +133,7 @@ def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second() -> None:
 
     app.loader.import_default_modules()
     assert scheduling.BUILDER.task == TASK
-    assert TASK in app.tasks
-    entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == TASK]
+    assert {TASK, TICK} <= app.tasks.keys()
+    entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == TICK]
     assert [entry["schedule"] for entry in entries] == [1.0]
     assert settings.CELERY_TASK_ROUTES["platform_app.*"] == {"queue": "chain"}

@@ -38,6 +38,7 @@ from tests.integration.platform_app.made import (
 )
 from tests.integration.platform_app.produced import follow, standard
 from tests.integration.platform_app.services.conftest import Sent
+from tests.integration.waking import by_celery
 
 PROCESSING = Status(TxStatus.PROCESSING)
 COMMITTED = Status(TxStatus.COMMITTED)
@@ -443,6 +444,7 @@ def test_whatever_fails_on_the_way_nothing_of_it_is_kept(
     assert list(waiting.oldest_first()) == []
 
 
+@by_celery
 def test_a_block_is_asked_for_after_the_commit_and_only_then(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -467,6 +469,7 @@ def test_who_brings_nothing_new_asks_for_no_block(
 
 
 @pytest.mark.usefixtures("broker_away")
+@by_celery
 def test_a_broker_that_is_away_does_not_lose_the_transaction(
     pchain: PChain, django_capture_on_commit_callbacks: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,137 @@
+"""Makes blocks in the production profile: a process of its own that needs PostgreSQL and nothing else.
+
+A thread for each chain is woken by PostgreSQL's notifications, and by its own clock when none comes. It
+holds a lock as long as its session lives, so a second process stands by and takes over within a tick. While
+no such process lives, Celery's beat makes the blocks, one tick after the other.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import psycopg
+from django.conf import settings
+from django.db import connection as database
+from psycopg import sql
+from typing_extensions import override
+
+from cchain_app import tasks as cchain
+from cchain_app.services import scheduling as cchain_scheduling
+from chaindb.chains import Chain
+from chaindb.connections import release
+from chaindb.wakeup import Wakeup
+from platform_app import tasks as platform
+from platform_app.services import scheduling as platform_scheduling
+
+TICK: Final = 1.0
+"""Seconds after which a chain is looked at without having been woken: stakers begin and end by the clock."""
+RETRY: Final = 0.5
+"""Seconds after which a session that was lost is opened again."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Producer(threading.Thread):
+    """Makes the blocks of one chain until it is told to stop.
+
+    Args:
+        chain: whose blocks.
+        wakeup: who asks for them.
+        work: makes blocks, and returns how many.
+        tick: seconds between two runs when nobody asks.
+        greedy: whether to go on at once after a run that made some.
+        stopping: set when the thread is to end.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        wakeup: Wakeup,
+        work: Callable[[], int],
+        *,
+        tick: float,
+        greedy: bool,
+        stopping: threading.Event,
+    ) -> None:
+        super().__init__(name=f"producer-{chain}", daemon=True)
+        self._chain = chain
+        self._wakeup = wakeup
+        self._work = work
+        self._tick = tick
+        self._greedy = greedy
+        self._stopping = stopping
+        self._due = time.monotonic()
+
+    @override
+    def run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with self._open() as session:
+                    self._live(session)
+            except psycopg.OperationalError as error:
+                _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
+                self._stopping.wait(RETRY)
+
+    def _open(self) -> psycopg.Connection[Any]:
+        """Open the session that listens and holds the lock: one of its own, which no pool takes back."""
+        parameters = database.get_connection_params()
+        session: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
+        session.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._wakeup.channel)))
+        return session
+
+    def _live(self, session: psycopg.Connection[Any]) -> None:
+        held = False
+        while not self._stopping.is_set():
+            held = held or self._claim(session)
+            if held and self._make() and self._greedy:
+                continue
+            now = time.monotonic()
+            if now >= self._due:
+                self._due = max(self._due + self._tick, now)
+            for _ in session.notifies(timeout=max(0.0, self._due - now), stop_after=1):
+                pass
+
+    def _claim(self, session: psycopg.Connection[Any]) -> bool:
+        row = session.execute(
+            "SELECT pg_try_advisory_lock(%s)", [int(self._wakeup.lock)]
+        ).fetchone()
+        held = row is not None and bool(row[0])
+        if held:
+            _log.info("this process makes the %s-Chain's blocks", self._chain)
+        return held
+
+    def _make(self) -> int:
+        """Make what there is to make; whatever goes wrong, the next run has another try."""
+        try:
+            return self._work()
+        except Exception:
+            _log.exception("the %s-Chain's blocks could not be made", self._chain)
+            return 0
+        finally:
+            release()
+
+
+def producers(stopping: threading.Event) -> list[Producer]:
+    """Return the makers of both chains' blocks, not started yet."""
+    node = settings.NODE
+    by_clock = node.mining == "interval" and not node.takes_turns
+    return [
+        Producer(
+            Chain.P,
+            platform_scheduling.BUILDER,
+            lambda: platform.build_blocks()["blocks"],
+            tick=TICK,
+            greedy=True,
+            stopping=stopping,
+        ),
+        Producer(
+            Chain.C,
+            cchain_scheduling.PRODUCER,
+            lambda: cchain.beat()["blocks"],
+            tick=node.block_interval if by_clock else TICK,
+            greedy=node.mining == "auto",
+            stopping=stopping,
+        ),
+    ]

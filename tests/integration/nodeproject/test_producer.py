@@ -1,0 +1,126 @@
+"""The process that makes blocks in production: woken by PostgreSQL, one at a time, ticked when forgotten."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from cchain_app import tasks
+from cchain_app.services import scheduling
+from chaindb.chains import Chain
+from nodeproject.producer import Producer
+from tests.integration.waking import by_postgresql
+
+pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
+
+SECONDS = 60.0
+"""So long an event is waited for on a busy machine."""
+NEVER = 3600.0
+"""A tick that no test lives to see."""
+
+
+class Work:
+    """Counts runs, and says that each one made nothing."""
+
+    def __init__(self) -> None:
+        self.runs = threading.Semaphore(0)
+
+    def __call__(self) -> int:
+        self.runs.release()
+        return 0
+
+    def wait(self) -> None:
+        assert self.runs.acquire(timeout=SECONDS), "nobody worked"
+
+
+Start = Callable[[Work], Producer]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts producers that only a notification wakes, and ends them."""
+    stopping = threading.Event()
+    started: list[Producer] = []
+
+    def begin(work: Work, tick: float = NEVER) -> Producer:
+        one = Producer(
+            Chain.C, scheduling.PRODUCER, work, tick=tick, greedy=True, stopping=stopping
+        )
+        one.start()
+        started.append(one)
+        return one
+
+    yield begin
+    stopping.set()
+    notify()
+    for one in started:
+        one.join(SECONDS)
+        assert not one.is_alive()
+
+
+def notify() -> None:
+    scheduling.PRODUCER.request()
+
+
+def listeners() -> list[int]:
+    """Return the server's processes of sessions that hold the producer's lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted",
+            [int(scheduling.PRODUCER.lock) & 0xFFFFFFFF],
+        )
+        return [pid for (pid,) in cursor.fetchall()]
+
+
+def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> None:
+    work = Work()
+    start(work)
+    work.wait()  # the first look
+
+    with transaction.atomic():
+        notify()
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        notify()
+        assert not work.runs.acquire(blocking=False)
+
+    work.wait()
+
+
+def test_while_it_lives_the_heartbeat_leaves_blocks_to_it(start: Start, monkeypatch: Any) -> None:
+    beats: list[int] = []
+    monkeypatch.setattr(tasks, "beat", lambda: beats.append(1) or {"blocks": 1})
+    assert tasks.tick() == {"blocks": 1}
+
+    work = Work()
+    start(work)
+    work.wait()
+
+    assert tasks.tick() == {"blocks": 0}
+    assert len(beats) == 1
+
+
+def test_a_session_that_is_lost_is_opened_again(start: Start) -> None:
+    work = Work()
+    start(work)
+    work.wait()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", listeners())
+
+    work.wait()  # the first look of the next session
+
+
+def test_a_second_one_stands_by_until_the_first_is_gone(start: Any) -> None:
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as first:
+        first.execute("SELECT pg_advisory_lock(%s)", [int(scheduling.PRODUCER.lock)])
+        work = Work()
+        start(work, tick=0.05)
+        notify()
+        assert listeners() == [first.info.backend_pid]
+        assert not work.runs.acquire(blocking=False)
+
+    work.wait()
