@@ -19,6 +19,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from chaindb.chains import Chain
+from chaindb.servers import PATIENCE, Server
 
 Message = dict[str, Any]
 """Its `type` says what happened."""
@@ -77,10 +78,30 @@ def send(chain: Chain, message: Message) -> None:
             if chain in listener.chains:
                 _deliver_soon(listener, message)
         return
+    server = redis_server()
+    if server.failed():
+        return  # followers find it by their tick
+    sent = asyncio.run_coroutine_threadsafe(_send(chain, message, server), _sending_loop())
+    sent.add_done_callback(_report)
+
+
+async def _send(chain: Chain, message: Message, server: Server) -> None:
     layer = get_channel_layer()
     assert layer is not None  # CHANNEL_LAYERS has a default in every profile
-    sent = asyncio.run_coroutine_threadsafe(layer.group_send(chain.group, message), _sending_loop())
-    sent.add_done_callback(_report)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await layer.group_send(chain.group, message)
+    except Exception as error:  # a server that is away needs no more words
+        if not await asyncio.to_thread(server.suspect, error):
+            raise
+
+
+def redis_server() -> Server:
+    """Return the server behind the channel layer."""
+    # Only here: Redis' client takes a fifth of a second to import, and the embedded profile has none.
+    from chaindb.redis_cache import server
+
+    return server()
 
 
 def _is_embedded() -> bool:
@@ -111,8 +132,9 @@ async def _follow(listener: _Listener) -> None:
     while True:
         try:
             await _receive(listener)
-        except Exception:  # whatever it is, following goes on
-            _log.exception("listening to pointers failed; followers find blocks by their tick")
+        except Exception as error:  # whatever it is, following goes on
+            if not await asyncio.to_thread(redis_server().suspect, error):
+                _log.exception("listening to pointers failed; followers find blocks by their tick")
             await asyncio.sleep(RETRY)
 
 

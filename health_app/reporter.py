@@ -7,7 +7,7 @@ checks fail, in words, and nothing else. Each process has its own reporter.
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from django.db import Error as DatabaseError
 from django.db import connections
 from typing_extensions import override
 
+from chaindb import servers
 from chaindb.connections import release
 from health_app.checks import ALL, APPLICATION, CHECKS, READINESS, Check
 from health_app.history import History
@@ -46,6 +47,7 @@ class Reporter:
         readiness: names of those that make the node ready; passed once, they stay passed.
         changed: told of changes, in the thread of the check.
         begin: called before each run of all checks; it must return at once.
+        outages: says which servers are away, and returns at once: while one is, the node is not ready.
         interval: seconds between the beginnings of runs.
         seconds: how long a run may take.
         warm_up: for how many seconds from now on a check's first failures are no change yet. They are
@@ -60,6 +62,7 @@ class Reporter:
         *,
         changed: Changed,
         begin: Callable[[], object] = lambda: None,
+        outages: Callable[[], Sequence[str]] = tuple,
         interval: float,
         seconds: float = SECONDS,
         warm_up: float = 0.0,
@@ -67,6 +70,7 @@ class Reporter:
         self._checks = tuple(checks)
         self._changed = changed
         self._begin = begin
+        self._outages = outages
         self._interval = interval
         self._seconds = seconds
         self._lock = threading.Lock()
@@ -106,8 +110,19 @@ class Reporter:
         )
 
     def readiness(self, tags: Collection[str] = ()) -> Report:
-        """Return the checks that must have passed once; all of them are about the whole node."""
+        """Return the checks that must have passed once; all of them are about the whole node.
+
+        Unspecified: while a server is away that the node needs, they fail again, in words that name it.
+        """
         del tags
+        if outages := self._outages():
+            error, now = ", ".join(outages), time.time_ns()
+            return Report(
+                {
+                    name: self._results[name].followed_by(Finding(error=error), now, now)
+                    for name in self._ready
+                }
+            )
         return Report(dict(self._ready))
 
     def liveness(self, tags: Collection[str] = ()) -> Report:
@@ -206,11 +221,18 @@ def examine(check: Check) -> Finding:
     """Return what a check finds; that it cannot find anything is a finding too."""
     try:
         return check.measure()
-    except DatabaseError as error:
+    except Exception as error:
+        if words := servers.away(error):
+            return Finding(error=words)
+        return _failure(error)
+
+
+def _failure(error: Exception) -> Finding:
+    """Return what is told of a check that could not be made."""
+    if isinstance(error, DatabaseError):
         why = reason(error) or type(error).__name__
         return Finding(error=f"the database does not answer: {why}", cause=error)
-    except Exception as error:  # whatever it is, the other checks go on
-        return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
+    return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
 
 
 @cache
@@ -219,4 +241,10 @@ def reporter() -> Reporter:
     history = History()
     interval = max(SHORTEST_INTERVAL, settings.NODE.health_interval)
     WRITES.hold = max(HOLD, 2 * interval)
-    return Reporter(changed=history.note, begin=history.probe, interval=interval, warm_up=WARM_UP)
+    return Reporter(
+        changed=history.note,
+        begin=history.probe,
+        outages=servers.outages,
+        interval=interval,
+        warm_up=WARM_UP,
+    )

@@ -14,10 +14,16 @@ MOST_CHANGES = 10_000
 
 @transaction.atomic(durable=True)
 def record(name: str, result: CheckResult) -> bool:
-    """Write down how a check is, unless that is what was written last; return whether it was news."""
+    """Write down how a check is, unless that is what was written last; return whether it was news.
+
+    Nor is it news what was seen before what was written last: of an outage of the database each process
+    tells when that is over, and one that comes late would have the check fail once more.
+    """
     acquire(Lock.HEALTH)
-    last = store.last_error(name)
-    if last is not None and same_reasons(last, result.error):
+    last = store.last(name)
+    if last is not None and (
+        same_reasons(last.error, result.error) or store.moment(result) < last.at
+    ):
         return False
     store.add(name, result, keep=MOST_CHANGES)
     return True

@@ -1,6 +1,7 @@
 """The only writer of the health history, and of the row that is there to be written."""
 
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from health_app.models import HealthChange, WriteProbe
 from health_app.result import CheckResult
@@ -8,10 +9,24 @@ from health_app.result import CheckResult
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def last_error(name: str) -> str | None:
-    """Return what was wrong at a check's last change; empty: nothing, None: there was no change."""
+class Change(NamedTuple):
+    """A change that was written."""
+
+    error: str
+    """What was wrong; empty: nothing."""
+    at: datetime
+
+
+def last(name: str) -> Change | None:
+    """Return a check's last change, if there was one."""
     rows = HealthChange.objects.filter(name=name).order_by("-id")
-    return rows.values_list("error", flat=True).first()
+    found = rows.values_list("error", "at").first()
+    return None if found is None else Change(*found)
+
+
+def moment(result: CheckResult) -> datetime:
+    """Return when a check ended, as it is written."""
+    return _EPOCH + timedelta(microseconds=(result.ended or 0) // 1000)
 
 
 def add(name: str, result: CheckResult, *, keep: int) -> None:
@@ -21,7 +36,7 @@ def add(name: str, result: CheckResult, *, keep: int) -> None:
         healthy=result.healthy,
         error=result.error,
         message=result.message,
-        at=_EPOCH + timedelta(microseconds=(result.ended or 0) // 1000),
+        at=moment(result),
     )
     HealthChange.objects.filter(id__lte=row.id - keep).delete()
 

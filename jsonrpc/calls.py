@@ -21,6 +21,9 @@ from jsonrpc.registry import Method, MethodRegistry
 Observer = Callable[[str, float, int], None]
 """Told of each executed call: method, seconds, code of the error (0 for a result)."""
 
+Outage = Callable[[BaseException], str]
+"""Says which server is away, if that is why something failed; empty: it is not."""
+
 UNKNOWN: Final = "unknown"
 """What the observer gets as the name of a method that does not exist."""
 
@@ -53,6 +56,7 @@ class Executor:
         clock: Callable[[], float],
         observer: Observer | None,
         inflight: Inflight | None,
+        outage: Outage,
     ) -> None:
         self.dialect = dialect
         self._methods = registry.methods
@@ -60,6 +64,7 @@ class Executor:
         self._clock = clock
         self._observer = observer
         self._inflight = inflight
+        self._outage = outage
 
     def find(self, call: Call) -> Method:
         """The method that is called.
@@ -168,6 +173,8 @@ class Executor:
             return error
         mapped = self._map_error(error) if isinstance(error, Exception) else None
         if mapped is None:
+            if words := self._outage(error):
+                return errors.server_away(words)
             _log.error("method %s crashed", method, exc_info=error)
             return errors.handler_crashed()
         return mapped

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from jsonrpc import errors
 from jsonrpc.batch import Batch
-from jsonrpc.calls import LATE, REFUSED, Executor, Observer
+from jsonrpc.calls import LATE, REFUSED, Executor, Observer, Outage
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Call, valid_id
 from jsonrpc.errors import JsonRpcError
@@ -67,6 +67,7 @@ class Dispatcher:
         one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
         observer: Observer | None = None,
         inflight: Inflight | None = None,
+        outage: Outage = lambda _error: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Put an interface together.
@@ -80,6 +81,7 @@ class Dispatcher:
                 where all of them have to share what one request may take.
             observer: told of every executed call.
             inflight: where calls in worker threads are entered while they run.
+            outage: says whether a server that is away made a method fail.
             clock: seconds, rising.
         """
         self.registry = registry
@@ -89,7 +91,7 @@ class Dispatcher:
         self._one_request = one_request
         self._clock = clock
         self._executor = Executor(
-            registry, dialect, clock=clock, observer=observer, inflight=inflight
+            registry, dialect, clock=clock, observer=observer, inflight=inflight, outage=outage
         )
 
     def answer_hot(self, body: bytes, connection: object = None) -> HotAnswer:

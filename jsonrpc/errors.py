@@ -87,6 +87,15 @@ def handler_crashed() -> JsonRpcError:
     return JsonRpcError(INTERNAL_ERROR, "method handler crashed")
 
 
+def server_away(words: str) -> JsonRpcError:
+    """A server that the method needs does not answer, as the words say.
+
+    Unspecified: the code of an internal error, which clients try again (viem does by default), and words
+    that name the server, since what helps is to look there.
+    """
+    return JsonRpcError(INTERNAL_ERROR, words)
+
+
 def notifications_not_supported() -> JsonRpcError:
     """A subscription was asked for over a door that cannot send anything later."""
     return JsonRpcError(METHOD_NOT_FOUND, "notifications not supported")

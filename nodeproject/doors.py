@@ -10,6 +10,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
 from cchain_app.api.loop_gas import one_request
+from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
@@ -70,6 +71,7 @@ def cchain() -> Endpoint:
         one_request=one_request,
         observer=SOURCES.tally("C").observe,
         inflight=SOURCES.inflight,
+        outage=servers.away,
     )
     replies = SOURCES.replies_of("C")
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
@@ -168,7 +170,9 @@ def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> End
     Monitoring knows its calls by the interface's name.
     """
     observer = SOURCES.tally(name).observe
-    dispatcher = Dispatcher(registry, GORILLA, observer=observer, inflight=SOURCES.inflight)
+    dispatcher = Dispatcher(
+        registry, GORILLA, observer=observer, inflight=SOURCES.inflight, outage=servers.away
+    )
     return Endpoint(paths, dispatcher, gate_config(), replies=SOURCES.replies_of(name))
 
 
@@ -182,7 +186,17 @@ def _throttle() -> Throttle | None:
         return LocalThrottle(rate)
     # Only here: Redis' client takes a fifth of a second to import.
     from redis.asyncio import Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+    from redis.exceptions import ConnectionError  # Redis' own
 
+    from chaindb.redis_cache import SECONDS
     from jsonrpc.redis_throttle import RedisThrottle
 
-    return RedisThrottle(Redis.from_url(node.redis_url), rate)
+    redis = Redis.from_url(
+        node.redis_url,
+        socket_timeout=SECONDS,
+        socket_connect_timeout=SECONDS,
+        retry=Retry(NoBackoff(), 1, (ConnectionError,)),
+    )
+    return RedisThrottle(redis, rate)

@@ -9,6 +9,8 @@ from nodeproject.jump import jump
 from nodeproject.logins import login
 from nodeproject.plain import respond
 
+handler500 = "nodeproject.away.server_error"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),
     path("admin/login/", login),

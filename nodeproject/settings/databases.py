@@ -60,12 +60,30 @@ def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
 
 
 def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+    from chaindb.postgresql.session import Connection  # SQLite needs no driver of PostgreSQL
+
     # A pool, since persistent connections of many threads run a server out of connections. The
     # time-outs end what would hold a lock for ever; a block commits in far less.
+    # The pool gives up soon, and tries to connect only as long as somebody asks: whether it is busy or
+    # the server away, and when that is back, is found out by `chaindb.servers`.
+    entry["ENGINE"] = "chaindb.postgresql"
     entry["CONN_HEALTH_CHECKS"] = True
     entry["OPTIONS"] = {
-        "pool": {"min_size": 1, "max_size": node.database_pool, "timeout": 30},
+        "pool": {
+            "min_size": 1,
+            "max_size": node.database_pool,
+            "timeout": 1,
+            "reconnect_timeout": 1,
+            "connection_class": Connection,
+        },
+        "connect_timeout": 2,
+        # Either side drops a connection whose other end is gone, and with it the locks that it holds.
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
         "options": "-c statement_timeout=60000 -c lock_timeout=30000"
-        " -c idle_in_transaction_session_timeout=60000",
+        " -c idle_in_transaction_session_timeout=60000"
+        " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3",
     }
     return entry

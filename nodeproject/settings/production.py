@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
-from nodeproject.settings.base import LOGIN_FAILURES
+from nodeproject.settings.base import LOGGING, LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database, is_postgresql
 from nodeproject.settings.flags import BadSetting
@@ -24,7 +24,7 @@ _METRICS = NODE.directory / "metrics"
 _METRICS.mkdir(exist_ok=True)
 os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(_METRICS))
 
-_REDIS = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": NODE.redis_url}
+_REDIS = {"BACKEND": "chaindb.redis_cache.RedisCache", "LOCATION": NODE.redis_url}
 CACHES: dict[str, dict[str, Any]] = {
     "default": _REDIS,
     "filters": {**_REDIS, "KEY_PREFIX": "filters"},
@@ -35,21 +35,29 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
         "CONFIG": {
             # The layer waits five seconds at Redis for a message: the socket must wait longer.
-            "hosts": [{"address": NODE.redis_url, "socket_timeout": 30}],
+            "hosts": [
+                {"address": NODE.redis_url, "socket_timeout": 30, "socket_connect_timeout": 1}
+            ],
             "capacity": 1000,
             "expiry": 60,
         },
     }
 }
 
+# A server that is away gets one line at each end of the outage (`chaindb.servers`), whoever it fails.
+LOGGING["filters"] = {"outages": {"()": "chaindb.outage_log.OutageFilter"}}
+LOGGING["handlers"]["console"]["filters"] = ["outages"]
+LOGGING["loggers"]["psycopg.pool"] = {"level": "ERROR"}
+
 CELERY_BROKER_URL = NODE.redis_url
 # Without emulated acknowledgements: kombu's keep a second book in Redis of what a worker has taken, and
 # writing that back when the connection is lost ends the worker. What was taken then is a tick or other
 # periodic work, which comes again by itself.
-CELERY_BROKER_TRANSPORT_OPTIONS = {
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "ack_emulation": False,
     "socket_timeout": 5,
     "socket_connect_timeout": 2,
 }
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True  # those acknowledged late: none
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # an outage may last
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -83,6 +83,10 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             }
         self._processes: list[ServerProcess] = []
 
+    def set(self, **settings: str) -> None:
+        """Change settings (`NODE_…`) for the next start."""
+        self._settings |= settings
+
     @property
     def staking_port(self) -> int:
         """Where peers connect."""
@@ -92,6 +96,17 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def pid(self) -> int:
         """The process that answers over HTTP; in the embedded profile all of the node."""
         return self._processes[0].pid
+
+    @property
+    def redis(self) -> RedisServer:
+        """Redis of the production profile, the node's own."""
+        assert self._redis is not None, "the embedded profile has none"
+        return self._redis
+
+    @property
+    def ended(self) -> list[Sequence[str]]:
+        """Which of the node's processes have ended by themselves."""
+        return [one.command for one in self._processes if not one.running]
 
     @property
     def url(self) -> str:

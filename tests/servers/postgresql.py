@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from tests.servers.breakable import Breakable
 from tests.servers.ports import free_port
 from tests.servers.process import ServerError, ServerProcess
 
@@ -19,8 +20,14 @@ class PostgresqlMissing(ServerError):
     """PostgreSQL's programs are not installed."""
 
 
-class PostgresqlServer:
+PASSWORD = "only-for-the-server"
+"""In the URLs; the server does not ask for it, and nothing may ever show it."""
+
+
+class PostgresqlServer(Breakable):
     """A running server; everybody on this machine may connect as `node`."""
+
+    _end_by = signal.SIGINT
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
@@ -35,18 +42,16 @@ class PostgresqlServer:
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             "max_connections": "200",
-            # The tests kill the node, never this server.
+            # The tests kill processes, never this machine.
             "fsync": "off",
             "full_page_writes": "off",
         }
-        self._process = ServerProcess(
-            [
-                str(self._programs / "postgres"), "-D", str(self.directory / "cluster"),
-                "-p", str(self.port), *(f"--{name}={value}" for name, value in options.items()),
-            ],
-            self.directory / "log",
-            user=self._user,
-        )  # fmt: skip
+        command = [
+            str(self._programs / "postgres"), "-D", str(self.directory / "cluster"),
+            "-p", str(self.port), *(f"--{name}={value}" for name, value in options.items()),
+        ]  # fmt: skip
+        self._start = lambda: ServerProcess(command, self.directory / "log", user=self._user)
+        self._process = self._start()
         self._process.wait_until(self._answers)
 
     def create_database(self, name: str) -> str:
@@ -57,7 +62,7 @@ class PostgresqlServer:
 
     def url(self, database: str) -> str:
         """Return the URL of a database."""
-        return f"postgres://node@127.0.0.1:{self.port}/{database}"
+        return f"postgres://node:{PASSWORD}@127.0.0.1:{self.port}/{database}"
 
     def stop(self) -> None:
         """End the server, whoever is connected, and remove its files."""

@@ -38,6 +38,14 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def _family(pid: int) -> list[int]:
+    """Return a process and all that come from it."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [pid, *(one for child in listed.stdout.split() for one in _family(int(child)))]
+
+
 class ServerProcess:
     """One command in a process group of its own, its output in a file."""
 
@@ -139,6 +147,12 @@ class ServerProcess:
             raise ServerWillNotEnd(f"{self.command} does not end:\n{self.tail()}") from None
         finally:
             self.kill()
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to the command and to all that it has started, in groups of their own too."""
+        for pid in _family(self.pid):
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(pid, number)
 
     def kill(self) -> None:
         """End the whole group at once, without asking (SIGKILL)."""

@@ -5,23 +5,23 @@ import socket
 import tempfile
 from pathlib import Path
 
+from tests.servers.breakable import Breakable
 from tests.servers.ports import free_port
 from tests.servers.process import ServerProcess
 
 
-class RedisServer:
+class RedisServer(Breakable):
     """A running server for one node or one test run."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="node-redis-"))
         self.port = free_port()
-        self._process = ServerProcess(
-            [
-                "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
-                "--save", "", "--appendonly", "no", "--dir", str(self.directory),
-            ],
-            self.directory / "log",
-        )  # fmt: skip
+        command = [
+            "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
+            "--save", "", "--appendonly", "no", "--dir", str(self.directory),
+        ]  # fmt: skip
+        self._start = lambda: ServerProcess(command, self.directory / "log")
+        self._process = self._start()
         self._process.wait_until(self._answers)
 
     @property

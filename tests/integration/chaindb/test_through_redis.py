@@ -23,7 +23,7 @@ import django
 from django.conf import settings
 from types import SimpleNamespace
 settings.configure(
-    NODE=SimpleNamespace(profile="production"),
+    NODE=SimpleNamespace(profile="production", redis_url=sys.argv[1]),
     CHANNEL_LAYERS={"default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [sys.argv[1]]}}},
     CACHES={"default": {

@@ -1,6 +1,7 @@
 """The history of health: each change once, whichever processes have seen it."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,3 +125,18 @@ def test_its_table_can_be_taken_away_and_made_again() -> None:
 def tables() -> Any:
     with connection.cursor() as cursor:
         return connection.introspection.table_names(cursor)
+
+
+@pytest.mark.django_db
+def test_what_was_seen_before_the_last_change_is_no_news() -> None:
+    """Of an outage of the database each process tells when it is over: the second one comes late."""
+    first, passed = (
+        failing("PostgreSQL does not answer"),
+        replace(PASSING, ended=ENDED + 5 * SECOND),
+    )
+    late = replace(first, ended=ENDED + SECOND)
+
+    outcomes = [services.record("C", one) for one in (first, passed, late, passed)]
+
+    assert outcomes == [True, True, False, False]
+    assert services.record("C", replace(first, ended=ENDED + 6 * SECOND)), "that is another outage"

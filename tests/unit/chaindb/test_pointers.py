@@ -12,6 +12,7 @@ from channels.layers import get_channel_layer
 
 from chaindb import pointers
 from chaindb.chains import Chain
+from chaindb.servers import Server
 
 MEMORY_LAYER = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
@@ -22,9 +23,11 @@ def embedded(settings: Any) -> None:
 
 
 @pytest.fixture
-def production(settings: Any) -> None:
+def production(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.NODE = replace(settings.NODE, profile="production")
     settings.CHANNEL_LAYERS = MEMORY_LAYER
+    there = Server("Redis", "here", lambda: None, str)  # so a layer that fails is itself at fault
+    monkeypatch.setattr(pointers, "redis_server", lambda: there)
 
 
 @pytest.fixture

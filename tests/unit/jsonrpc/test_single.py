@@ -341,3 +341,12 @@ def test_a_call_past_the_time_limit_timed_out(dispatcher: Dispatcher) -> None:
     assert b"0x1" in (dispatcher.answer(body(method="wait", params=[30])) or b"")
     answer = dispatcher.answer(body(method="wait", params=[31]))
     assert error_of(answer) == (-32002, "request timed out")
+
+
+def test_a_server_that_is_away_is_named_and_not_logged(registry: MethodRegistry, caplog) -> None:
+    away = "Redis at cache:6379 does not answer: connection refused"
+    dispatcher = Dispatcher(registry, outage=lambda _error: away)
+
+    assert error_of(dispatcher.answer(body(method="crash"))) == (-32603, away)
+    assert error_of(dispatcher.answer(body(method="send", params=["0x0"])))[0] == -32000
+    assert caplog.records == []

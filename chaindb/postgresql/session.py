@@ -1,0 +1,103 @@
+"""Connections to PostgreSQL that notice when the server is lost, or silent for another reason than work."""
+
+import time
+from collections.abc import Generator
+from functools import cache
+from typing import Any, Final
+
+import psycopg
+from django.db import connections
+from psycopg import pq
+from typing_extensions import override
+
+from chaindb.servers import SILENCE, Server, ServerAway
+
+_BEAT: Final = 0.1
+"""Seconds after which a wait looks at the clock."""
+
+_WORDS: Final = {
+    "57P03": "it is starting up or shutting down",
+    "28P01": "it refuses this node's password",
+    "28000": "it refuses this node",
+    "3D000": "it has no such database",
+}
+_FULL: Final = "53300"
+"""It answers, though it has no room for one more connection."""
+
+
+class PostgresqlAway(ServerAway, psycopg.OperationalError):
+    """PostgreSQL does not answer."""
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection whose waits end when the server does not live any more."""
+
+    @override
+    def wait(
+        self, gen: Generator[Any, Any, Any], interval: float = _BEAT, timeout: float | None = None
+    ) -> Any:
+        try:
+            return super().wait(_while_it_lives(gen), interval, timeout)
+        except PostgresqlAway:
+            self.close()  # nobody knows what the server has done of it
+            raise
+        except psycopg.OperationalError as error:
+            if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
+                raise PostgresqlAway(words) from error
+            raise
+
+
+def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Hand on what a wait yields and is sent, and end it when nothing comes of a server that is away."""
+    silent_since: float | None = None
+    try:
+        state = next(gen)
+        while True:
+            ready = yield state
+            if ready:
+                silent_since = None
+            else:
+                now = time.monotonic()
+                silent_since = silent_since or now
+                if now - silent_since >= SILENCE and (words := server().suspect()):
+                    raise PostgresqlAway(words)
+            state = gen.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
+@cache
+def server() -> Server:
+    """Return the database's server."""
+    settings = connections["default"].settings_dict
+    host, port = settings["HOST"] or "the local socket", settings["PORT"] or 5432
+    return Server("PostgreSQL", f"{host}:{port}", _ask, _explain)
+
+
+def _ask() -> None:
+    """Have the server answer on a new connection.
+
+    Raises:
+        OperationalError: It does not.
+    """
+    parameters = connections["default"].get_connection_params()
+    try:
+        with psycopg.connect(**parameters, autocommit=True) as connection:
+            connection.execute("SELECT 1")
+    except psycopg.OperationalError as error:
+        if error.sqlstate != _FULL:
+            raise
+
+
+def _explain(error: BaseException) -> str:
+    known = _WORDS.get(getattr(error, "sqlstate", None) or "")
+    text = str(error)
+    if known:
+        return known
+    if "starting up" in text or "shutting down" in text or "recovery" in text:
+        return _WORDS["57P03"]
+    if "onnection refused" in text:
+        return "connection refused"
+    if "resolve" in text or "translate host name" in text:
+        return "its name is unknown"
+    return "no connection"

@@ -1,0 +1,317 @@
+"""PostgreSQL and Redis are stopped, killed and frozen under load: what is lost, what is said, what comes back.
+
+One node in the production profile goes through all outages. Each transaction that it acknowledges is counted.
+"""
+
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+
+import pytest
+from eth_account import Account
+
+from tests.e2e import network
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import CHAIN_ID, RICH_KEY
+from tests.e2e.test_health import ask, history, wait_for_health
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.client import RpcFault, RpcUnreachable
+from tests.servers.node import BESIDE
+from tests.servers.postgresql import PASSWORD, PostgresqlServer
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+CALL_SECONDS = 6.0
+"""In which a call has failed that needs a server which is away: three times what is promised."""
+RETURN_SECONDS = 15.0
+"""After which the node serves again once the server is back: five times what is promised."""
+PATIENCE = 40.0
+"""Seconds for whatever else is waited for, on a busy machine."""
+LASTS = 3.0
+"""Seconds of an outage after it is known."""
+AGAIN = re.compile(
+    r" (Redis|PostgreSQL) at \S+ answers again after [\d.]+ s; \d+ operations failed"
+)
+BEGINS = re.compile(r"chaindb\.servers +(Redis|PostgreSQL) at \S+ does not answer: ")
+
+
+def wait_for(reached: Callable[[], bool], what: str) -> None:
+    """Return when something is so."""
+    network.wait_for(reached, what, PATIENCE)
+
+
+class Load:
+    """Accounts that send one transaction after the other, each until it is acknowledged."""
+
+    def __init__(self, node: CheckedNode, count: int = 2) -> None:
+        self._node = node
+        self._senders = [
+            Sender(Account.from_key((7000 + number).to_bytes(32, "big")), CHAIN_ID)
+            for number in range(count)
+        ]
+        self._ending = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.acknowledged: list[str] = []
+        self.faults: list[RpcFault] = []
+        self.slowest = 0.0
+        """Seconds of the call that was answered with an error last."""
+
+    def start(self) -> None:
+        rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
+        with self._node.client() as client:
+            raws = [rich.transfer(one.address, 10**21) for one in self._senders]
+            funded = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
+            wait_for_receipts(client, funded)
+        self._threads = [threading.Thread(target=self._send, args=[one]) for one in self._senders]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def check(self) -> None:
+        """Check that each acknowledged transaction is in a block, and in one only."""
+        with self._node.client() as client:
+            for at in range(0, len(self.acknowledged), 500):
+                part = self.acknowledged[at : at + 500]
+                found = wait_for_receipts(client, part)
+                assert [one["transactionHash"] for one in found] == part
+            for sender in self._senders:
+                mined = client.call("eth_getTransactionCount", sender.address, "latest")
+                assert int(mined, 16) >= sender.nonce - 1  # the last one may not have been taken
+        assert len(set(self.acknowledged)) == len(self.acknowledged)
+
+    def more(self, count: int) -> None:
+        """Wait until so many more are acknowledged."""
+        before = len(self.acknowledged)
+        wait_for(lambda: len(self.acknowledged) >= before + count, "the node takes transactions")
+
+    def _send(self, sender: Sender) -> None:
+        with self._node.client() as client:
+            while not self._ending.is_set():
+                raw, sent = sender.transfer(STRANGER), False
+                time.sleep(0.05)  # each block is executed once more in the end, by another engine
+                while not sent and not self._ending.is_set():
+                    began = time.monotonic()
+                    try:
+                        self.acknowledged.append(client.call("eth_sendRawTransaction", raw))
+                        sent = True
+                    except RpcFault as fault:
+                        # What was stored right before the server went is there when it is sent again.
+                        sent = fault.message in ("already known", "nonce too low")
+                        if not sent:
+                            self.faults.append(fault)
+                            self.slowest = max(self.slowest, time.monotonic() - began)
+                            time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def postgresql_here() -> Iterator[PostgresqlServer]:
+    """A server of this module's own, since others do not like it killed."""
+    server = PostgresqlServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def broken(
+    postgresql_here: PostgresqlServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[CheckedNode]:
+    """The node whose servers are broken."""
+    directory = tmp_path_factory.mktemp("outages")
+    env = {"NODE_HEALTH_INTERVAL": "1"}
+    with CheckedNode(directory, postgresql=postgresql_here, env=env) as node:
+        node.start()
+        yield node
+        node.check_chain()
+
+
+@pytest.fixture(scope="module")
+def load(broken: CheckedNode) -> Iterator[Load]:
+    """What is sent all the while."""
+    made = Load(broken)
+    wait_for_health(broken)
+    made.start()
+    yield made
+    made.stop()
+    made.check()
+
+
+class Logs:
+    """What the node's processes have written since this was made."""
+
+    def __init__(self, node: CheckedNode) -> None:
+        self._node = node
+        self._begun = {name: len(node.log(name)) for name in ("web", *BESIDE)}
+
+    def news(self) -> dict[str, str]:
+        return {name: self._node.log(name)[begun:] for name, begun in self._begun.items()}
+
+
+class Outage(NamedTuple):
+    """A kind of outage: of which server, and how."""
+
+    server: str
+    begin: str
+    needs: tuple[str, ...]
+    """A call that needs the server, of the C-Chain."""
+    checks: tuple[str, ...]
+    """The health checks that fail."""
+
+
+ON_REDIS = (("eth_newBlockFilter",), ("C", "P"))
+ON_POSTGRESQL = (("eth_getBalance", "0x" + "ab" * 20, "0x1"), ("C", "P", "network"))
+
+
+@pytest.mark.parametrize(
+    "outage",
+    [
+        Outage("Redis", "kill_process", *ON_REDIS),
+        Outage("Redis", "stop_process", *ON_REDIS),
+        Outage("Redis", "freeze", *ON_REDIS),
+        Outage("PostgreSQL", "kill_process", *ON_POSTGRESQL),
+        Outage("PostgreSQL", "stop_process", *ON_POSTGRESQL),
+        Outage("PostgreSQL", "freeze", *ON_POSTGRESQL),
+    ],
+    ids=lambda outage: f"{outage.server}-{outage.begin}",
+)
+def test_an_outage_under_load_is_named_loses_nothing_and_ends_by_itself(
+    broken: CheckedNode, load: Load, postgresql_here: PostgresqlServer, outage: Outage
+) -> None:
+    server: Any = broken.redis if outage.server == "Redis" else postgresql_here
+    words = f"{outage.server} at 127.0.0.1:{server.port} does not answer: "
+    load.more(20)
+    load.faults.clear()
+    load.slowest = 0.0
+    logs, first = Logs(broken), len(load.acknowledged)
+    known = {name: len(history(broken, name)) for name in outage.checks}
+
+    with broken_for_a_while(server, outage.begin):
+        seconds, fault = refused(broken, outage.needs, words)
+        assert (fault.code, fault.message.startswith(words)) == (-32603, True), fault.message
+        assert seconds < CALL_SECONDS
+        wait_for(lambda: unhealthy(broken) == set(outage.checks), "health names the outage")
+        page = ask(broken, "/ext/health").json["checks"]
+        assert {page[name]["error"] for name in outage.checks} == {fault.message}
+        ready = ask(broken, "/ext/health/readiness")
+        assert (ready.status, ready.json["checks"]["bootstrapped"]["error"]) == (503, fault.message)
+        assert ask(broken, "/ext/health/liveness").status == 200
+        if outage.server == "Redis":
+            before = height(broken)
+            load.more(10)
+            wait_for(lambda: height(broken) > before, "blocks are made without Redis")
+            assert load.faults == []
+        else:
+            assert admin_page(broken) == (503, f"{fault.message}\n")
+        time.sleep(LASTS)
+        ended = broken.ended
+    returned = time.monotonic()
+    wait_for(lambda: answered(broken, outage.needs), "the call is answered again")
+    before = height(broken)
+    wait_for(lambda: height(broken) > before, "blocks are made again")
+    assert time.monotonic() - returned < RETURN_SECONDS
+    wait_for(lambda: not unhealthy(broken), "the node is healthy again")
+    assert ask(broken, "/ext/health/readiness").status == 200
+
+    assert ended + broken.ended == []
+    assert all(one.message.startswith(words) for one in load.faults), load.faults
+    assert load.slowest < CALL_SECONDS
+    load.more(20)
+    with broken.client() as client:
+        asked = load.acknowledged[first:]
+        receipts = wait_for_receipts(client, asked)
+    assert [one["transactionHash"] for one in receipts] == asked
+    for name in outage.checks:
+        wait_for(lambda name=name: len(history(broken, name)) >= known[name] + 2, "it is written")
+        assert history(broken, name)[known[name] :] == [fault.message, ""]
+    check_logs(logs, outage)
+
+
+def check_logs(logs: Logs, outage: Outage) -> None:
+    """Each process has written a line at each end of the outage at most, and no trace; no password either."""
+    wait_for(
+        lambda: all(len(BEGINS.findall(one)) <= _ends(one) for one in logs.news().values()),
+        "each process has seen the end",
+    )
+    for name, text in logs.news().items():
+        lines = [line for line in text.splitlines() if "chaindb.servers" in line]
+        assert [outage.server] * len(lines) == [
+            found[1] for line in lines if (found := BEGINS.search(line) or AGAIN.search(line))
+        ], name
+        assert len(lines) in (0, 2), (name, lines)
+        assert "Traceback" not in text, (name, text)
+        assert PASSWORD not in text, name
+    assert _ends(logs.news()["web"]) == 1
+
+
+def _ends(text: str) -> int:
+    return len(AGAIN.findall(text))
+
+
+def test_celery_works_on_after_all_of_it(broken: CheckedNode, load: Load) -> None:
+    del load
+    name = 'svc_celery_task_last_ended_timestamp_seconds{task="network_app.track_uptime"}'
+
+    def last() -> float:
+        text = ask(broken, "/ext/metrics").body.decode()
+        (line,) = [one for one in text.splitlines() if one.startswith(name)]
+        return float(line.split()[-1])
+
+    before = last()
+    wait_for(lambda: last() > before, "a periodic task has run")
+
+
+@contextlib.contextmanager
+def broken_for_a_while(server: Any, begin: str) -> Iterator[None]:
+    """Break a server, and bring it back whatever happens."""
+    getattr(server, begin)()
+    try:
+        yield
+    finally:
+        server.bring_back()
+
+
+def refused(node: CheckedNode, call: tuple[str, ...], words: str) -> tuple[float, RpcFault]:
+    """Return the first refusal of a call that names the server, and the longest time of one until then."""
+    longest, until = 0.0, time.monotonic() + 60
+    while True:
+        began = time.monotonic()
+        try:
+            node.rpc(*call)
+        except RpcFault as fault:
+            longest = max(longest, time.monotonic() - began)
+            if fault.message.startswith(words) or time.monotonic() > until:
+                return longest, fault
+        assert time.monotonic() < until, "the call does not need the server"
+
+
+def admin_page(node: CheckedNode) -> tuple[int, str]:
+    """Return status and text of a page of Django's for which it has to look into the database."""
+    connection = HTTPConnection("127.0.0.1", node.port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", "/admin/", headers={"Cookie": "sessionid=" + "a" * 32})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def answered(node: CheckedNode, call: tuple[str, ...]) -> bool:
+    try:
+        node.rpc(*call)
+    except (RpcFault, RpcUnreachable):
+        return False
+    return True
+
+
+def height(node: CheckedNode) -> int:
+    return int(node.rpc("eth_blockNumber"), 16)
+
+
+def unhealthy(node: CheckedNode) -> set[str]:
+    """Return the checks that fail."""
+    checks = ask(node, "/ext/health").json["checks"]
+    return {name for name, result in checks.items() if "error" in result}

@@ -1,0 +1,62 @@
+"""Connections to PostgreSQL: long work is waited for, and what ends a connection is told as what it is."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.db import OperationalError, connection, connections
+
+from chaindb import servers
+from chaindb.postgresql import session
+from chaindb.servers import SILENCE
+from tests.integration.waking import by_postgresql
+
+pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Leave no broken connection to the next test."""
+    yield
+    connections.close_all()
+
+
+def test_a_statement_may_take_long_while_the_server_lives() -> None:
+    began = time.monotonic()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", [3 * SILENCE])
+        assert cursor.fetchone() == ("",)
+
+    assert time.monotonic() - began >= 3 * SILENCE
+    assert session.server().away == ""
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_connection_that_is_ended_is_no_outage() -> None:
+    with pytest.raises(OperationalError) as ended, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    assert servers.away(ended.value) == ""
+    assert session.server().away == ""
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_server_that_is_known_to_be_away_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection.close()
+    words = "PostgreSQL at db:5432 does not answer: connection refused"
+    monkeypatch.setattr(session.server(), "_away", words)
+
+    with pytest.raises(OperationalError, match=words) as refused:
+        connection.ensure_connection()
+
+    assert servers.away(refused.value) == words
+
+
+def test_nothing_names_the_password() -> None:
+    server = session.server()
+
+    assert server.address == f"127.0.0.1:{connection.settings_dict['PORT']}"
+    assert connection.settings_dict["PASSWORD"]
+    assert connection.settings_dict["PASSWORD"] not in f"{server.name} {server.address}"

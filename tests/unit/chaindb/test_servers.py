@@ -1,0 +1,147 @@
+"""An outage of a server: found out once, told with the same words, counted, and over by itself."""
+
+import logging
+import threading
+from weakref import WeakSet
+
+import pytest
+
+from chaindb import servers
+from chaindb.outage_log import OutageFilter
+from chaindb.servers import Server, ServerAway
+
+SECONDS = 60.0
+WORDS = "PostgreSQL at db:5432 does not answer: connection refused"
+
+
+class Refused(Exception):
+    """What a server that is away does."""
+
+
+class Somewhere:
+    """A server that a test switches on and off; it counts who asks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(servers, "LOOK", 0.01)
+        monkeypatch.setattr(servers, "_servers", WeakSet())
+        self.there = True
+        self.hangs = threading.Event()
+        self.hangs.set()
+        self.asked = 0
+        self.back = threading.Event()
+
+    def ask(self) -> None:
+        self.asked += 1
+        self.hangs.wait()
+        if not self.there:
+            raise Refused
+
+    def server(self) -> Server:
+        return Server("PostgreSQL", "db:5432", self.ask, lambda _: "connection refused")
+
+
+@pytest.fixture
+def somewhere(monkeypatch: pytest.MonkeyPatch) -> Somewhere:
+    return Somewhere(monkeypatch)
+
+
+def wait_until_back(server: Server) -> None:
+    pause = threading.Event()
+    for _ in range(int(SECONDS / 0.01)):
+        if not server.away:
+            return
+        pause.wait(0.01)
+    pytest.fail("the outage does not end")
+
+
+def test_a_failure_of_a_server_that_answers_is_not_its_fault(somewhere: Somewhere) -> None:
+    server = somewhere.server()
+
+    assert server.suspect(Refused()) == ""
+    assert (server.away, server.failed()) == ("", "")
+
+
+def test_who_answered_lately_is_trusted_in_silence_and_asked_after_a_failure(
+    somewhere: Somewhere,
+) -> None:
+    server = somewhere.server()
+    server.suspect()
+    assert somewhere.asked == 1
+    somewhere.there = False
+
+    assert server.suspect() == ""
+    assert somewhere.asked == 1
+    assert server.suspect(Refused()) == WORDS
+
+
+def test_an_outage_has_a_line_at_each_end_and_the_count_between(
+    somewhere: Somewhere, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = somewhere.server()
+    somewhere.there = False
+
+    assert [server.suspect(Refused()) for _ in range(3)] == [WORDS] * 3
+    assert server.failed() == WORDS
+    assert WORDS in servers.outages()
+    somewhere.there = True
+    wait_until_back(server)
+
+    first, last = caplog.messages
+    assert first == WORDS
+    assert last.startswith("PostgreSQL at db:5432 answers again after ")
+    assert last.endswith("; 4 operations failed meanwhile")
+    assert WORDS not in servers.outages()
+
+
+def test_many_who_fail_together_find_it_out_once(
+    somewhere: Somewhere, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "LOOK", 3600.0)
+    server = somewhere.server()
+    somewhere.there = False
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(server.suspect(Refused()))) for _ in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+
+    assert found == [WORDS] * 16
+    assert somewhere.asked == 1
+    assert caplog.messages == [WORDS]
+
+
+def test_one_that_hangs_is_away_too(somewhere: Somewhere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "PATIENCE", 0.05)
+    server = somewhere.server()
+    somewhere.hangs.clear()
+
+    assert server.suspect() == "PostgreSQL at db:5432 does not answer: no answer within 0.05s"
+    somewhere.hangs.set()
+    wait_until_back(server)
+
+
+def test_the_cause_of_an_exception_is_found() -> None:
+    error = Refused()
+    error.__cause__ = ServerAway(WORDS)
+
+    assert servers.away(error) == WORDS
+    assert servers.away(Refused()) == ""
+    assert servers.away(None) == ""
+
+
+def test_records_of_an_outage_are_dropped_and_others_are_not() -> None:
+    outage, other = ServerAway(WORDS), Refused("something else")
+
+    def passes(*args: object, error: BaseException | None = None) -> bool:
+        trace = None if error is None else (type(error), error, None)
+        record = logging.LogRecord("x", logging.ERROR, "x", 1, "%s", args, trace)
+        return bool(OutageFilter().filter(record))
+
+    assert not passes("crashed", error=outage)
+    assert not passes(outage)
+    assert passes("crashed", error=other)
+    assert passes(other)
+    assert passes("text")
