@@ -16,11 +16,13 @@ from chaindb import building, clock, turns
 from chaindb.chains import Chain, present
 from health_app import metrics, rules
 from health_app.result import Finding
-from health_app.rules import Outstanding, Traffic
+from health_app.rules import Outstanding, Standstill, Traffic
 from health_app.writing import WRITES
 from network_app import selectors as network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
+from network_app.turns import producers
+from platform_app import runtime
 from platform_app.selectors import due as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -47,7 +49,9 @@ def measure_c_chain() -> Finding:
     """Look at the blocks that the C-Chain makes or accepts."""
     if not Chain.C.is_here:
         return rules.absent(Chain.C.absence)
-    return rules.c_chain(_outstanding(Chain.C), WRITES.refusal(), _conflict(Chain.C))
+    return rules.c_chain(
+        _outstanding(Chain.C), WRITES.refusal(), _conflict(Chain.C), _standstill(Chain.C)
+    )
 
 
 def measure_p_chain() -> Finding:
@@ -58,6 +62,7 @@ def measure_p_chain() -> Finding:
         stake,
         WRITES.refusal(),
         _conflict(Chain.P),
+        _standstill(Chain.P),
         in_network=network.in_network(),
     )
 
@@ -137,6 +142,37 @@ def _outstanding(chain: Chain) -> Outstanding:
     if row.oldest_outstanding_at is not None:
         longest = max(longest, _age(row.oldest_outstanding_at, datetime.now(UTC)))
     return Outstanding(count + row.outstanding, longest)
+
+
+def _standstill(chain: Chain) -> Standstill | None:
+    """Return the block that others should make, where this node follows and knows what waits for it.
+
+    By interval a transaction may wait for as long as that lasts, too; blocks that are made by hand are
+    never due. Where several take turns, it is this node's fault as much as theirs.
+    """
+    node, now = settings.NODE, clock.now()
+    if not node.bootstrap and not node.producers:
+        return None  # it makes all blocks itself, and that costs no query
+    if not network.is_bootstrapped(chain):
+        return None
+    makers = producers()
+    if makers == frozenset({runtime.node_id()}):
+        return None
+    found: platform.Due | cchain.Due | None = None
+    patience = 0.0
+    if chain is Chain.P:
+        found = platform.due(now)
+    elif node.mining != "manual":
+        found = cchain.due(now)
+        patience = node.block_interval if node.mining == "interval" else 0.0
+    if found is None:
+        return None
+    seconds = min(now - found.since, time.time() - _BEGAN) - patience
+    if makers is None or len(makers) > 1:
+        return Standstill(found.transactions, seconds, "", connected=False)
+    (maker,) = makers
+    connected = maker in network.connected_ids()
+    return Standstill(found.transactions, seconds, str(maker), connected=connected)
 
 
 def _overdue(chain: Chain) -> float | None:

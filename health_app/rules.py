@@ -23,6 +23,11 @@ MOST_REQUESTS: Final = 1024
 LONGEST_REQUEST: Final = 300.0
 
 
+LONGEST_STANDSTILL: Final = 20.0
+"""Unspecified: while others have something to put into a block and make none. With the time that a check
+takes to come round, everybody knows of it within half a minute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outstanding:
     """Things that have begun and not ended."""
@@ -30,6 +35,18 @@ class Outstanding:
     count: int = 0
     longest: float = 0.0
     """For how long the oldest has been going on."""
+
+
+class Standstill(NamedTuple):
+    """A block that others should have made."""
+
+    transactions: int
+    """That wait for it; 0: a staker begins or ends."""
+    seconds: float
+    maker: str
+    """Who makes blocks; empty: several by turns."""
+    connected: bool
+    """Whether this node is connected to the one."""
 
 
 class Traffic(NamedTuple):
@@ -46,15 +63,18 @@ class Traffic(NamedTuple):
     """Since its last report, if that is too long; None: it reports, or there is to be none."""
 
 
-def c_chain(blocks: Outstanding, refusal: str = "", conflict: str = "") -> Finding:
+def c_chain(
+    blocks: Outstanding, refusal: str = "", conflict: str = "", standstill: Standstill | None = None
+) -> Finding:
     """Judge the C-Chain: no block may be stuck.
 
-    Unspecified: nor may the database take no writes, for the reason `refusal`; and this node may not be
-    on another chain than those who make the blocks, or stand before what it refuses, as `conflict`
-    says.
+    Unspecified: nor may the database take no writes, for the reason `refusal`; this node may not be on
+    another chain than those who make the blocks, or stand before what it refuses, as `conflict` says;
+    and those may not stand still.
     """
     message = {"consensus": _consensus(blocks), "vm": None}
-    return Finding(message, _because("consensus is not healthy", _stuck(blocks, refusal, conflict)))
+    faults = _stuck(blocks, refusal, conflict) + _still(standstill)
+    return Finding(message, _because("consensus is not healthy", faults))
 
 
 def absent(words: str) -> Finding:
@@ -70,6 +90,7 @@ def p_chain(
     connected_stake: float,
     refusal: str = "",
     conflict: str = "",
+    standstill: Standstill | None = None,
     *,
     in_network: bool,
 ) -> Finding:
@@ -78,7 +99,7 @@ def p_chain(
     Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
-    faults = _stuck(blocks, refusal, conflict)
+    faults = _stuck(blocks, refusal, conflict) + _still(standstill)
     if in_network and connected_stake < LEAST_CONNECTED_STAKE:
         faults.append(
             f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
@@ -159,6 +180,20 @@ def _stuck(blocks: Outstanding, refusal: str, conflict: str) -> list[str]:
         running, limit = seconds_text(blocks.longest), seconds_text(LONGEST_BLOCK)
         faults.append(f"time for longest running block {running} > {limit}")
     return faults
+
+
+def _still(standstill: Standstill | None) -> list[str]:
+    if standstill is None or standstill.seconds <= LONGEST_STANDSTILL:
+        return []
+    waits = f"{standstill.transactions} transaction(s) wait"
+    if not standstill.transactions:
+        waits = "the change of a staker waits"
+    maker = f"{standstill.maker} makes no blocks"
+    if not standstill.maker:
+        maker = "none of those who take turns makes blocks"
+    elif not standstill.connected:
+        maker = f"{standstill.maker}, which makes the blocks, is not connected"
+    return [f"{waits} for {seconds_text(standstill.seconds)} and {maker}"]
 
 
 def _isolated(traffic: Traffic) -> list[str]:

@@ -19,6 +19,8 @@ class Due(NamedTuple):
     height: int
     since: int
     """Unix seconds by the node's clock."""
+    transactions: int
+    """That could be in it."""
 
 
 def due(now: int) -> Due | None:
@@ -38,14 +40,12 @@ def due(now: int) -> Due | None:
         return None
     head = blocks.catch_up()
     fee = base_fee_after(head) or 0
-    arrivals = [
-        lane.executable[0].received_at
-        for lane in pool.lanes(waiting).values()
-        if _can_run(lane, fee)
-    ]
-    if not arrivals:
+    lanes = [lane for lane in pool.lanes(waiting).values() if _can_run(lane, fee)]
+    if not lanes:
         return None
-    return Due(head.number + 1, max(min(arrivals), head.header.timestamp))
+    oldest = min(lane.executable[0].received_at for lane in lanes)
+    count = sum(len(lane.executable) for lane in lanes)
+    return Due(head.number + 1, max(oldest, head.header.timestamp), count)
 
 
 def _can_run(lane: Lane, base_fee: int) -> bool:

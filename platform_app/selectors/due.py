@@ -7,6 +7,7 @@ from platform_app.executor.clock import next_staker_change
 from platform_app.selectors import chain
 
 _OLDEST = "SELECT received_at FROM platform_app_mempooltx ORDER BY id LIMIT 1"
+_COUNT = "SELECT count(*) FROM platform_app_mempooltx"
 
 
 class Due(NamedTuple):
@@ -15,6 +16,8 @@ class Due(NamedTuple):
     height: int
     since: int
     """Unix seconds by the node's clock."""
+    transactions: int
+    """That wait for it; none where the clock brings it."""
 
 
 def due(now: int) -> Due | None:
@@ -35,4 +38,7 @@ def due(now: int) -> Due | None:
     change = next_staker_change(chain.state())
     if change is not None and change <= now:
         moments.append(change)
-    return Due(tip.height + 1, min(moments)) if moments else None
+    if not moments:
+        return None
+    (waiting,) = sql.row(_COUNT) or (0,)
+    return Due(tip.height + 1, min(moments), int(waiting))

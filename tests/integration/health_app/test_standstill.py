@@ -1,5 +1,6 @@
 """A chain that stands still while there is something to put into a block, and a start from old rows."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,13 +11,16 @@ from chaindb.chains import Chain
 from chaindb.wakeup import Wakeup
 from health_app import checks
 from health_app.result import Finding
+from network_app.models import Peer, SyncPhase
 from platform_app.selectors import stakers
+from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain as CChain
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
 from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.made import payments
 
 DAY = 24 * 60 * 60
 UNHEALTHY = "consensus is not healthy reason: time for longest running block 45s > 30s"
@@ -151,3 +155,91 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
     assert checks.measure_bootstrapped() == Finding([])
     monkeypatch.setattr(checks, "_BEGAN", network_rows.ago(2).timestamp())
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
+
+
+@pytest.fixture
+def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
+    """This node follows another one, and has all of its blocks; the fixture is that one."""
+    producer = made.node("alice")
+    monkeypatch.setattr(checks, "producers", lambda: frozenset({producer}))
+    monkeypatch.setattr(checks.runtime, "node_id", cache(lambda: made.node("bob")))
+    monkeypatch.setattr(turns, "_rule", turns._always)  # for the blocks that came from there
+    network_rows.report(connected=1)
+    for alias in Chain:
+        network_rows.sync(alias)
+    network_rows.peer(producer)
+    return producer
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING)
+def test_a_follower_names_the_producer_that_stands_still(
+    pchain: PChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = payments(pchain, 3)
+    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    pchain.now += 60
+    pchain.issue(*sent)
+    pchain.now += 20
+    assert stakes_apart(checks.measure_p_chain()) == ""
+    pchain.now += 22
+    assert stakes_apart(checks.measure_p_chain()) == (
+        f"3 transaction(s) wait for 42s and {follower} makes no blocks"
+    )
+    Peer.objects.all().delete()
+    assert stakes_apart(checks.measure_p_chain()) == (
+        f"3 transaction(s) wait for 42s and {follower}, which makes the blocks, is not connected"
+    )
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING, mining="auto")
+def test_so_it_does_on_the_c_chain_for_what_can_run(
+    chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = chain.do()[1].header.timestamp
+    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(signed(nonce=chain.nonce + 1))
+    now += 45
+    assert checks.measure_c_chain().error == "", "it waits for another one"
+    chain.send(chain.make())
+    now += 45
+    assert checks.measure_c_chain().error == (
+        "consensus is not healthy reason: "
+        f"2 transaction(s) wait for 45s and {follower} makes no blocks"
+    )
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING, mining="auto")
+def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
+    chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del follower
+    now = chain.do()[1].header.timestamp
+    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(chain.make())
+    now += 45
+    assert "makes no blocks" in checks.measure_c_chain().error
+    network_rows.sync(Chain.C, phase=SyncPhase.BOOTSTRAPPING)
+
+    assert checks.measure_c_chain().error == ""
+
+
+@pytest.mark.node_settings(bootstrap=FOLLOWING, mining="manual")
+def test_where_blocks_are_made_by_hand_nobody_stands_still(
+    chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del follower
+    now = chain.do()[1].header.timestamp
+    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(clock, "now", lambda: now)
+    chain.send(chain.make())
+    now += 45
+
+    assert checks.measure_c_chain().error == ""
+
+
+def stakes_apart(found: Finding) -> str:
+    """Return what is wrong besides the stake that is connected."""
+    faults = found.error.removeprefix("consensus is not healthy reason: ").split(", connected to")
+    return "" if faults[0].startswith("connected to") else faults[0]

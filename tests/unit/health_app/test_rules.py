@@ -3,7 +3,7 @@
 import pytest
 
 from health_app import rules
-from health_app.rules import Outstanding, Traffic
+from health_app.rules import Outstanding, Standstill, Traffic
 
 NONE = Outstanding()
 PRIMARY_NETWORK = "11111111111111111111111111111111LpoYY"
@@ -164,3 +164,30 @@ def test_a_process_that_is_gone_concerns_a_network_of_one_too() -> None:
 def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
     error = rules.router(requests).error
     assert error == (f"the router is not healthy reason: {reason}" if reason else "")
+
+
+@pytest.mark.parametrize(
+    ("standstill", "words"),
+    [
+        (
+            Standstill(3, 42.0, "NodeID-x", connected=True),
+            "3 transaction(s) wait for 42s and NodeID-x makes no blocks",
+        ),
+        (
+            Standstill(0, 42.0, "", connected=False),
+            "the change of a staker waits for 42s and none of those who take turns makes blocks",
+        ),
+        (
+            Standstill(1, 42.0, "NodeID-x", connected=False),
+            "1 transaction(s) wait for 42s and NodeID-x, which makes the blocks, is not connected",
+        ),
+    ],
+)
+def test_those_who_make_blocks_may_not_stand_still(standstill: Standstill, words: str) -> None:
+    short = standstill._replace(seconds=rules.LONGEST_STANDSTILL)
+    for judged in (
+        lambda one: rules.c_chain(Outstanding(), standstill=one),
+        lambda one: rules.p_chain(Outstanding(), 1.0, standstill=one, in_network=True),
+    ):
+        assert judged(standstill).error == f"consensus is not healthy reason: {words}"
+        assert judged(short).error == ""

@@ -1,0 +1,40 @@
+"""A producer that makes no blocks while transactions wait is seen by every node of its network."""
+
+from pathlib import Path
+
+from eth_account import Account
+
+from tests.e2e.conftest import CHAIN_ID, RICH_KEY
+from tests.e2e.network import LocalNetwork, NetworkNode, wait_for
+from tests.e2e.transactions import Sender
+
+STRANGER = "0x000000000000000000000000000000000000dEaD"
+
+
+def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> None:
+    with LocalNetwork(tmp_path / "network", 3) as network:
+        producer, *followers = network.nodes
+        producer.set(NODE_MINING="manual")  # the others do not know: it just makes no blocks
+        network.start()
+        for node in followers:
+            wait_for(lambda node=node: not node.checks()["C"].get("error"), "C is healthy")
+        sender = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
+        gap = Sender(Account.from_key(RICH_KEY), CHAIN_ID, nonce=9)
+
+        followers[0].rpc("eth_sendRawTransaction", gap.transfer(STRANGER))  # waits for others
+        for _ in range(2):
+            followers[0].rpc("eth_sendRawTransaction", sender.transfer(STRANGER))
+
+        words = f"2 transaction(s) wait for # and {producer.node_id} makes no blocks"
+        for node in followers:
+            wait_for(lambda node=node: words in told(node), f"{node.node_id} tells of it")
+        producer.manage("produce_block")
+        for node in followers:
+            wait_for(lambda node=node: not told(node), "the block is there")
+
+
+def told(node: NetworkNode) -> str:
+    """Return why a node's C-Chain is not healthy, without the seconds."""
+    error = str(node.checks()["C"].get("error", ""))
+    head, waits, rest = error.partition(" wait for ")
+    return head + waits + rest.replace(rest.split(" ")[0], "#", 1) if waits else error
