@@ -12,6 +12,8 @@ has chromium || missing+=(chromium)
 has npm || missing+=(nodejs npm)
 # For promtool, which checks metrics, rules and alerts.
 has promtool || missing+=(prometheus)
+# For systemd-analyze, which checks the units; nothing of it has to run.
+has systemd-analyze || missing+=(systemd)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.
 if "$here/native_toolchain.sh" >/dev/null && ! .venv/bin/python "$here/python_library.py" >/dev/null; then

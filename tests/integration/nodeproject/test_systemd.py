@@ -1,0 +1,80 @@
+"""The units for systemd: it finds nothing wrong with them, and they start and restart every process."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.servers.node import BESIDE
+
+ROOT = Path(__file__).resolve().parents[3]
+UNITS = sorted((ROOT / "deploy/systemd").glob("node-*.service"))
+TARGET = ROOT / "deploy/systemd/node.target"
+INSTALLED = "/opt/node"
+"""Where the units expect the node."""
+MOST_EXPOSED = 2.5
+"""Of systemd's own scale from 0 to 10, on which a service without any measure has 9.6."""
+
+each = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+
+
+def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["systemd-analyze", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+    programs = str(Path(sys.executable).parent)
+    for unit in (*UNITS, TARGET):
+        text = unit.read_text().replace(f"{INSTALLED}/.venv/bin", programs)
+        (tmp_path / unit.name).write_text(text.replace(INSTALLED, str(ROOT)))
+    copies = [str(tmp_path / unit.name) for unit in (*UNITS, TARGET)]
+
+    found = analyze("verify", "--man=no", "--recursive-errors=no", *copies)
+
+    assert (found.returncode, found.stdout + found.stderr) == (0, "")
+
+
+def test_a_mistake_would_be_found(tmp_path: Path) -> None:
+    broken = tmp_path / "node-web.service"
+    broken.write_text(UNITS[0].read_text().replace("Restart=always", "Restart=sometimes"))
+
+    assert "sometimes" in analyze("verify", "--man=no", str(broken)).stderr
+
+
+@each
+def test_each_is_restarted_for_ever_and_shut_in(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    assert {"Restart=always", "StartLimitIntervalSec=0", "User=node"} <= set(lines)
+    assert f"Wants={' '.join(_names())}" in TARGET.read_text().splitlines()
+
+    shown = analyze("security", "--offline=true", str(unit)).stdout
+    (exposure,) = re.findall(r"exposure level for \S+: ([\d.]+)", shown)
+    assert float(exposure) <= MOST_EXPOSED
+
+
+def test_they_start_what_the_recipe_starts() -> None:
+    told = (ROOT / "README.md").read_text().split("\n## Production\n")[1].split("\n## ")[0]
+    started = {_command(unit) for unit in UNITS}
+    recipe = {
+        line.split(".venv/bin/")[1]
+        for line in told.splitlines()
+        if line.startswith("    ") and ".venv/bin/" in line and "init_node" not in line
+    }
+
+    assert started == recipe
+    assert len(UNITS) == 1 + len(BESIDE)
+
+
+def _command(unit: Path) -> str:
+    """Return what a unit runs, without how much it logs."""
+    (command,) = re.findall(r"^ExecStart=\S+/\.venv/bin/(.*)$", unit.read_text(), re.MULTILINE)
+    return str(command).removesuffix(" --loglevel WARNING")
+
+
+def _names() -> list[str]:
+    order = ("web", "producer", "worker", "beat", "network")
+    return [f"node-{name}.service" for name in order]
