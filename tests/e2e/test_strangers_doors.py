@@ -281,7 +281,7 @@ def test_four_websocket_messages_of_12_megabytes_need_no_memory(node: RunningNod
     words = ("batch too large", "server is busy")
     assert all(any(word in answer for word in words) for answer in answers), answers
     assert sum("batch too large" in answer for answer in answers) >= 2
-    assert memory_peak(node) - before < 350 * MIB
+    assert memory_peak(node) - before < 200 * MIB
 
 
 def test_bodies_that_are_held_by_many_have_one_bound(node: RunningNode) -> None:

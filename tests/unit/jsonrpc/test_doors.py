@@ -186,6 +186,22 @@ async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> No
     assert b'"code":-32002' in answer.body
 
 
+async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkeypatch) -> None:
+    read_in = []
+    original = Dispatcher.give_up
+
+    def give_up(self: Dispatcher, body: bytes) -> bytes | None:
+        read_in.append(threading.current_thread())
+        return original(self, body)
+
+    monkeypatch.setattr(Dispatcher, "give_up", give_up)
+    monkeypatch.setattr("jsonrpc.asgi.GRACE_SECONDS", 0.0)
+    answer = await ask(door(Limits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
+    assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
+    assert read_in
+    assert threading.current_thread() not in read_in
+
+
 async def test_a_failing_door_answers_without_insides(door, monkeypatch, caplog) -> None:
     def fail(*_args: object) -> None:
         raise ZeroDivisionError("an inside")
