@@ -32,6 +32,7 @@ PATIENCE = 40.0
 """Seconds for whatever else is waited for, on a busy machine."""
 LASTS = 3.0
 """Seconds of an outage after it is known."""
+TAKES_OVER = "this process makes the C-Chain's blocks"
 AGAIN = re.compile(
     r" (Redis|PostgreSQL) at \S+ answers again after [\d.]+ s; \d+ operations failed"
 )
@@ -253,17 +254,33 @@ def _ends(text: str) -> int:
     return len(AGAIN.findall(text))
 
 
-def test_celery_works_on_after_all_of_it(broken: CheckedNode, load: Load) -> None:
+def test_celery_works_on_after_its_broker_was_killed(broken: CheckedNode, load: Load) -> None:
+    load.more(20)  # beat sends ticks all the while, and the worker has taken some
+    with broken_for_a_while(broken.redis, "kill_process"):
+        load.more(20)
+    returned = time.time()
+
+    wait_for(lambda: task_ended(broken, "network_app.track_uptime") > returned, "a task has run")
+    assert broken.ended == []
+
+
+def task_ended(node: CheckedNode, task: str) -> float:
+    """Return when a periodic task ended last, in Unix seconds; 0 before the first time."""
+    name = f'svc_celery_task_last_ended_timestamp_seconds{{task="{task}"}}'
+    lines = ask(node, "/ext/metrics").body.decode().splitlines()
+    return max((float(one.split()[-1]) for one in lines if one.startswith(name)), default=0.0)
+
+
+def test_blocks_come_with_the_beat_while_the_producer_is_dead(
+    broken: CheckedNode, load: Load
+) -> None:
     del load
-    name = 'svc_celery_task_last_ended_timestamp_seconds{task="network_app.track_uptime"}'
-
-    def last() -> float:
-        text = ask(broken, "/ext/metrics").body.decode()
-        (line,) = [one for one in text.splitlines() if one.startswith(name)]
-        return float(line.split()[-1])
-
-    before = last()
-    wait_for(lambda: last() > before, "a periodic task has run")
+    broken.kill_process("producer")
+    before = height(broken)
+    wait_for(lambda: height(broken) > before + 1, "Celery makes blocks")
+    taken = broken.log("producer").count(TAKES_OVER)
+    broken.restart_process("producer")
+    wait_for(lambda: broken.log("producer").count(TAKES_OVER) > taken, "the next one takes over")
 
 
 @contextlib.contextmanager

@@ -153,9 +153,12 @@ class RunningNode(AbstractContextManager["RunningNode"]):
 
     def restart_process(self, name: str) -> None:
         """Kill one of the processes beside the web server (SIGKILL) and start it again."""
-        place = 1 + list(BESIDE).index(name)
-        self._processes[place].kill()
-        self._processes[place] = self._run(name, BESIDE[name])
+        self.kill_process(name)
+        self._processes[1 + list(BESIDE).index(name)] = self._run(name, BESIDE[name])
+
+    def kill_process(self, name: str) -> None:
+        """Kill one of the processes beside the web server (SIGKILL)."""
+        self._processes[1 + list(BESIDE).index(name)].kill()
 
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""
