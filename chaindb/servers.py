@@ -130,11 +130,12 @@ class Server:
                 continue
             break
         lasted, failures = time.monotonic() - self._began, self._failures
-        self._answered, self._away = time.monotonic(), ""
         _log.warning(
             "%s at %s answers again after %.1f s; %d operations failed meanwhile",
             self.name, self.address, lasted, failures,
         )  # fmt: skip
+        # Last: whoever sees that the outage is over finds it in the log.
+        self._answered, self._away = time.monotonic(), ""
 
     def _forget(self) -> None:
         """Begin anew in a process that was forked: no thread of its parent's looks here."""
