@@ -57,11 +57,13 @@ class Listener:
         assert self._server is not None
         await self._server.start_serving()
 
-    async def stop(self) -> None:
-        """Listen no longer. Connections that are there stay."""
+    def stop(self) -> None:
+        """Listen no longer. Connections that are there stay.
+
+        The server's `wait_closed` would wait for them since Python 3.12, and they end later.
+        """
         if self._server is not None:
             self._server.close()
-            await self._server.wait_closed()
             self._server = None
 
     async def turn_out(self) -> None:

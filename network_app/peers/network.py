@@ -115,7 +115,7 @@ class Network:
     async def stop(self) -> None:
         """End everything; no task and no socket is left."""
         running, self._running = self._running, None
-        await self._listener.stop()
+        self._listener.stop()
         await self._dialer.stop()
         if running is not None:
             running.discovery.cancel()
