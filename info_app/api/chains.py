@@ -8,7 +8,10 @@ from platform_app.selectors import chain
 
 
 def get_blockchain_id(alias: str) -> Json:
-    """info.getBlockchainID: the ID of a chain."""
+    """info.getBlockchainID: the ID of a chain.
+
+    Unspecified: also of one that this node does not take part in, as in the reference's partial sync.
+    """
     found = chain_names.find(alias)
     if found is None:
         raise refused(f"there is no ID with alias {shortened(alias)}")
@@ -16,7 +19,11 @@ def get_blockchain_id(alias: str) -> Json:
 
 
 def is_bootstrapped(chain_name: str) -> Json:
-    """info.isBootstrapped: whether a chain has finished its initial sync."""
+    """info.isBootstrapped: whether a chain has finished its initial sync.
+
+    Unspecified: no chain has that NODE_CHAINS leaves out, as in the reference's partial sync, nor one that
+    stands before a block which the network has accepted and the rules here refuse.
+    """
     if not chain_name:
         raise refused("argument 'chain' not given")
     letter = _letter_of(chain_name)

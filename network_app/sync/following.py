@@ -59,6 +59,14 @@ class Fetch(NamedTuple):
     """Whether who named it makes blocks, or validates."""
 
 
+class Refusal(NamedTuple):
+    """Bytes of a block that were refused."""
+
+    why: BlockRefused
+    until: float
+    """For how long they are not tried again."""
+
+
 class Follower:
     """One chain's way from blocks that come to blocks that are accepted."""
 
@@ -87,7 +95,7 @@ class Follower:
         self._wake = asyncio.Event()
         self._busy = False
         self._intake = Intake(head, choice)
-        self._refused: OrderedDict[bytes, float] = OrderedDict()
+        self._refused: OrderedDict[bytes, Refusal] = OrderedDict()
         self._fetches: dict[ID, Fetch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -188,10 +196,10 @@ class Follower:
     def _keep(self, block: ParsedBlock, sender: NodeID, *, signed: bool = False) -> None:
         if block.height <= self._head.place.height:
             return
-        if self._refused and self._was_refused(block.raw):
-            if self._head.obstacle.words is None:
-                reason = f"sent block {block.block_id} that was refused before"
-                self._choice.set_aside(sender, self._head.chain.alias, reason)
+        refused = self._was_refused(block.raw) if self._refused else None
+        if refused is not None:
+            if self._head.obstacle.words is None:  # more may have accepted it than before
+                self._start(self._judge(refused, sender))
             return
         if self._buffer.add(block, sender, self._clock(), signed=signed):
             for listener in self.on_arrival:
@@ -228,10 +236,11 @@ class Follower:
             return  # another block is accepted there meanwhile
         digest = sha256(culprit.block.raw)
         self._refused.pop(digest, None)
-        self._refused[digest] = self._clock() + self._config.refused_again
+        refused = BlockRefused(error)
+        self._refused[digest] = Refusal(refused, self._clock() + self._config.refused_again)
         if len(self._refused) > REFUSED:
             self._refused.popitem(last=False)
-        self._start(self._judge(BlockRefused(error), culprit.sender))
+        self._start(self._judge(refused, culprit.sender))
         for listener in self.on_arrival:
             listener()
 
@@ -240,9 +249,10 @@ class Follower:
         if not await self._witnesses.judge(refused):
             self._choice.set_aside(sender, self._head.chain.alias, str(refused))
 
-    def _was_refused(self, raw: bytes) -> bool:
-        until = self._refused.get(sha256(raw))
-        return until is not None and self._clock() < until
+    def _was_refused(self, raw: bytes) -> BlockRefused | None:
+        """Return why these bytes were refused a moment ago, if they were."""
+        refusal = self._refused.get(sha256(raw))
+        return None if refusal is None or self._clock() >= refusal.until else refusal.why
 
     async def _look_for_missing(self) -> None:
         """Fetch the parents that are not here, lowest first."""

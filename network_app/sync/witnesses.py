@@ -73,6 +73,8 @@ class Witnesses:
         support = self._most(await self._who_accepted(refused.block_id))
         if support is None:
             return False
+        if refused.height is not None and refused.height <= self._head.place.height:
+            return True  # it was accepted meanwhile
         verdict = Refused(refused.block_id, refused.height, refused.reason, support)
         self._head.obstacle.stands(
             verdict.words(self._alias), self._head.place.height, self._config.refused_again

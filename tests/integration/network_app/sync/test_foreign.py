@@ -172,6 +172,22 @@ async def test_an_invalid_block_of_few_is_their_fault() -> None:
     assert obstacle(joining, "P") is None
 
 
+async def test_who_tells_of_it_before_the_others_have_accepted_it_is_no_liar_for_long() -> None:
+    _, five, joining = network_of_five()
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        five[0].make_block(
+            BAD
+        )  # as who makes a block tells of it while the others look at it still
+        await until(lambda: bool(joining.aside("P")))
+        assert obstacle(joining, "P") is None
+        for one in five[1:]:
+            one.chain.make(BAD)
+            one.engine.blocks_accepted("P")
+        await until(lambda: obstacle(joining, "P") is not None)
+        assert [node for node, _ in joining.aside("P")] == [five[0].node_id]
+
+
 async def test_what_is_refused_on_one_chain_is_still_asked_for_on_another() -> None:
     world = World()
     both = world.add("both", MemoryChain("P"), MemoryChain("C"), weight=1)
