@@ -157,7 +157,6 @@ fn collision(
     if *caller.balance() < inputs.value() || nonce == u64::MAX {
         return Ok(None);
     }
-    drop(caller);
     let address = inputs.created_address(nonce);
     let there = journal.load_account(address)?;
     if there.info.nonce != 0 || there.info.code_hash != KECCAK_EMPTY {

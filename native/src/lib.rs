@@ -110,7 +110,6 @@ mod cchain_native {
     #[pyfunction]
     #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, with_access_list))]
     fn call<'py>(
-        py: Python<'py>,
         lanes: &Bound<'py, Lanes>,
         place: &Bound<'py, Surroundings>,
         message: Message,
@@ -123,14 +122,13 @@ mod cchain_native {
         let answer = limited(lanes, allowance, time_limit, |limits| {
             run_call(place, message, Reader::new(state), limits, with_access_list)
         });
-        answers::call(py, &answer?)
+        answers::call(lanes.py(), &answer?)
     }
 
     /// Find the least gas with which a call works.
     #[pyfunction]
     #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, error_ratio))]
     fn estimate<'py>(
-        py: Python<'py>,
         lanes: &Bound<'py, Lanes>,
         place: &Bound<'py, Surroundings>,
         message: Message,
@@ -143,7 +141,7 @@ mod cchain_native {
         let estimate = limited(lanes, allowance, time_limit, |limits| {
             run_estimate(place, message, Reader::new(state), limits, error_ratio)
         });
-        answers::estimate(py, &estimate?)
+        answers::estimate(lanes.py(), &estimate?)
     }
 
     /// Run within a `GasAllowance` of the port, which is told what was used, and a time.

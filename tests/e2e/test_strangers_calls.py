@@ -37,8 +37,9 @@ CREATIONS: Final = b"\x5b" + assemble("49152 0 0 CREATE POP 0 JUMP")
 STRAIGHT: Final = b"\x7f" + b"\xff" * 32 + b"\x80\x80\x0a\x50" * 10_000
 MODEXP: Final = words(2048, 64, 2048) + b"\xff" * (2048 + 64 + 2048)
 ONE_MODEXP: Final = assemble(
-    2048, "0 MSTORE 64 32 MSTORE", 2048, "64 MSTORE 1 2143 MSTORE",
-    (1 << 256) - 1, "2144 MSTORE 7 4224 MSTORE 0 0 4256 0 5 GAS STATICCALL",
+    2048, "0 MSTORE 64 32 MSTORE", 2048, "64 MSTORE",
+    (1 << 256) - 1, "DUP1 DUP1 DUP1 96 MSTORE 2144 MSTORE 2176 MSTORE 2208 MSTORE 7 4224 MSTORE",
+    "0 0 4256 0 5 GAS STATICCALL",
 )  # fmt: skip
 """Init code: MODEXP of 2,048 bytes whose operands it writes itself."""
 
