@@ -57,6 +57,7 @@ class Node:
                     waiting=WAITING_PAGES,
                     gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
                     replies=SOURCES.replies_of(OTHER),
+                    memory=memory,
                 ),
                 "websocket": URLRouter(sockets),
             }

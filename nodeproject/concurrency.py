@@ -1,7 +1,8 @@
 """A bound on the requests that Django works on at once: each takes a thread of its own.
 
 A body that comes slowly, and a page that is read slowly, hold up nobody: a request's turn begins when
-its body is there, and ends when its page is made.
+its body is there, and ends when its page is made. What waits to be read is counted with the bodies of
+other requests (`jsonrpc.memory`). A download longer than `HELD` is made while it is read, in its turn.
 """
 
 import asyncio
@@ -10,7 +11,9 @@ from http import HTTPStatus
 from typing import Final
 
 from jsonrpc.asgi import Application, Message, Receive, Scope, Send, read_head
+from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate
+from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.replies import Replies
 
 DJANGO_THREADS: Final = 8
@@ -23,6 +26,8 @@ STALL_SECONDS: Final = 10.0
 """So long a client may take for each part of a page."""
 PART: Final = 65_536
 """Bytes that are sent at a time."""
+HELD: Final = 1024 * 1024
+"""Bytes of a page that is made before it is read: any but downloads of tables, which staff alone may ask for."""
 
 _BUSY: Final = "too many requests at once: try again in a moment"
 
@@ -31,14 +36,14 @@ class ConcurrencyLimit:
     """An ASGI application in front of another one, of whose requests few run at once.
 
     Args:
-        application: the other one; it reads the body first, as Django does. Its page is held in
-            memory until it is whole.
+        application: the other one; it reads the body first, as Django does.
         at_once: how many requests run.
         waiting: how many more may wait for their turn; others are told to come again.
         gate: has the headers of every answer.
         replies: counts the refusals.
         patience: seconds that a request waits for its turn.
         stall: seconds that a client may take for each part of a page.
+        memory: counts what is held of pages; without, each has a place there.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class ConcurrencyLimit:
         replies: Replies | None = None,
         patience: float = PATIENCE_SECONDS,
         stall: float = STALL_SECONDS,
+        memory: RequestMemory | None = None,
     ) -> None:
         self._application = application
         self._turns = asyncio.Semaphore(at_once)
@@ -61,20 +67,29 @@ class ConcurrencyLimit:
         self._replies = replies or Replies()
         self._patience = patience
         self._stall = stall
+        self._memory = memory or RequestMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if self._inside >= self._most:  # its body is not even read
             return await self._refuse(scope, send)
-        visit = _Visit(receive, self._enter)
+        share = Share(self._memory, lambda: self._gate.client(read_head(scope)))
+        visit = _Visit(receive, self._enter, lambda message: self._pass_on(message, send), share)
         try:
-            await self._application(scope, visit.receive, visit.send)
-        finally:
-            if visit.entered:
-                self._leave()
-        if visit.refused:
+            try:
+                await self._application(scope, visit.receive, visit.send)
+            finally:
+                if visit.entered:
+                    self._leave()
+            if visit.refused:
+                return await self._refuse(scope, send)
+            return await self._deliver(visit.held, send)
+        except _NotRead:
+            return await _abandon(send)
+        except Overloaded:
             return await self._refuse(scope, send)
-        return await self._deliver(visit.answer, send)
+        finally:
+            share.give_back()
 
     async def _enter(self) -> bool:
         """Wait for a turn, and say whether it came."""
@@ -110,26 +125,48 @@ class ConcurrencyLimit:
         await send({"type": "http.response.body", "body": reply.body})
 
     async def _deliver(self, answer: list[Message], send: Send) -> None:
-        """Send a page in parts; a client that does not read on is cut off."""
+        """Send a page, or what is left of one."""
+        for message in answer:
+            await self._pass_on(message, send)
+
+    async def _pass_on(self, message: Message, send: Send) -> None:
+        """Send a message in parts.
+
+        Raises:
+            _NotRead: the client does not read on.
+        """
         try:
-            for message in answer:
-                for part in _parts(message):
-                    async with asyncio.timeout(self._stall):
-                        await send(part)
+            for part in _parts(message):
+                async with asyncio.timeout(self._stall):
+                    await send(part)
         except TimeoutError:
-            await _abandon(send)
+            raise _NotRead from None
+
+
+class _NotRead(Exception):
+    """A client that does not read its page is to be cut off."""
 
 
 class _Visit:
     """One request on its way through the application."""
 
-    def __init__(self, receive: Receive, enter: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        enter: Callable[[], Awaitable[bool]],
+        pass_on: Callable[[Message], Awaitable[None]],
+        share: Share,
+    ) -> None:
         self._receive = receive
         self._enter = enter
+        self._pass_on = pass_on
+        self._share = share
         self._whole = False
+        self._size = 0
         self.entered = False
         self.refused = False
-        self.answer: list[Message] = []
+        self.held: list[Message] = []
+        """What is made of the page and not on its way yet."""
 
     async def receive(self) -> Message:
         """Hand on the body, its end when the request's turn has come.
@@ -149,8 +186,18 @@ class _Visit:
         return message
 
     async def send(self, message: Message) -> None:
-        """Keep a part of the answer."""
-        self.answer.append(message)
+        """Keep a part of the answer; of a long one, send what there is.
+
+        Raises:
+            Overloaded: too much is held already, of this client's pages or of all.
+        """
+        self.held.append(message)
+        self._size += len(message.get("body", b""))
+        if self._size <= HELD:
+            self._share.grow(self._size)
+            return
+        while self.held:
+            await self._pass_on(self.held.pop(0))
 
 
 def _parts(message: Message) -> list[Message]:

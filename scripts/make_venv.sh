@@ -12,10 +12,10 @@ for ((minor = beyond - 1; minor >= oldest; minor--)); do
   candidates+=("python3.$minor")
 done
 
-# Packages of compiled code are built for CPython with its lock.
+# Packages of compiled code are built for CPython with the GIL.
 probe='
 import platform, sys, sysconfig
-free = " without a lock" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+free = " free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
 print("%s 3.%d%s" % (platform.python_implementation(), sys.version_info[1], free))
 '
 python='' found=''

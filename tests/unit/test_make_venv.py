@@ -53,7 +53,7 @@ def test_where_there_is_no_python_one_line_says_which_ones_fit(programs: Path) -
 
 
 @pytest.mark.parametrize(
-    "kind", ["CPython 3.10", "CPython 3.14", "PyPy 3.11", "CPython 3.13 without a lock"]
+    "kind", ["CPython 3.10", "CPython 3.14", "PyPy 3.11", "CPython 3.13 free-threaded"]
 )
 def test_what_does_not_fit_is_named(programs: Path, kind: str) -> None:
     add(programs, "python3", kind)

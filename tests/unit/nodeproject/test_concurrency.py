@@ -10,8 +10,9 @@ import pytest
 from jsonrpc.asgi import Message, Receive, Scope, Send
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
+from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.replies import Replies
-from nodeproject.concurrency import PART, ConcurrencyLimit
+from nodeproject.concurrency import HELD, PART, ConcurrencyLimit
 from tests.unit.jsonrpc.test_doors import Answer, ask
 
 GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)
@@ -197,3 +198,67 @@ async def test_a_client_that_leaves_does_not_interrupt_what_has_begun() -> None:
 
     assert (await get(limit(pages))).status == 200
     assert pages.left == 0
+
+
+SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+
+
+async def nothing_more() -> Message:
+    return {"type": "http.request"}
+
+
+class Download:
+    """An application whose page is made while it is read: its second half once the first was sent."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for more in (True, False):
+            await send({"type": "http.response.body", "body": b"x" * (HELD + 1), "more_body": more})
+            self.sent += 1
+
+
+async def test_a_long_download_is_sent_while_it_is_made() -> None:
+    download = Download()
+    app = ConcurrencyLimit(download, at_once=1, waiting=0, gate=GATE)
+    arrived: list[int] = []
+
+    async def send(message: Message) -> None:
+        if not download.sent:
+            arrived.append(len(message.get("body", b"")))
+
+    await app(SCOPE, nothing_more, send)  # type: ignore[arg-type]
+
+    assert download.sent == 2
+    assert sum(arrived) == HELD + 1, "the first half was held until the second was made"
+
+
+async def test_a_download_that_nobody_reads_is_cut_off_and_its_turn_ends() -> None:
+    app = ConcurrencyLimit(Download(), at_once=1, waiting=0, gate=GATE, stall=0.01)
+    reader = Reader()
+
+    await app(SCOPE, nothing_more, reader.send)  # type: ignore[arg-type]
+
+    assert reader.aborted.is_set()
+    assert len((await get(app)).body) == 2 * (HELD + 1)
+
+
+async def test_pages_that_wait_to_be_read_have_a_bound_together() -> None:
+    pages = Pages(b"x" * 3 * PART)
+    pages.may_end.set()
+    memory = RequestMemory(MemoryLimits(most=7 * PART, of_client=7 * PART))
+    app = limit(pages, waiting=0, memory=memory)
+    readers = [Reader() for _ in range(2)]
+    slow = [asyncio.create_task(app(SCOPE, nothing_more, one.send)) for one in readers]  # type: ignore[arg-type]
+    await until(lambda: len(readers[-1].sent) == 3)
+
+    assert memory.held == 6 * PART
+    assert (await get(app)).status == 503
+    for task in slow:
+        task.cancel()
+    await asyncio.gather(*slow, return_exceptions=True)
+    assert memory.held == 0
+    assert (await get(app)).status == 200
