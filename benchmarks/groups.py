@@ -15,6 +15,12 @@ GROUPS = (
     Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
+    Group(
+        "strangers and probes",
+        strangers.prepare,
+        (strangers.LIVENESS_BESIDE_HEAVY_CALLS,),
+        alone=strangers.alone,
+    ),
     # One server each: a peer that stalls in one must not spoil the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),

@@ -5,10 +5,14 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
-from benchmarks.rpc import batch, body
+from benchmarks.node import NODE
+from benchmarks.rpc import Client, batch, body
+from benchmarks.scale import Scale
 from benchmarks.scene import Scene
+from benchmarks.server import Kind
+from benchmarks.wire import Pages
 from benchmarks.workload import Bar, Better, Measurement, Workload
 
 CONNECTIONS = 16
@@ -26,6 +30,11 @@ _OPERANDS = f"{2048:064x}{250:064x}{2048:064x}" + "ff" * (2048 + 250 + 2048)
 
 def prepare(_scene: Scene) -> None:
     """Use the server as it is: calls bring their code along."""
+
+
+def alone(_scale: Scale) -> Kind:
+    """Return this node as it starts: peers have no page that says that they live."""
+    return NODE
 
 
 def _heavy() -> list[bytes]:
@@ -48,6 +57,17 @@ def _heavy() -> list[bytes]:
 
 def _beside_heavy_calls(scene: Scene) -> Measurement:
     """The worst eth_blockNumber beside the mix."""
+    return _beside(scene, lambda: scene.client.call("eth_blockNumber"))
+
+
+def _liveness_beside_heavy_calls(scene: Scene) -> Measurement:
+    """The worst liveness probe beside the mix."""
+    with closing(Client(Pages(scene.server.endpoint))) as client:
+        return _beside(scene, lambda: client.ask_raw(b"/ext/health/liveness"))
+
+
+def _beside(scene: Scene, ask: Callable[[], object]) -> Measurement:
+    """Ask again and again while the mix runs; what counts is the longest wait."""
     done = threading.Event()
 
     def attack(connection: socket.socket, number: int) -> None:
@@ -69,7 +89,7 @@ def _beside_heavy_calls(scene: Scene) -> Measurement:
     for thread in threads:
         thread.start()
     try:
-        times = _timed(lambda: scene.client.call("eth_blockNumber"))
+        times = _timed(ask)
     finally:
         done.set()
         for connection in connections:
@@ -100,6 +120,16 @@ BESIDE_HEAVY_CALLS = Workload(
     "worst eth_blockNumber beside heavy calls, 16 connections",
     "ms",
     _beside_heavy_calls,
+    None,
+    Bar(100),
+    Better.LESS,
+)
+
+LIVENESS_BESIDE_HEAVY_CALLS = Workload(
+    "liveness-beside-heavy-calls",
+    "worst liveness probe beside heavy calls, 16 connections",
+    "ms",
+    _liveness_beside_heavy_calls,
     None,
     Bar(100),
     Better.LESS,
