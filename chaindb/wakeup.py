@@ -48,10 +48,12 @@ class Wakeup:
         if settings.NODE.profile != "production":
             cache.delete(self._requested)
 
-    @transaction.atomic
     def is_unattended(self) -> bool:
         """Say whether no producer's process lives: then the beat's tick does its work."""
-        return settings.NODE.profile != "production" or try_acquire(self.lock)
+        if settings.NODE.profile != "production":
+            return True
+        with transaction.atomic():
+            return try_acquire(self.lock)
 
     def _send(self) -> None:
         """Send the task, unless that was done already and no worker has begun yet.

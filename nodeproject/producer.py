@@ -27,6 +27,8 @@ from platform_app.services import scheduling as platform_scheduling
 
 TICK: Final = 1.0
 """Seconds after which a chain is looked at without having been woken: stakers begin and end by the clock."""
+LOOK: Final = 1.0
+"""Seconds after which it is seen that the process is to end."""
 RETRY: Final = 0.5
 """Seconds after which a session that was lost is opened again."""
 
@@ -41,7 +43,7 @@ class Producer(threading.Thread):
         wakeup: who asks for them.
         work: makes blocks, and returns how many.
         tick: seconds between two runs when nobody asks.
-        greedy: whether to go on at once after a run that made some.
+        by_clock: whether to run at ticks only, once each: blocks have their times, whatever is lost between.
         stopping: set when the thread is to end.
     """
 
@@ -52,17 +54,18 @@ class Producer(threading.Thread):
         work: Callable[[], int],
         *,
         tick: float,
-        greedy: bool,
         stopping: threading.Event,
+        by_clock: bool = False,
     ) -> None:
         super().__init__(name=f"producer-{chain}", daemon=True)
         self._chain = chain
         self._wakeup = wakeup
         self._work = work
         self._tick = tick
-        self._greedy = greedy
+        self._by_clock = by_clock
         self._stopping = stopping
         self._due = time.monotonic()
+        """When the next tick is, by the monotonic clock; sessions that are lost change nothing of it."""
 
     @override
     def run(self) -> None:
@@ -70,8 +73,12 @@ class Producer(threading.Thread):
             try:
                 with self._open() as session:
                     self._live(session)
-            except psycopg.OperationalError as error:
+            except psycopg.Error as error:
+                # A standby that is promoted refuses with other classes than a server that is away.
                 _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
+                self._stopping.wait(RETRY)
+            except Exception:  # whatever it is: the process lives, so its thread has to
+                _log.exception("the %s-Chain's producer begins anew", self._chain)
                 self._stopping.wait(RETRY)
 
     def _open(self) -> psycopg.Connection[Any]:
@@ -85,13 +92,28 @@ class Producer(threading.Thread):
         held = False
         while not self._stopping.is_set():
             held = held or self._claim(session)
-            if held and self._make() and self._greedy:
+            ticked = self._take_tick()
+            if held and (ticked or not self._by_clock) and self._make() and not self._by_clock:
                 continue
-            now = time.monotonic()
-            if now >= self._due:
-                self._due = max(self._due + self._tick, now)
-            for _ in session.notifies(timeout=max(0.0, self._due - now), stop_after=1):
-                pass
+            self._wait(session)
+
+    def _take_tick(self) -> bool:
+        """Say whether a tick is due, and set the next one; those that were missed are not made up for."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due += self._tick
+        if self._due <= now:
+            self._due = now + self._tick
+        return True
+
+    def _wait(self, session: psycopg.Connection[Any]) -> None:
+        """Wait until somebody asks for blocks, the next tick, or the end, which is looked at now and then."""
+        while not self._stopping.is_set():
+            left = self._due - time.monotonic()
+            woken = any(session.notifies(timeout=min(max(left, 0.0), LOOK), stop_after=1))
+            if woken or left <= LOOK:
+                return
 
     def _claim(self, session: psycopg.Connection[Any]) -> bool:
         row = session.execute(
@@ -123,7 +145,6 @@ def producers(stopping: threading.Event) -> list[Producer]:
             platform_scheduling.BUILDER,
             lambda: platform.build_blocks()["blocks"],
             tick=TICK,
-            greedy=True,
             stopping=stopping,
         ),
         Producer(
@@ -131,7 +152,7 @@ def producers(stopping: threading.Event) -> list[Producer]:
             cchain_scheduling.PRODUCER,
             lambda: cchain.beat()["blocks"],
             tick=node.block_interval if by_clock else TICK,
-            greedy=node.mining == "auto",
+            by_clock=by_clock,
             stopping=stopping,
         ),
     ]

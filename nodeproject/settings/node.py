@@ -219,8 +219,12 @@ class NodeSettings:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether NODE_PRODUCERS names several: then each makes blocks only in its slots."""
-        return len(self.producers) > 1 or self.producers == ("all",)
+        """Whether several may make blocks: then each makes them only in its slots.
+
+        NODE_PRODUCERS names several, or leaves it to what a node is told that follows others.
+        """
+        told = bool(self.bootstrap) and not self.producers
+        return told or len(self.producers) > 1 or self.producers == ("all",)
 
     @property
     def has_built_in_network(self) -> bool:

@@ -45,17 +45,16 @@ def start() -> Iterator[Start]:
     stopping = threading.Event()
     started: list[Producer] = []
 
-    def begin(work: Work, tick: float = NEVER) -> Producer:
+    def begin(work: Work, tick: float = NEVER, *, by_clock: bool = False) -> Producer:
         one = Producer(
-            Chain.C, scheduling.PRODUCER, work, tick=tick, greedy=True, stopping=stopping
+            Chain.C, scheduling.PRODUCER, work, tick=tick, by_clock=by_clock, stopping=stopping
         )
         one.start()
         started.append(one)
         return one
 
     yield begin
-    stopping.set()
-    notify()
+    stopping.set()  # and nobody wakes it: it sees so by itself
     for one in started:
         one.join(SECONDS)
         assert not one.is_alive()
@@ -73,6 +72,15 @@ def listeners() -> list[int]:
             [int(scheduling.PRODUCER.lock) & 0xFFFFFFFF],
         )
         return [pid for (pid,) in cursor.fetchall()]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(int(SECONDS / 0.01)):
+        if holds():
+            return
+        pause.wait(0.01)
+    pytest.fail("it did not come")
 
 
 def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> None:
@@ -112,6 +120,44 @@ def test_a_session_that_is_lost_is_opened_again(start: Start) -> None:
         cursor.execute("SELECT pg_terminate_backend(%s)", listeners())
 
     work.wait()  # the first look of the next session
+
+
+def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
+    work = Work()
+    start(work, by_clock=True)
+    work.wait()  # the first tick
+    [first] = listeners()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [first])
+    until(lambda: listeners() not in ([], [first]))
+    [second] = listeners()
+    # A run comes right after the lock: with the second one's end that moment is over.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [second])
+    until(lambda: listeners() not in ([], [second]))
+
+    assert not work.runs.acquire(blocking=False)
+
+
+@pytest.mark.parametrize(
+    "failure", [psycopg.errors.ReadOnlySqlTransaction("during recovery"), KeyError("anything")]
+)
+def test_whatever_goes_wrong_it_goes_on(start: Any, monkeypatch: Any, failure: Exception) -> None:
+    opened = Producer._open
+    failures = [failure]
+
+    def opening(self: Producer) -> Any:
+        if failures:
+            raise failures.pop()
+        return opened(self)
+
+    monkeypatch.setattr(Producer, "_open", opening)
+    work = Work()
+    start(work)
+
+    work.wait()
+    assert not failures
 
 
 def test_a_second_one_stands_by_until_the_first_is_gone(start: Any) -> None:

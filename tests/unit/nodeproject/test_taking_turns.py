@@ -13,3 +13,8 @@ from nodeproject.settings.node import NODE
 )
 def test_several_take_turns(producers: tuple[str, ...], *, takes_turns: bool) -> None:
     assert replace(NODE, producers=producers).takes_turns == takes_turns
+
+
+def test_who_follows_others_may_be_told_that_several_do() -> None:
+    assert replace(NODE, producers=(), bootstrap=("127.0.0.1:9651",)).takes_turns
+    assert not replace(NODE, producers=("NodeID-x",), bootstrap=("127.0.0.1:9651",)).takes_turns
