@@ -6,7 +6,7 @@ no body; look at both again when they move.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -66,7 +66,7 @@ class GuardedProtocol(HttpToolsProtocol):
     patience = Patience()
     held: Connections | None = None
     """Counts the connections of the process, if they are limited."""
-    websocket_paths: Collection[str] | None = None
+    websocket_paths: Container[str] | None = None
     """Where an upgrade to a WebSocket is one; None for all paths."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

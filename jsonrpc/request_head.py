@@ -4,7 +4,7 @@ llhttp refuses by itself two lengths, a length beside a transfer coding, line en
 none.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -52,7 +52,7 @@ def check(version: str, target: bytes, headers: Headers, most: int | None) -> No
 
 
 def opens_websocket(
-    method: str, version: str, target: bytes, headers: Headers, paths: Collection[str] | None
+    method: str, version: str, target: bytes, headers: Headers, paths: Container[str] | None
 ) -> bool:
     """Return whether a head that asks for a WebSocket is one's opening (RFC 6455, 4.1).
 

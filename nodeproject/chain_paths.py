@@ -1,10 +1,11 @@
 """Paths of chains by their blockchain IDs, as the reference serves them beside those by letter."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Final
 
 from django.db import DatabaseError
+from typing_extensions import override
 
 from jsonrpc.errors import Overloaded
 from jsonrpc.workers import Workers
@@ -15,6 +16,23 @@ BY_ID: Final = re.compile(r"/ext/bc/([1-9A-HJ-NP-Za-km-z]{40,52})((?:/.*)?)", re
 """A path that may name a chain by its ID: 32 bytes and a checksum in base58."""
 
 _SECONDS: Final = 5.0
+
+
+class SocketPaths(Container[str]):
+    """Where a WebSocket may be opened: at a path, and where that may be meant by a blockchain ID.
+
+    Which ID is which chain's is asked behind it (`ChainPaths`).
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._end = path[path.rindex("/") :]
+
+    @override
+    def __contains__(self, path: object) -> bool:
+        found = BY_ID.fullmatch(path) if isinstance(path, str) else None
+        return path == self._path or (found is not None and found[2] == self._end)
+
 
 Letters = Mapping[str, str]
 """Of each chain its letter, by its ID as text."""

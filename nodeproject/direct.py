@@ -5,6 +5,7 @@ from jsonrpc import direct
 from jsonrpc.http import by_path
 from jsonrpc.socket_protocol import GuardedWebSocket
 from nodeproject import doors
+from nodeproject.chain_paths import SocketPaths
 
 
 class Protocol(direct.DirectProtocol):
@@ -12,7 +13,7 @@ class Protocol(direct.DirectProtocol):
 
     heads = direct.Heads(by_path(doors.of_cchain()))
     held = doors.connections()
-    websocket_paths = frozenset({doors.CCHAIN_WEBSOCKET})
+    websocket_paths = SocketPaths(doors.CCHAIN_WEBSOCKET)
 
 
 class WebSocket(GuardedWebSocket):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from jsonrpc.workers import Workers
-from nodeproject.chain_paths import ChainPaths, Letters
+from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths
 from platform_app.selectors.chain import NoGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -89,3 +89,13 @@ async def test_before_there_is_a_genesis_no_chain_has_an_id(
     assert await led(paths, f"/ext/bc/{C}/rpc") == f"/ext/bc/{C}/rpc"
     chains.letters = known
     assert await led(paths, f"/ext/bc/{C}/rpc") == "/ext/bc/C/rpc"
+
+
+def test_sockets_are_opened_by_letter_and_by_what_may_be_an_id() -> None:
+    paths = SocketPaths("/ext/bc/C/ws")
+
+    assert "/ext/bc/C/ws" in paths
+    assert f"/ext/bc/{C}/ws" in paths
+    assert f"/ext/bc/{C}/rpc" not in paths
+    assert "/ext/bc/X/ws" not in paths
+    assert None not in paths
