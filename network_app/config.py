@@ -123,6 +123,9 @@ class NetworkConfig:
     """Unspecified: an idle follower asks less and less often, down to this."""
     refused_again: float = 60.0
     """Seconds before the bytes of a block that was refused are tried again, whoever has accepted it."""
+    unnamed_for: float = 300.0
+    """Seconds after which a chain that follows no longer stands before what no validator, and nobody who
+    makes blocks, has named since. They are asked every `slowest_poll`."""
     behind_by: int = 256
     """Blocks that are missing above which a node bootstraps anew instead of asking one by one."""
     sync_repeat: float = 10.0

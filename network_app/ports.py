@@ -125,8 +125,8 @@ class Run(Protocol):
 class InvalidBlock(Exception):
     """A block that this chain refuses; the message says why.
 
-    `spoiled` says that it is for what the block's ID does not cover, its signature: others may have
-    it right.
+    `spoiled` says that it is for what the block's ID does not cover, its signature, which is wrong or
+    missing: others may have it right, and the bytes say nothing of what was accepted under that ID.
     """
 
     def __init__(

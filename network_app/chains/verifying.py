@@ -17,6 +17,7 @@ from network_app.ports import InvalidBlock, NotYet, UnknownParent, Unvouched
 from network_app.proposervm import signing
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
 from network_app.proposervm.errors import (
+    CutOff,
     HeightNotReached,
     NotYetValid,
     OuterBlockError,
@@ -114,7 +115,9 @@ class Verifier:
         try:
             outside = parse(raw)
         except OuterBlockError as error:
-            raise InvalidBlock(ID(sha256(raw)), None, str(error)) from error
+            # A block without its signature hashes to the ID of the whole, which may well be accepted.
+            spoiled = isinstance(error, CutOff)
+            raise InvalidBlock(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
         try:
             inside = self._inner.glance(outside.inner)
         except Unreadable as error:

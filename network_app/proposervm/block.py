@@ -16,8 +16,10 @@ from typing_extensions import override
 from network_app.proposervm import signing
 from network_app.proposervm.epochs import NO_EPOCH, Epoch
 from network_app.proposervm.errors import (
+    CutOff,
     HeightTooLarge,
     MissingSignature,
+    NotAnOuterBlock,
     UnexpectedSignature,
     ZeroEpoch,
 )
@@ -92,12 +94,18 @@ def parse(raw: bytes) -> OuterBlock:
         NotAnOuterBlock: It is of another layout: a bare block, if it is one at all.
         UnexpectedSignature: It has a signature and no certificate.
         MissingSignature: It has a certificate and no signature.
+        CutOff: It lacks the field of the signature, which its ID does not cover.
         InvalidCertificate: The certificate is none that nodes have.
         ZeroEpoch: An epoch of zeros is written.
         HeightTooLarge: A P-Chain height or an epoch's number has more than 63 bits. Unspecified:
             no chain comes so far, and rows hold no more.
     """
-    layout = read(raw)
+    try:
+        layout = read(raw)
+    except NotAnOuterBlock:
+        if _is_cut_off(raw):
+            raise CutOff from None
+        raise
     if isinstance(layout, Option):
         return OptionBlock(raw, ID(sha256(raw)), layout.parent_id, layout.inner)
     _verify_numbers(layout)
@@ -178,6 +186,14 @@ def encode_signed(
 def encode_option(parent_id: ID, inner: bytes) -> bytes:
     """Return the bytes of an option's block."""
     return encode(Option(parent_id, inner))
+
+
+def _is_cut_off(raw: bytes) -> bool:
+    """Say whether nothing but the signature's field is missing to make bytes a block."""
+    try:
+        return not isinstance(read(raw + bytes(LENGTH)), Option)
+    except NotAnOuterBlock:
+        return False
 
 
 def _verify_numbers(layout: WithoutEpoch | WithEpoch) -> None:

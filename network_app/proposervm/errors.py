@@ -5,6 +5,7 @@ OuterBlockError
 │   ├── NotAnOuterBlock         another version, type or length: a bare block, or nothing at all
 │   ├── UnexpectedSignature     a signature, but nobody's
 │   ├── MissingSignature        a certificate without a signature
+│   ├── CutOff                  a block without its last field, the signature's
 │   ├── InvalidCertificate      no certificate that nodes accept of each other
 │   ├── ZeroEpoch               an epoch that is written though there is none
 │   └── HeightTooLarge          a P-Chain height or the number of an epoch above 63 bits
@@ -61,6 +62,17 @@ class MissingSignature(MalformedBlock):
 
     def __init__(self) -> None:
         super().__init__("no signature provided when one was expected")
+
+
+class CutOff(MalformedBlock):
+    """A block without its last field: not even an empty signature, which has a length too.
+
+    These are the bytes that a block's ID is the hash of, so that anybody can make them of anybody's
+    block: they hash to its ID, and say nothing of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the signature's field is cut off")
 
 
 class InvalidCertificate(MalformedBlock):

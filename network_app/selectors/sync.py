@@ -47,7 +47,8 @@ def is_bootstrapped(alias: str) -> bool:
 
     Unspecified: the X-Chain is only a name here (it has no blocks), and is always done. A chain that stands
     before a block which the network has accepted and the rules here refuse is not, until it goes on:
-    the reference says so by its health alone, and goes on to make blocks. One that this node does not
+    the reference says so by its health alone, and goes on to make blocks. Without voting a block made here
+    would take the place of the accepted one for good, so the turns pass by. One that this node does not
     take part in never is, as in the reference.
     """
     node = settings.NODE

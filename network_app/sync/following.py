@@ -132,7 +132,12 @@ class Follower:
         missing = place.height - self._head.place.height
         if missing <= 0 or place.block_id in self._buffer or not self._head.following:
             return
-        if self._is_aside(node_id) or self._head.obstacle.is_resting:
+        if self._is_aside(node_id):
+            return
+        is_trusted = node_id in self._head.producers or self._choice.validates(node_id)
+        if is_trusted:
+            self._head.obstacle.named()
+        if self._head.obstacle.is_resting:
             return
         if missing > self._config.behind_by:
             self.behind.set()
@@ -140,7 +145,6 @@ class Follower:
         for listener in self.on_arrival:
             listener()
         now = self._clock()
-        is_trusted = node_id in self._head.producers or self._choice.validates(node_id)
         alike = [one for one in self._fetches.values() if one.is_trusted == is_trusted]
         if (
             place.block_id in self._fetches

@@ -71,6 +71,7 @@ class Obstacle:
         self.on_change: list[Callable[[], None]] = []
         self._height = 0
         self._until = 0.0
+        self._named = 0.0
 
     @property
     def is_resting(self) -> bool:
@@ -80,11 +81,22 @@ class Obstacle:
     def stands(self, words: str, height: int, rest: float = 0.0) -> None:
         """Note what keeps the chain at a height; `rest` is for how many seconds it is not tried again."""
         self._height, self._until = height, self._clock() + rest
+        self.named()
         if words == self.words:
             return
         self.words = words
         _log.error("the %s-Chain stands at height %d: %s", self._alias, height, words)
         self._tell()
+
+    def named(self) -> None:
+        """Note that somebody to be believed has blocks beyond it still."""
+        self._named = self._clock()
+
+    def lapse(self, seconds: float) -> None:
+        """End it if it was not named for some seconds: what nobody has any more is in nobody's way."""
+        if self.words is not None and self._clock() - self._named >= seconds:
+            _log.warning("nobody names a block of the %s-Chain any more that it lacks", self._alias)
+            self.gone()
 
     def passed(self, height: int) -> None:
         """Note that blocks up to a height are accepted."""

@@ -51,6 +51,7 @@ class Poller:
         self._follower = follower
         self._requests = requests
         self._choice = choice
+        self._config = config
         self._interval = Interval(config)
         self._hurry = asyncio.Event()
         self._open = 0
@@ -76,7 +77,10 @@ class Poller:
                 self._hurry.clear()
 
     def _query(self) -> None:
-        if not self._head.following or self._open >= MOST_OPEN:
+        if not self._head.following:
+            return
+        self._head.obstacle.lapse(self._config.unnamed_for)
+        if self._open >= MOST_OPEN:
             return
         node_id = self._whom()
         if node_id is not None:

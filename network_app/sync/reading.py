@@ -51,7 +51,7 @@ def _read(
     try:
         block = chain.parse(raw)
     except InvalidBlock as error:
-        if error.block_id == (wanted if child is None else child.parent_id):
+        if not error.spoiled and error.block_id == (wanted if child is None else child.parent_id):
             # It is the right one: what it holds cannot be read here, whoever sends it.
             unread = InvalidBlock(error.block_id, error.height or height, error.reason)
             raise BlockRefused(unread) from error

@@ -66,7 +66,8 @@ class Witnesses:
         """Say whether most of the network has accepted a block that is refused here.
 
         Then it is not the fault of who sent it: the chain stands before that block, says so, and tries
-        again after a while. A spoiled signature is never accepted by anybody.
+        again after a while. A spoiled signature is never accepted by anybody. And where a block of the
+        same ID is accepted here, that others have it too says nothing for the bytes that are refused.
         """
         if refused.spoiled:
             return False
@@ -75,6 +76,9 @@ class Witnesses:
             return False
         if refused.height is not None and refused.height <= self._head.place.height:
             return True  # it was accepted meanwhile
+        (here,) = await self._head.run(self._head.chain.height_of, [refused.block_id])
+        if here is not None:
+            return False
         verdict = Refused(refused.block_id, refused.height, refused.reason, support)
         self._head.obstacle.stands(
             verdict.words(self._alias), self._head.place.height, self._config.refused_again

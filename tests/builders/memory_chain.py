@@ -144,7 +144,9 @@ class MemoryChain:
 
     def parse(self, raw: bytes) -> ParsedBlock:
         if len(raw) < HEADER + SEAL:
-            raise InvalidBlock(ID(sha256(raw)), None, "no block")
+            # Without its seal a block hashes to the ID of the whole.
+            cut_off = len(raw) >= HEADER
+            raise InvalidBlock(ID(sha256(raw)), None, "no block", spoiled=cut_off)
         if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, UNSIGNED, self.dialect}:
             raise InvalidBlock(id_of(raw), None, "an unknown kind of block")
         height = int.from_bytes(raw[32:40], "big")

@@ -7,7 +7,11 @@ import rlp as library
 
 from network_app.chains.wrapped import WrappedChain
 from network_app.ports import InvalidBlock, UnknownParent, Unvouched
-from network_app.proposervm.block import parse
+from network_app.proposervm.block import SignedBlock, parse
+from network_app.sync.errors import BlockRefused, UnreadableBlock
+from network_app.sync.reading import read_ancestry
+from primitives.hashing import sha256
+from primitives.ids import ID
 from tests.integration.network_app.world import (
     FOLLOWER,
     STRANGER,
@@ -51,6 +55,25 @@ def test_what_is_not_the_producers_is_not_read(
     refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=STRANGER))
     refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=None))
     refusal(UnknownParent, begun, past.c[2])
+
+
+def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_not(
+    begun: WrappedChain, past: Past
+) -> None:
+    for raw in past.c[:2]:
+        block = parse(raw)
+        assert isinstance(block, SignedBlock)
+        cut = raw[: -4 - len(block.signature)]
+        with pytest.raises(InvalidBlock, match="the signature's field is cut off") as caught:
+            begun.parse(cut)
+        assert (caught.value.block_id, caught.value.spoiled) == (block.outer_id, True)
+        _, fault = read_ancestry(begun, [cut], block.outer_id, 0, None)
+        assert isinstance(fault, UnreadableBlock)
+    bare = parse(past.c[1]).inner
+    wanted = ID(sha256(bare))
+    _, fault = read_ancestry(begun, [bare], wanted, 0, 2)
+    assert isinstance(fault, BlockRefused)
+    assert (fault.block_id, fault.height, fault.spoiled) == (wanted, 2, False)
 
 
 def test_nor_is_a_first_block_for_which_nobody_vouches(

@@ -8,9 +8,13 @@ import asyncio
 
 import pytest
 
-from primitives.ids import ID
-from tests.builders.memory_chain import BAD, GENESIS, MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, World, node_id, running, until
+from network_app.config import NetworkConfig
+from network_app.ports import InvalidBlock
+from network_app.sync.errors import BlockRefused
+from network_app.wire.p2p_pb2 import Message, PullQuery
+from primitives.ids import ID, NodeID
+from tests.builders.memory_chain import BAD, GENESIS, SEAL, MemoryChain, block_bytes, id_of
+from tests.builders.memory_network import Node, World, node_id, quick_config, running, until
 
 NAMES = ["one", "two", "three", "four", "five"]
 OTHER_GENESIS = block_bytes(ID(bytes(32)), 0, b"another genesis")
@@ -23,7 +27,9 @@ def foreign_c(**traits: bytes | int) -> MemoryChain:
     return chain
 
 
-def network_of_five(**traits: bytes | int) -> tuple[World, list[Node], Node]:
+def network_of_five(
+    config: NetworkConfig | None = None, **traits: bytes | int
+) -> tuple[World, list[Node], Node]:
     """Five validators that this node bootstraps from, whose C-Chain has some traits."""
     world = World()
     five = []
@@ -31,7 +37,7 @@ def network_of_five(**traits: bytes | int) -> tuple[World, list[Node], Node]:
         p_chain = MemoryChain("P")
         p_chain.make_many(30)
         five.append(world.add(name, p_chain, foreign_c(**traits), weight=1))
-    joining = world.add("joining", MemoryChain("P"), MemoryChain("C"), beacons=NAMES)
+    joining = world.add("joining", MemoryChain("P"), MemoryChain("C"), beacons=NAMES, config=config)
     world.link_all()
     return world, five, joining
 
@@ -46,7 +52,7 @@ def obstacle(node: Node, alias: str) -> str | None:
 async def test_a_c_chain_of_another_kind_cuts_nobody_off_from_the_p_chain(
     traits: dict[str, bytes | int],
 ) -> None:
-    _, five, joining = network_of_five(**traits)
+    _, five, joining = network_of_five(**traits)  # type: ignore[arg-type]
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
         assert joining.chain.height == 30
@@ -202,3 +208,74 @@ async def test_what_is_refused_on_one_chain_is_still_asked_for_on_another() -> N
         await asyncio.sleep(0)
         assert follower.engine.choice.someone("C") is None
         assert follower.engine.choice.someone("P") == both.node_id
+
+
+def without_seals(message: Message, _: NodeID) -> Message:
+    """Send blocks without what their IDs do not cover, so that they hash to these."""
+    if message.HasField("put"):
+        message.put.container = message.put.container[:-SEAL]
+    for at, raw in enumerate(message.ancestors.containers):
+        message.ancestors.containers[at] = raw[:-SEAL]
+    return message
+
+
+async def test_an_accepted_block_without_its_seal_is_the_fault_of_who_sends_it() -> None:
+    world, five, joining = network_of_five()
+    stranger = world.add("stranger", MemoryChain("P"), MemoryChain("C"))
+    stranger.chain.make_many(30)
+    stranger.tamper = without_seals
+    world.link(stranger, joining)
+    async with running(*five, joining, stranger):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        query = PullQuery(
+            chain_id=bytes(32),
+            request_id=1,
+            container_id=bytes(id_of(stranger.chain.raws[7])),
+            requested_height=32,
+        )
+        await joining.engine.handle(stranger.node_id, Message(pull_query=query))
+        await until(lambda: bool(joining.aside("P")) or obstacle(joining, "P") is not None)
+        assert obstacle(joining, "P") is None
+        ((who, reason),) = joining.aside("P")
+        assert (who, reason) == (stranger.node_id, "sent bytes that are no block: no block")
+        five[1].make_block()
+        await until(lambda: joining.chain.height == 31)
+
+
+async def test_bootstrapping_goes_on_past_who_sends_blocks_without_their_seals() -> None:
+    _, five, joining = network_of_five()
+    for liar in five[:4]:
+        liar.tamper = without_seals
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        assert joining.chain.height == 30
+        assert joining.chains["C"].height == 10
+    for alias in ("P", "C"):
+        assert {state.obstacle for state in joining.records.of(alias)} == {None}
+        assert {who for who, _ in joining.aside(alias)} <= {one.node_id for one in five[:4]}
+
+
+async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
+    _, five, joining = network_of_five()
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        line = joining.engine._by_alias["P"]
+        known = InvalidBlock(id_of(joining.chain.raws[7]), None, "cannot be read")
+        assert not await line.follower._witnesses.judge(BlockRefused(known))
+        assert line.head.obstacle.words is None
+
+
+async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
+    config = quick_config(unnamed_for=2.0)
+    _, five, joining = network_of_five(config=config)
+    async with running(*five, joining):
+        await until(lambda: joining.follows("P") and joining.follows("C"))
+        for one in five:
+            one.chain.make(BAD)
+        five[0].engine.blocks_accepted("P")
+        await until(lambda: obstacle(joining, "P") is not None)
+        for one in five:  # as nodes that are set up anew
+            one.chain.heights.pop(id_of(one.chain.raws.pop()))
+            one.engine._by_alias["P"].head.place = joining.engine._by_alias["P"].head.place
+        await until(lambda: obstacle(joining, "P") is None)
+        assert joining.chain.height == 30

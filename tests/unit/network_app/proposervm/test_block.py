@@ -18,6 +18,7 @@ from network_app.proposervm.block import (
 )
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
+    CutOff,
     HeightTooLarge,
     InvalidCertificate,
     MalformedBlock,
@@ -112,7 +113,7 @@ def test_any_bytes_are_a_block_or_refused(
 @given(blocks, st.data())
 def test_a_block_that_ends_early_is_none(block: OuterBlock, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(block.raw) - 1))
-    with pytest.raises(NotAnOuterBlock):
+    with pytest.raises((NotAnOuterBlock, CutOff)):
         parse(block.raw[:end])
 
 
@@ -127,6 +128,19 @@ def test_the_reason_is_the_codecs() -> None:
     with pytest.raises(NotAnOuterBlock, match=r"unknown type ID 3$") as caught:
         parse(raw[:5] + b"\x03" + raw[6:])
     assert isinstance(caught.value.reason, UnknownTypeId)
+
+
+@given(signed_blocks | unsigned_blocks)
+@settings(max_examples=cases(25), deadline=None)
+def test_a_block_cut_off_before_its_signature_hashes_to_its_id_and_is_told_as_that(
+    block: SignedBlock,
+) -> None:
+    cut = block.raw[: -4 - len(block.signature)]
+    assert sha256(cut) == block.outer_id
+    with pytest.raises(CutOff, match=r"^the signature's field is cut off$"):
+        parse(cut)
+    with pytest.raises(NotAnOuterBlock):
+        parse(cut[:-1])
 
 
 def test_bare_genesis_blocks_of_both_chains_are_no_outer_blocks() -> None:

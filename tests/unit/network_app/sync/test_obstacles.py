@@ -1,0 +1,19 @@
+"""How long a chain stands before what keeps it from going on."""
+
+from network_app.sync.obstacles import Obstacle
+
+
+def test_an_obstacle_lapses_once_nobody_names_it() -> None:
+    now = [0.0]
+    obstacle = Obstacle("C", lambda: now[0])
+    obstacle.stands("a block is refused", 7)
+    now[0] = 299.0
+    obstacle.lapse(300.0)
+    assert obstacle.words == "a block is refused"
+    obstacle.named()
+    now[0] = 598.0
+    obstacle.lapse(300.0)
+    assert obstacle.words == "a block is refused"
+    now[0] = 599.0
+    obstacle.lapse(300.0)
+    assert obstacle.words is None
