@@ -15,14 +15,21 @@ from chaindb.servers import SILENCE, Server, ServerAway
 _BEAT: Final = 0.1
 """Seconds after which a wait looks at the clock."""
 
+# A connect that fails has no SQLSTATE, so it is told by the server's words, of which libpq gives no others.
+# They are English unless `lc_messages` says otherwise: then the outage is told, and its cause is not.
 _WORDS: Final = {
-    "57P03": "it is starting up or shutting down",
-    "28P01": "it refuses this node's password",
-    "28000": "it refuses this node",
-    "3D000": "it has no such database",
+    "starting up": "it is starting up or shutting down",
+    "shutting down": "it is starting up or shutting down",
+    "recovery": "it is starting up or shutting down",
+    "password authentication failed": "it refuses this node's password",
+    "no pg_hba.conf entry": "it refuses this node",
+    "does not exist": "it has no such database or user",
+    "onnection refused": "connection refused",
+    "resolve": "its name is unknown",
+    "translate host name": "its name is unknown",
 }
-_FULL: Final = "53300"
-"""It answers, though it has no room for one more connection."""
+_FULL: Final = ("too many connections", "too many clients", "connection slots")
+"""It answers, though it has no room for one more connection: those that there are go on."""
 
 
 class PostgresqlAway(ServerAway, psycopg.OperationalError):
@@ -85,19 +92,10 @@ def _ask() -> None:
         with psycopg.connect(**parameters, autocommit=True) as connection:
             connection.execute("SELECT 1")
     except psycopg.OperationalError as error:
-        if error.sqlstate != _FULL:
+        if not any(words in str(error) for words in _FULL):
             raise
 
 
 def _explain(error: BaseException) -> str:
-    known = _WORDS.get(getattr(error, "sqlstate", None) or "")
     text = str(error)
-    if known:
-        return known
-    if "starting up" in text or "shutting down" in text or "recovery" in text:
-        return _WORDS["57P03"]
-    if "onnection refused" in text:
-        return "connection refused"
-    if "resolve" in text or "translate host name" in text:
-        return "its name is unknown"
-    return "no connection"
+    return next((words for part, words in _WORDS.items() if part in text), "no connection")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection, connections
 
@@ -60,3 +61,36 @@ def test_nothing_names_the_password() -> None:
     assert server.address == f"127.0.0.1:{connection.settings_dict['PORT']}"
     assert connection.settings_dict["PASSWORD"]
     assert connection.settings_dict["PASSWORD"] not in f"{server.name} {server.address}"
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Connect as a role that may have one connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE narrow LOGIN CONNECTION LIMIT 1 PASSWORD 'narrow'")
+    with monkeypatch.context() as patched:
+        patched.setitem(connection.settings_dict, "USER", "narrow")
+        patched.setitem(connection.settings_dict, "PASSWORD", "narrow")
+        yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP ROLE narrow")
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_server_without_room_for_one_more_connection_is_not_away() -> None:
+    parameters = connection.get_connection_params()
+    with psycopg.connect(**parameters):
+        with pytest.raises(psycopg.OperationalError, match="too many connections") as full:
+            psycopg.connect(**parameters)
+
+        assert session.server().suspect(full.value) == ""
+    assert session.server().away == ""
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_database_that_does_not_exist_is_named_as_that() -> None:
+    parameters = connection.get_connection_params() | {"dbname": "nobodys"}
+    with pytest.raises(psycopg.OperationalError) as missing:
+        psycopg.connect(**parameters)
+
+    assert session._explain(missing.value) == "it has no such database or user"
