@@ -6,18 +6,20 @@ What does not fit goes to a thread, the whole request: that is no error and chan
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
 from cchain_app.evm.engine import GasAllowance
+from chaindb.hotpath import WouldBlock
 
 GAS_OF_REQUEST: Final = 200_000
 """All calls of a batch together."""
 
-GAS_OF_TURN: Final = 1_000_000
-"""All requests together that a turn of the loop finds waiting: the next turn comes after them."""
+SECONDS_OF_TURN: Final = 0.02
+"""All requests together that a turn of the loop finds waiting: the next turn comes after them. Ordinary
+calls take so much less time than their gas could that a bound in gas would send most of them to threads."""
 
 SECONDS_OF_REQUEST: Final = 0.01
 """Against what gas does not measure, such as a machine that is busy with something else."""
@@ -32,10 +34,6 @@ class Share:
         """Allow this gas until a time by the monotonic clock."""
         self.gas = gas
         self.deadline = deadline
-
-    def seconds(self) -> float:
-        """Return how much time is left, a little at least."""
-        return max(self.deadline - time.monotonic(), 0.001)
 
 
 _batch: Final[ContextVar[list[Share] | None]] = ContextVar("cchain_batch", default=None)
@@ -55,31 +53,37 @@ def one_request() -> Iterator[None]:
 class LoopGas:
     """Hands out shares of one event loop's time."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Whose turn `_turn` is; None between turns in which calls are run."""
-        self._turn = GasAllowance(GAS_OF_TURN)
+        """Whose turn it is; None between turns in which calls are run."""
+        self._until = 0.0
+        """When that turn has taken as much as it may."""
 
     def share(self) -> Share:
-        """Return the share of the running request."""
+        """Return the share of the running request.
+
+        Raises:
+            WouldBlock: Other requests have taken all of this turn.
+        """
         batch = _batch.get()
         if batch:
             return batch[0]
-        share = Share(
-            GasAllowance(GAS_OF_REQUEST, within=self._of_turn()),
-            time.monotonic() + SECONDS_OF_REQUEST,
-        )
+        now = self._clock()
+        if now > self._end_of_turn(now):
+            raise WouldBlock
+        share = Share(GasAllowance(GAS_OF_REQUEST), now + SECONDS_OF_REQUEST)
         if batch is not None:
             batch.append(share)
         return share
 
-    def _of_turn(self) -> GasAllowance:
+    def _end_of_turn(self, now: float) -> float:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop = loop
-            self._turn = GasAllowance(GAS_OF_TURN)
+            self._until = now + SECONDS_OF_TURN
             loop.call_soon(self._end_turn, loop)
-        return self._turn
+        return self._until
 
     def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._loop is loop:

@@ -222,24 +222,16 @@ class GasAllowance:
     before it begins (21,000 and its bytes) is not, but for what takes time then.
     """
 
-    __slots__ = ("_left", "_within")
+    __slots__ = ("left",)
 
-    def __init__(self, gas: int, within: "GasAllowance | None" = None) -> None:
-        """Allow so much, and no more than is left of another allowance."""
-        self._left = gas
-        self._within = within
-
-    @property
-    def left(self) -> int:
+    def __init__(self, gas: int) -> None:
+        """Allow so much."""
+        self.left = gas
         """What may still be used."""
-        return self._left if self._within is None else min(self._left, self._within.left)
 
     def use(self, gas: int) -> None:
         """Count what was used. More than was left counts as all of that: it was not let go on."""
-        gas = min(gas, self._left)
-        self._left -= gas
-        if self._within is not None:
-            self._within.use(gas)
+        self.left -= min(gas, self.left)
 
 
 class Engine(Protocol):

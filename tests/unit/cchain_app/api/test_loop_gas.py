@@ -1,6 +1,7 @@
 """What calls may take of the event loop: a request, a batch, and all requests of a turn."""
 
 import asyncio
+from contextlib import suppress
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import runtime
 from cchain_app.api import REGISTRY, execution, loop_gas
-from cchain_app.api.loop_gas import GAS_OF_REQUEST, GAS_OF_TURN, LoopGas, one_request
+from cchain_app.api.loop_gas import GAS_OF_REQUEST, SECONDS_OF_TURN, LoopGas, one_request
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.evm.select import select_engine
@@ -82,31 +83,60 @@ def test_a_batch_of_heavy_calls_goes_to_a_thread_at_once(method: str) -> None:
     assert tried(asked) == [MISS]
 
 
-@pytest.mark.usefixtures("contract")
+class Clock:
+    """Seconds that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
-    single = body("eth_call")
-    fitting = GAS_OF_TURN // 33_000
-    in_one_turn = tried(*[single] * 2 * fitting)
-    assert fitting - 3 <= sum(answer is not MISS for answer in in_one_turn) <= fitting + 1
+    clock = Clock()
+    gas = LoopGas(clock)
 
-    async def in_turns() -> list[HotAnswer]:
-        answers = []
-        for _ in range(2 * fitting):
-            answers.append(DISPATCHER.answer_hot(single))
+    async def use() -> int:
+        """Take shares until there is none, each of them for a millisecond, in two turns."""
+        taken = 0
+        for _ in range(2):
+            with suppress(WouldBlock):
+                while taken < 1000:
+                    gas.share()
+                    taken += 1
+                    clock.now += 0.001
             await asyncio.sleep(0)
-        return answers
+        return taken
 
-    assert MISS not in asyncio.run(in_turns())
+    assert asyncio.run(use()) == pytest.approx(2 * SECONDS_OF_TURN / 0.001, abs=2)
+
+
+@pytest.mark.usefixtures("contract")
+def test_what_a_turn_has_no_time_for_goes_to_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(execution, "_loop_gas", LoopGas(clock))
+    single = body("eth_call")
+
+    async def ask() -> list[HotAnswer]:
+        answers = [DISPATCHER.answer_hot(single)]
+        clock.now += 2 * SECONDS_OF_TURN
+        answers.append(DISPATCHER.answer_hot(single))
+        await asyncio.sleep(0)
+        return [*answers, DISPATCHER.answer_hot(single)]
+
+    assert [answer is MISS for answer in asyncio.run(ask())] == [False, True, False]
 
 
 def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole() -> None:
-    gas = LoopGas()
+    clock = Clock()
+    gas = LoopGas(clock)
 
     async def use() -> int:
-        share = gas.share()
-        left = share.gas.left
-        share.gas.use(GAS_OF_TURN)
-        gas.share().gas.use(GAS_OF_TURN)
+        left = gas.share().gas.left
+        clock.now += 2 * SECONDS_OF_TURN
+        with pytest.raises(WouldBlock):
+            gas.share()
         return left
 
     loop = asyncio.new_event_loop()

@@ -203,15 +203,6 @@ def test_calls_share_an_allowance() -> None:
         ENGINE.call(block_env(), message, state, allowance=allowance)
 
 
-def test_an_allowance_within_another_uses_both() -> None:
-    whole = GasAllowance(5_000)
-    first, second = GasAllowance(4_000, within=whole), GasAllowance(4_000, within=whole)
-    first.use(3_000)
-    assert (first.left, second.left, whole.left) == (1_000, 2_000, 2_000)
-    second.use(10_000)
-    assert (first.left, second.left, whole.left) == (0, 0, 0)
-
-
 PIECES: Final = [
     assemble("GAS POP"),
     assemble("GAS 0 MSTORE"),
