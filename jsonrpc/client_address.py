@@ -39,7 +39,10 @@ _WITH_PORT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?|([0-9.]
 NO_PROXIES = TrustedProxies()
 
 
-@lru_cache(maxsize=4096)
+_MAX_FORWARDED_FOR: Final = 1024
+"""Bytes at the end of an `X-Forwarded-For` that are read: proxies append, so theirs are the last."""
+
+
 def client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
     """The client's address, or its /64 network where it is IPv6.
 
@@ -48,6 +51,17 @@ def client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
         forwarded_for: the `X-Forwarded-For` header, empty if there is none.
         proxies: whose word is taken.
     """
+    # What is remembered is short, and where nobody's word is taken nobody chooses it.
+    if not (proxies.hops or proxies.networks):
+        forwarded_for = b""
+    elif len(forwarded_for) > _MAX_FORWARDED_FOR:
+        # The first address may be cut in two, so it is none.
+        forwarded_for = forwarded_for[-_MAX_FORWARDED_FOR:].partition(b",")[2]
+    return _client_key(peer, forwarded_for, proxies)
+
+
+@lru_cache(maxsize=4096)
+def _client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
     line = [part.strip() for part in forwarded_for.decode("latin-1").split(",") if part.strip()]
     hops = [*line, peer]
     if proxies.hops:

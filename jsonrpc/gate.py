@@ -26,6 +26,14 @@ _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?
 path, nothing behind the bracket but the port."""
 
 
+# Longer values mean nothing, and none of them is remembered.
+_MAX_HOST: Final = 262
+"""Bytes of the longest host: a name of 253, and a port."""
+_MAX_CONTENT_TYPE: Final = 256
+_MAX_ORIGIN: Final = 512
+"""A scheme, a host and a port with room to spare."""
+
+
 class Head(NamedTuple):
     """A request before its body: header names in lower case, `peer` the socket's other end."""
 
@@ -75,11 +83,16 @@ class Gate:
         )
         self.wrong_host = ": ".join(filter(None, ("invalid host specified", config.host_hint)))
         """The words for a host that is not allowed."""
-        # The same few values come again and again; a bounded memory of them saves the parsing.
-        self.host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
+        # The same few values come again and again; a bounded memory of them, all short, saves the
+        # parsing.
+        self._known_host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
         self._headers = lru_cache(maxsize=1024)(self._headers_for)
         self._json_headers = lru_cache(maxsize=1024)(self._json_headers_for)
         self._is_json = lru_cache(maxsize=1024)(self._is_read)
+
+    def host_allowed(self, host: bytes) -> bool:
+        """Whether a Host header is one of this node's."""
+        return len(host) <= _MAX_HOST and self._known_host_allowed(host)
 
     def screen(self, head: Head) -> Reply | None:
         """The reply to a request that is decided by its head; None if its body is to be read."""
@@ -92,14 +105,14 @@ class Gate:
         if length and not self._fits(length):
             return self.too_large(head)
         content_type = headers.get(b"content-type", b"")
-        if not self._is_json(content_type):
+        if len(content_type) > _MAX_CONTENT_TYPE or not self._is_json(content_type):
             text = self._dialect.wrong_content_type(content_type.decode("latin-1"))
             return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
         return None
 
     def preflight(self, head: Head) -> Reply:
         """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
-        headers = self._headers(head.headers.get(b"origin", b""))
+        headers = self._headers(_origin(head))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
             asked = head.headers.get(b"access-control-request-headers", b"content-type")
             headers += (
@@ -111,11 +124,11 @@ class Gate:
 
     def accept(self, head: Head, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
         """A reply with JSON in it."""
-        return Reply(status, self._json_headers(head.headers.get(b"origin", b"")), answer)
+        return Reply(status, self._json_headers(_origin(head)), answer)
 
     def refuse(self, status: HTTPStatus, text: str, head: Head, *extra: Header) -> Reply:
         """A reply that is no JSON-RPC: a line of text."""
-        headers = self._headers(head.headers.get(b"origin", b""))
+        headers = self._headers(_origin(head))
         nosniff = (b"x-content-type-options", b"nosniff")
         return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
@@ -196,6 +209,12 @@ class Gate:
         if config.cors_credentials:
             headers += ((b"access-control-allow-credentials", b"true"),)
         return headers
+
+
+def _origin(head: Head) -> bytes:
+    """The origin of a page; what is too long to be one is none, so it gets no permission."""
+    origin = head.headers.get(b"origin", b"")
+    return origin if len(origin) <= _MAX_ORIGIN else b""
 
 
 def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:

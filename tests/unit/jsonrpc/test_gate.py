@@ -1,5 +1,7 @@
 """The gate: hosts, methods, sizes, types, origins, addresses."""
 
+import tracemalloc
+
 import pytest
 
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
@@ -245,3 +247,49 @@ def test_websocket_origins() -> None:
 )
 def test_whose_request_it_is(peer: str, forwarded: str, proxies, client: str) -> None:
     assert client_key(peer, forwarded.encode(), proxies) == client
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["host", "content_type", "origin", "x_forwarded_for", "x_forwarded_for behind a proxy"],
+)
+def test_long_headers_are_not_remembered(header: str) -> None:
+    proxies = TrustedProxies.of("127.0.0.1") if "proxy" in header else NO_PROXIES
+    gate = Gate(GateConfig(allowed_hosts=("*",), cors_credentials=False, proxies=proxies), GETH)
+    name = header.partition(" ")[0]
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            asked = head(**{name: f"{number:05}" + "a" * 60_000})
+            gate.screen(asked)
+            gate.accept(asked, b"{}")
+            gate.preflight(asked)
+            gate.client(asked)
+        del asked
+        assert tracemalloc.get_traced_memory()[0] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_value_too_long_is_none() -> None:
+    gate = Gate(GateConfig(allowed_hosts=("*",)), GETH)
+    assert gate.host_allowed(b"a" * 256 + b":65535")
+    assert not gate.host_allowed(b"a" * 257 + b":65535")
+    json = "application/json;"
+    assert gate.screen(head(content_type=json.ljust(256))) is None
+    refused = gate.screen(head(content_type=json.ljust(257)))
+    assert refused is not None
+    assert refused.status == 415
+    gate = Gate(GateConfig(cors_origins=("https://*",)), GETH)
+    assert "access-control-allow-origin" in cors(gate, "https://".ljust(512, "a"))
+    assert "access-control-allow-origin" not in cors(gate, "https://".ljust(513, "a"))
+
+
+def test_of_a_long_line_of_proxies_the_last_are_read() -> None:
+    proxies = TrustedProxies.of("10.0.0.0/8")
+    far = b"9.9.9.9" + b", 10.0.0.2" * 200
+    assert client_key("10.0.0.1", far, proxies) == "10.0.0.2"
+    assert client_key("10.0.0.1", b"a" * 5000 + b", 9.9.9.9", proxies) == "9.9.9.9"
+    assert client_key("10.0.0.1", b"a" * 5000, proxies) == "10.0.0.1"
+    cut = b"19.9.9.9" + b", 10.0.0.2".ljust(1017)  # all but its first digit is in the last part
+    assert client_key("10.0.0.1", cut, proxies) == "10.0.0.2"
