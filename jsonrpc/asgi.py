@@ -10,19 +10,18 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc import eager
+from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, HttpConnection, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
-from jsonrpc.memory import RequestMemory, Share
+from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
 Receive = Callable[[], Coroutine[Any, Any, Message]]
-Send = Callable[[Message], Coroutine[Any, Any, None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _log: Final = logging.getLogger("jsonrpc")
@@ -57,6 +56,7 @@ class RawDoor:
         memory: of the process, where there are other doors; else the door's own.
         takes_body: whether somebody at another path reads a body; where nobody does none is read.
         other_body: bytes of a body at another path.
+        stall_seconds: how long a client may take for each part of a long answer.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class RawDoor:
         memory: RequestMemory | None = None,
         takes_body: Callable[[str], bool] = lambda _: True,
         other_body: int = 262_144,
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._fallback = fallback
@@ -83,6 +84,7 @@ class RawDoor:
         self._memory = memory or RequestMemory()
         self._takes_body = takes_body
         self._other_body = other_body
+        self._stall = stall_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request."""
@@ -93,24 +95,37 @@ class RawDoor:
             return await self._elsewhere(scope, receive, send)
         head = read_head(scope)
         reply = endpoint.gate.screen(head)
-        if reply is None:
-            share = Share(self._memory, lambda: endpoint.gate.client(head))
-            try:
-                body = await self._read(receive, endpoint.gate.config.max_body, share)
-                reply = await self._answer(endpoint, head, body)
-            except _Disconnected:
-                return None
-            except _BodyTooLarge:
-                reply = _closing(endpoint.gate.too_large(head))
-            except TimeoutError:
-                reply = _closing(endpoint.gate.too_slow(head))
-            except Overloaded:
-                reply = _closing(endpoint.busy(head, b""))
-            finally:
+        if reply is not None:
+            endpoint.replies.count(head.method, reply.status)
+            return await _send(send, reply, with_body=head.method != "HEAD")
+        share = Share(self._memory, lambda: endpoint.gate.client(head))
+        try:
+            reply = await self._reply(endpoint, head, receive, share)
+            endpoint.replies.count(head.method, reply.status)
+            if len(reply.body) <= SMALL:
                 share.give_back()
-        endpoint.replies.count(head.method, reply.status)
-        await _send(send, reply, with_body=head.method != "HEAD")
-        return None
+                return await _send(send, reply)
+            return await _send_long(send, reply, self._stall)
+        except _Disconnected:
+            return None
+        finally:
+            share.give_back()
+
+    async def _reply(self, endpoint: Endpoint, head: Head, receive: Receive, share: Share) -> Reply:
+        """Read the body and answer it. What is long of either is counted until it is given back."""
+        gate = endpoint.gate
+        try:
+            body = await self._read(receive, gate.config.max_body, share)
+            reply = await self._answer(endpoint, head, body)
+            if len(reply.body) > SMALL:
+                share.grow(len(body) + len(reply.body))
+        except _BodyTooLarge:
+            return _closing(gate.too_large(head))
+        except TimeoutError:
+            return _closing(gate.too_slow(head))
+        except Overloaded:
+            return _closing(endpoint.busy(head, b""))
+        return reply
 
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for another path what needs no application there; it gets no body but a whole one."""
@@ -289,7 +304,20 @@ def _closing(reply: Reply) -> Reply:
 
 
 async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:
+    await send(_start(reply))
+    await send({"type": "http.response.body", "body": reply.body if with_body else b""})
+
+
+async def _send_long(send: Send, reply: Reply, stall: float) -> None:
+    """Send what waits at the server if it is not read; who does not read on is cut off."""
+    try:
+        await send_in_parts(_start(reply), send, stall)
+        await send_in_parts({"type": "http.response.body", "body": reply.body}, send, stall)
+    except NotRead:
+        await abandon(send)
+
+
+def _start(reply: Reply) -> Message:
     length = (b"content-length", b"%d" % len(reply.body))
     headers = [*reply.headers, length] if reply.status != 204 else [*reply.headers]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body if with_body else b""})
+    return {"type": "http.response.start", "status": reply.status, "headers": headers}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jsonrpc import eager
-from jsonrpc.frames import DirectWrite, direct_write
+from jsonrpc.frames import DirectWrite, direct_write, writable
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
@@ -86,6 +86,16 @@ class Connection:
         writer = self._writer
         if writer is not None and not self._closed:
             await asyncio.wait((writer,))
+
+    async def flushed(self) -> None:
+        """Return when the peer has read nearly all, or nothing will be sent.
+
+        A message of any length waits at the server as one, where the server does not tell of it.
+        """
+        await self.drained()
+        event = writable(self._send)
+        if event is not None:
+            await event.wait()
 
     async def close(self, code: int, reason: str) -> None:
         """Close after what was sent already; what waits is dropped."""

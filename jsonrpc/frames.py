@@ -5,6 +5,7 @@ that costs as much again as the writes. Every other server, and every state in w
 not simply be written, gets the message through ASGI instead.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -42,3 +43,9 @@ def direct_write(send: Any) -> DirectWrite | None:
         return True
 
     return write
+
+
+def writable(send: Any) -> asyncio.Event | None:
+    """What is set while the peer keeps up with what the server has for it, if the server tells."""
+    protocol = getattr(send, "__self__", None)
+    return protocol.writable if isinstance(protocol, WebSocketsSansIOProtocol) else None

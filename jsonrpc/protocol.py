@@ -54,6 +54,7 @@ class _Responses:
         self._protocol = protocol
         self.write = protocol.transport.write
         self.is_closing = protocol.transport.is_closing
+        self.abort = protocol.transport.abort
 
     def close(self) -> None:
         """End the connection after this response."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.asgi import Message, Receive, Scope, charge, give_up, read_head
+from jsonrpc.asgi import Receive, Scope, charge, give_up, read_head
 from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
+from jsonrpc.delivery import PART, STALL_SECONDS, Message
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import NULL
 from jsonrpc.errors import (
@@ -27,20 +28,27 @@ from jsonrpc.gate import Head
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
-from jsonrpc.memory import RequestMemory, Share
+from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.workers import Workers
 
 INVALID_TEXT: Final = 1007
 MESSAGE_TOO_BIG: Final = 1009
 
+_PATIENCE: Final = 6
+"""Parts more that a peer has time for: what it was sent before goes first."""
+
 
 @dataclass(frozen=True, slots=True)
 class SocketLimits:
-    """Bytes of one message, calls of one socket that may wait for workers, and what may queue."""
+    """Bytes of one message, calls of one socket that may wait for workers, and what may queue.
+
+    `stall`: seconds that a peer may take for each part of a long answer.
+    """
 
     message: int = 32 * 1024 * 1024
     pending: int = 64
     outbound: OutboundLimits = field(default_factory=OutboundLimits)
+    stall: float = STALL_SECONDS
 
 
 class Session:
@@ -158,7 +166,7 @@ class Session:
                     return
             answer = self._dispatcher.answer_hot(body, exchange)
             if answer is not MISS:
-                await self._deliver(exchange, answer)
+                await self._deliver(exchange, answer, body)
                 return
             while len(self._tasks) >= self._limits.pending:
                 await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +193,7 @@ class Session:
             answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
         except TimeoutError:
             answer = await give_up(self._dispatcher, body)
-        await self._deliver(exchange, answer)
+        await self._deliver(exchange, answer, body)
 
     async def _answer(self, exchange: Exchange, body: bytes) -> bytes | None:
         """Have a worker answer. Methods that are gathered know nothing of the connection."""
@@ -195,8 +203,35 @@ class Session:
         seconds = dispatcher.limits.seconds + GRACE_SECONDS
         return await self._workers.run(seconds, dispatcher.answer, body, exchange)
 
-    async def _deliver(self, exchange: Exchange, answer: bytes | None) -> None:
-        """Send the answer, then let the subscriptions made in it begin."""
+    async def _deliver(self, exchange: Exchange, answer: bytes | None, body: bytes = b"") -> None:
+        """Send the answer, then let the subscriptions made in it begin.
+
+        A long one is counted until it is read; what does not fit is refused, and what was subscribed
+        in it with it.
+        """
+        if answer is None or len(answer) <= SMALL:
+            await self._push(exchange, answer)
+            return
+        share = Share(self._memory, lambda: exchange.client)
+        try:
+            share.grow(len(answer))
+        except Overloaded:
+            refusal = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
+            await self._push(Exchange(self._hub, self._connection), refusal)
+            return
+        try:
+            size = len(answer)
+            await self._push(exchange, answer)
+            del answer
+            async with asyncio.timeout(self._limits.stall * (_PATIENCE + size // PART)):
+                await self._connection.flushed()
+        except TimeoutError:
+            self._connection.lose()
+            self._abandon()
+        finally:
+            share.give_back()
+
+    async def _push(self, exchange: Exchange, answer: bytes | None) -> None:
         if answer is not None:
             self._connection.push(answer.decode())
             if answer.startswith(self._parse_error):

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final
 
-from jsonrpc.asgi import Application, Message, Receive, Scope, Send, read_head
+from jsonrpc.asgi import Application, Receive, Scope, read_head
+from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate
 from jsonrpc.memory import RequestMemory, Share
@@ -22,10 +23,6 @@ WAITING_PAGES: Final = 64
 """Requests that may wait for that."""
 PATIENCE_SECONDS: Final = 10.0
 """So long a request waits for its turn."""
-STALL_SECONDS: Final = 10.0
-"""So long a client may take for each part of a page."""
-PART: Final = 65_536
-"""Bytes that are sent at a time."""
 HELD: Final = 1024 * 1024
 """Bytes of a page that is made before it is read: any but downloads of tables, which staff alone may ask for."""
 
@@ -84,8 +81,8 @@ class ConcurrencyLimit:
             if visit.refused:
                 return await self._refuse(scope, send)
             return await self._deliver(visit.held, send)
-        except _NotRead:
-            return await _abandon(send)
+        except NotRead:
+            return await abandon(send)
         except Overloaded:
             return await self._refuse(scope, send)
         finally:
@@ -133,18 +130,9 @@ class ConcurrencyLimit:
         """Send a message in parts.
 
         Raises:
-            _NotRead: the client does not read on.
+            NotRead: the client does not read on.
         """
-        try:
-            for part in _parts(message):
-                async with asyncio.timeout(self._stall):
-                    await send(part)
-        except TimeoutError:
-            raise _NotRead from None
-
-
-class _NotRead(Exception):
-    """A client that does not read its page is to be cut off."""
+        await send_in_parts(message, send, self._stall)
 
 
 class _Visit:
@@ -198,27 +186,3 @@ class _Visit:
             return
         while self.held:
             await self._pass_on(self.held.pop(0))
-
-
-def _parts(message: Message) -> list[Message]:
-    """Cut the body of a message, so that a slow client is seen to read."""
-    body = message.get("body", b"")
-    if len(body) <= PART:
-        return [message]
-    cuts = [body[place : place + PART] for place in range(0, len(body), PART)]
-    more = [True] * (len(cuts) - 1) + [message.get("more_body", False)]
-    return [
-        {**message, "body": cut, "more_body": goes_on}
-        for cut, goes_on in zip(cuts, more, strict=True)
-    ]
-
-
-async def _abandon(send: Send) -> None:
-    """Cut a client off that reads nothing: a polite end would wait behind what it does not read.
-
-    uvicorn's `send` is a method of what has the transport; other servers end what returns unfinished.
-    """
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
-    if transport is not None:
-        transport.abort()
-        await asyncio.sleep(0)  # the server has to hear of it first

@@ -19,7 +19,8 @@ from chaindb.connections import release
 from health_app import api as health
 from health_app.metrics import SOURCES, exposition
 from health_app.metrics.sources import OTHER
-from jsonrpc.asgi import Application, Receive, Scope, Send, read_head
+from jsonrpc.asgi import Application, Receive, Scope, read_head
+from jsonrpc.delivery import Send
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate, Head, Reply
 from jsonrpc.gorilla import GORILLA

@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from jsonrpc.hub import Hub
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.protocol import Patience
 from jsonrpc.registry import MethodRegistry
+from jsonrpc.session import SocketLimits
 from jsonrpc.socket_protocol import GuardedWebSocket
 from jsonrpc.websocket import JsonRpcConsumer
 from jsonrpc.workers import Workers
@@ -72,6 +73,7 @@ def serve() -> Iterator[Serve]:
             body_seconds: float = SECONDS,
             message_seconds_: float = SECONDS,
             idle: float = SECONDS,
+            stall: float = SECONDS,
         ) -> Served:
             made = Served()
             made.connections = Connections(connections)
@@ -84,7 +86,7 @@ def serve() -> Iterator[Serve]:
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(
                 endpoint=endpoint, hub=Hub(), workers=workers, gatherers=Gatherers(workers),
-                memory=made.memory,
+                memory=made.memory, limits=SocketLimits(stall=stall),
             )  # fmt: skip
 
             async def behind(scope: Any, receive: Any, send: Any) -> None:
@@ -102,7 +104,7 @@ def serve() -> Iterator[Serve]:
             door = RawDoor(
                 by_path([endpoint]), behind, workers, gate=Gate(GateConfig(), GETH),
                 body_seconds=body_seconds, memory=made.memory, other_body=1000,
-                takes_body=lambda path: path == "/form",
+                takes_body=lambda path: path == "/form", stall_seconds=stall,
             )  # fmt: skip
 
             class Http(DirectProtocol):
@@ -410,38 +412,88 @@ def test_fragments_without_content_are_counted(serve) -> None:
     with open_socket(served) as ws:
         ws.socket.sendall(Frame(Opcode.TEXT, b"", fin=False).serialize(mask=True))
         empty = Frame(Opcode.CONT, b"", fin=False).serialize(mask=True) * 1000
-        try:
+        with suppress(OSError):
             for _ in range(100):
                 ws.socket.sendall(empty)
-        except OSError:
-            pass
         assert closing(ws) == (1013, "server is busy")
+
+
+MUCH = CALL.replace(b"number", b"much")
+ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
+OPEN = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
+    """Ask for a long answer, on a WebSocket perhaps not, and read none of it."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    made.settimeout(SECONDS)
+    made.connect(("127.0.0.1", served.port))
+    if door == "http":
+        made.sendall(ASK_MUCH)
+    else:
+        made.sendall(OPEN)
+        while not made.recv(65_536).endswith(b"\r\n\r\n"):
+            pass
+        if ask:
+            made.sendall(Frame(Opcode.TEXT, MUCH).serialize(mask=True))
+    return made
 
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
     served = serve(Patience(write_seconds=0.3))
-    narrow = socket.socket()
-    with narrow:
-        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        narrow.connect(("127.0.0.1", served.port))
-        if door == "http":
-            much = CALL.replace(b"number", b"much")
-            length = b"Content-Length: %d\r\n\r\n" % len(much)
-            narrow.sendall(b"POST /rpc HTTP/1.1\r\n" + JSON + length + much)
-        else:
-            narrow.sendall(
-                b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
-                b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-            )
-            narrow.settimeout(SECONDS)
-            assert narrow.recv(12) == b"HTTP/1.1 101"
+    with narrow(served, door, ask=False) as peer:
+        if door == "websocket":
             pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
-            narrow.settimeout(2)
-            try:
+            peer.settimeout(2)
+            with suppress(OSError):
                 for _ in range(1000):
-                    narrow.sendall(pings)
-            except OSError:
-                pass
+                    peer.sendall(pings)
         until(lambda: len(served.connections) == 0)
+
+
+@pytest.mark.parametrize("door", ["http", "websocket"])
+def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
+    served = serve(memory=MemoryLimits(most=40_000_000, of_client=40_000_000))
+    with narrow(served, door), narrow(served, door):
+        until(lambda: served.memory.held > 32_000_000)
+        http = raw(served.port)
+        http.say(ASK_MUCH)
+        status, head, body = http.response()
+        assert (status, b'"message":"server is busy"' in body) == (503, True)
+        assert b"connection: close" in head
+        with open_socket(served) as ws:
+            ws.send(MUCH)
+            refusal = str(ws.recv(timeout=SECONDS))
+            assert '"id":7' in refusal
+            assert '"message":"server is busy"' in refusal
+            ws.send(CALL)
+            assert ws.recv(timeout=SECONDS) == ANSWER.decode()
+    until(lambda: served.memory.held == 0)
+
+
+@pytest.mark.parametrize("door", ["http", "websocket"])
+def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str) -> None:
+    served = serve(stall=0.3 if door == "http" else 0.001)
+    with narrow(served, door):
+        until(lambda: served.memory.held > 16_000_000)
+        until(lambda: len(served.connections) == 0)
+        until(lambda: served.memory.held == 0)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
+    served = serve()
+    http = raw(served.port)
+    for _ in range(2):
+        http.say(ASK_MUCH)
+        status, _, body = http.response()
+        assert (status, len(body), body[-6:]) == (200, 16_000_036, b'abab"}')
+    with connect(served.url, open_timeout=SECONDS, compression=None, max_size=None) as ws:
+        ws.send(MUCH)
+        assert len(ws.recv(timeout=SECONDS)) == 16_000_036
+    until(lambda: served.memory.held == 0)

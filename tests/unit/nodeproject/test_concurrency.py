@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.asgi import Message, Receive, Scope, Send
+from jsonrpc.asgi import Receive, Scope
+from jsonrpc.delivery import PART, Message, Send
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.replies import Replies
-from nodeproject.concurrency import HELD, PART, ConcurrencyLimit
+from nodeproject.concurrency import HELD, ConcurrencyLimit
 from tests.unit.jsonrpc.test_doors import Answer, ask
 
 GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)
