@@ -11,9 +11,12 @@ MAX_VALUES: Final = 100_000
 """Values that a body may hold, members and elements on all levels; ten thousand addresses are as many
 and no call needs more."""
 
-_TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+("(?:[^"\\]++|\\.)*+"?|[\[\]{},])?', re.DOTALL)
-"""What is nothing, then a string or a sign. Possessive, and a string's closing quote is optional:
-no text takes longer than its length."""
+_TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
+"""What is nothing, then a sign. Possessive: no text takes longer than its length."""
+
+_INSIDE: Final = re.compile(rb'(?:[^"\\]{1,4096}+|\\.){0,4096}+("?)', re.DOTALL)
+"""A piece of a string behind its first quote, and its closing quote. One call of a pattern lets nobody
+else run, so none goes over a whole string of escapes."""
 
 _STEPS: Final = 5 * MAX_VALUES
 """Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
@@ -29,6 +32,16 @@ class TooManyValues(Exception):
 
 class TooDeep(Exception):
     """A text has more levels than it may have."""
+
+
+def end_of_string(text: bytes, position: int) -> int:
+    """Return where a string ends whose opening quote is before a position; an open one ends the text."""
+    while True:
+        piece = _INSIDE.match(text, position)
+        assert piece is not None, "the pattern fits nothing too"
+        if piece[1] or piece.end() == position:
+            return piece.end() if piece[1] else len(text)
+        position = piece.end()
 
 
 def may_be_too_many(body: bytes) -> bool:
@@ -54,8 +67,12 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
         elements = None
         if not may_be_too_many(body):
             return body
-    level = values = outermost = 0
-    for steps, token in enumerate(_TOKEN.finditer(body)):
+    level = values = outermost = steps = position = 0
+    while position < len(body):
+        token = _TOKEN.match(body, position)
+        assert token is not None, "the pattern fits nothing too"
+        steps += 1
+        position = token.end()
         start = token.start(1)
         if start < 0:
             continue
@@ -65,7 +82,9 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
             outermost += level == 1
             if elements is not None and outermost > elements:
                 return body[:start] + b"]"
-        elif sign != _QUOTE:
+        elif sign == _QUOTE:
+            position = end_of_string(body, position)
+        else:
             step = _LEVEL[sign]
             level += step
             values += step > 0

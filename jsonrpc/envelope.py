@@ -13,7 +13,14 @@ import msgspec
 from msgspec import Raw
 
 from jsonrpc import errors
-from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded, may_be_too_many
+from jsonrpc.counting import (
+    MAX_VALUES,
+    TooDeep,
+    TooManyValues,
+    bounded,
+    end_of_string,
+    may_be_too_many,
+)
 
 __all__ = ["MAX_DEPTH", "NULL", "Call", "Raw", "nesting", "notification", "read", "valid_id"]
 
@@ -37,10 +44,11 @@ _HARMLESS_CALLS: Final = 8
 """Objects for each call that is wanted: so many are made before they are counted. Most calls have
 one or two, and to count them first would take longer than to read them."""
 
-# Possessive, and the closing quote is optional: linear on every input. Pieces are cut between
-# strings, so that other threads get a turn while a long text is counted.
-_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-_PIECE: Final = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+"?){1,10000}+', re.DOTALL)
+# Possessive: linear on every input. Short strings go by the thousand; a long one is read by itself,
+# in pieces, so that other threads get a turn.
+_SHORT: Final = rb'"(?:[^"\\]{1,512}+|\\.){0,16}+"'
+_STRING: Final = re.compile(_SHORT, re.DOTALL)
+_PIECE: Final = re.compile(rb'(?:[^"]{1,65536}+|' + _SHORT + rb"){1,1000}+", re.DOTALL)
 _SIGNS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
@@ -69,11 +77,17 @@ _anything: Final = msgspec.json.Decoder(Raw)
 
 def nesting(text: bytes | Raw) -> int:
     """The number of levels of arrays and objects in a JSON text, brackets in strings left out."""
-    deepest = level = 0
-    for piece in _PIECE.finditer(bytes(text)):
+    body = bytes(text)
+    deepest = level = position = 0
+    while position < len(body):
+        piece = _PIECE.match(body, position)
+        if piece is None:  # a long string, or one that does not end
+            position = end_of_string(body, position + 1)
+            continue
         signs = array("b", _STRING.sub(b"", piece[0]).translate(_SIGNS, _NOT_BRACKETS))
         deepest = max(deepest, level + max(accumulate(signs), default=0))
         level += sum(signs)
+        position = piece.end()
     return deepest
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jsonrpc.counting import bounded
 from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.envelope import nesting
@@ -125,3 +126,53 @@ bracket_values = st.recursive(
 @given(value=bracket_values)
 def test_nesting_is_the_depth_of_the_decoded_value(value: object) -> None:
     assert nesting(msgspec.json.encode(value)) == depth(value)
+
+
+pieces = st.sampled_from(
+    [
+        b'"',
+        b"\\",
+        b'\\"',
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b",",
+        b"a",
+        b"\\n" * 20,
+        b"\\n" * 5000,
+        b"a" * 9000,
+        b'"%b"' % (b"," * 600),
+        b'"a",' * 1100,
+    ]
+)
+
+
+def outside(text: bytes) -> list[tuple[int, int]]:
+    """The signs that are in no string, byte by byte, with their places."""
+    signs, inside, place = [], False, 0
+    while place < len(text):
+        byte = text[place]
+        if inside and byte == ord("\\"):
+            place += 1
+        elif byte == ord('"'):
+            inside = not inside
+        elif not inside and byte in b"[]{},":
+            signs.append((place, byte))
+        place += 1
+    return signs
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(body=st.lists(pieces, max_size=30).map(b"".join), most=st.integers(0, 5))
+def test_strings_are_read_as_if_byte_by_byte(body: bytes, most: int) -> None:
+    level = deepest = commas = 0
+    cut = body
+    for place, byte in outside(body):
+        level += (byte in b"[{") - (byte in b"]}")
+        deepest = max(deepest, level)
+        commas += byte == ord(",") and level == 1
+        if commas > most and cut == body:
+            cut = body[:place] + b"]"
+    assert nesting(body) == deepest
+    assert bounded(body, most, 64) == cut

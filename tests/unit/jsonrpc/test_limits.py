@@ -1,11 +1,15 @@
 """What all strangers together may hold: values of a body, bytes of bodies, connections."""
 
+import threading
+import time
+
 import pytest
 
 from jsonrpc import envelope
 from jsonrpc.connections import MOST_LOOKED_AT, SILENCE_SECONDS, ConnectionLimits, Connections
 from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.envelope import nesting
 from jsonrpc.errors import Overloaded
 from jsonrpc.memory import SMALL, MemoryLimits, RequestMemory, Share
 
@@ -202,3 +206,29 @@ def test_a_flood_is_a_line_a_minute(clock, caplog: pytest.LogCaptureFixture) -> 
 def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:
     connections = Connections(ConnectionLimits(most=5, of_address=2), clock)
     assert all(connections.enter(Line(idle=False), "") for _ in range(5))
+
+
+@pytest.mark.parametrize("count", [lambda body: bounded(body, 1000, 64), nesting])
+def test_others_have_their_turn_while_a_long_string_of_escapes_is_read(count) -> None:
+    body = b'["' + b"\\n" * 15_900_000 + b'"' + b",{}" * 900 + b"," * 101 + b"]"
+    gaps: list[float] = []
+    began, ended = threading.Event(), threading.Event()
+
+    def tick() -> None:
+        last = time.monotonic()
+        began.set()
+        while not ended.wait(0.001):
+            now = time.monotonic()
+            gaps.append(now - last)
+            last = now
+        gaps.append(time.monotonic() - last)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    began.wait()
+    start = time.monotonic()
+    count(body)
+    taken = time.monotonic() - start
+    ended.set()
+    other.join()
+    assert max(gaps) < taken / 2
