@@ -72,6 +72,11 @@ def _client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str
     return _group(hops[position])
 
 
+def is_proxy(peer: str, proxies: TrustedProxies) -> bool:
+    """Whether a peer is one of the operator's proxies, so that it stands for many clients."""
+    return bool(proxies.networks) and _trusted(peer, proxies.networks)
+
+
 def _trusted(text: str, networks: tuple[Network, ...]) -> bool:
     address = _parse(text)
     return address is not None and any(address in network for network in networks)

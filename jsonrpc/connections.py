@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
 
-from jsonrpc.client_address import NO_PROXIES, client_key
+from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key, is_proxy
 
 MOST_LOOKED_AT: Final = 32
 """Connections that are asked whether they are idle before a new one is refused."""
@@ -41,19 +41,22 @@ class ConnectionLimits:
 
 
 class Connections:
-    """The connections of one process."""
+    """The connections of one process. A proxy that is trusted has no limit of its own: it brings many."""
 
     def __init__(
         self,
         limits: ConnectionLimits = ConnectionLimits(),
         clock: Callable[[], float] = time.monotonic,
+        proxies: TrustedProxies = NO_PROXIES,
     ) -> None:
         self.limits = limits
         self._clock = clock
+        self._proxies = proxies
         self._keys: dict[Held, str] = {}
         """All of them, oldest first."""
         self._of: dict[str, dict[Held, None]] = {}
-        """Those of each address likewise. Text that is no address (a Unix socket) is not counted."""
+        """Those of each address likewise. Text that is no address (a Unix socket) is not counted,
+        nor is a trusted proxy."""
         self._next_line = clock()
         self._turned_away = 0
 
@@ -66,7 +69,8 @@ class Connections:
 
     def enter(self, connection: Held, peer: str) -> bool:
         """Count a new connection; False where there is no room and nobody to make it."""
-        key = client_key(peer, b"", NO_PROXIES) if peer else ""
+        counted = peer and not is_proxy(peer, self._proxies)
+        key = client_key(peer, b"", NO_PROXIES) if counted else ""
         own = self._of.get(key, {})
         if key and len(own) >= self.limits.of_address:
             self._tell(f"{key} has {len(own)} connections, the most that one address may have")

@@ -6,6 +6,7 @@ a subscription's filter is the chain's work, how a message is written is in `con
 
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -37,10 +38,11 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class HubLimits:
-    """Connections of a process, and subscriptions of each."""
+    """Connections of a process, subscriptions of each, and connections of one client."""
 
     connections: int = 10_000
     subscriptions: int = 1_000
+    of_client: int = 7_500
 
 
 def random_id() -> str:
@@ -67,28 +69,40 @@ class Hub:
         self._lock = threading.Lock()
         self._connections: dict[Sink, dict[str, Subscription]] = {}
         self._topics: dict[str, dict[str, Subscription]] = {}
+        self._clients: dict[Sink, str] = {}
+        self._of: Counter[str] = Counter()
+        """Connections of each client that has some."""
 
     @property
     def connections(self) -> int:
         """Open sockets."""
         return len(self._connections)
 
-    def connect(self, sink: Sink) -> None:
-        """A socket was opened.
+    def connect(self, sink: Sink, client: str = "") -> None:
+        """A socket was opened; one without a client's name (of a Unix socket) counts only among all.
 
         Raises:
-            TooManyConnections: the process is full.
+            TooManyConnections: the process is full, or this client has its part of it.
         """
         with self._lock:
             if len(self._connections) >= self._limits.connections:
                 raise TooManyConnections
+            if client and self._of[client] >= self._limits.of_client:
+                raise TooManyConnections
             self._connections[sink] = {}
+            self._clients[sink] = client
+            self._of[client] += 1
 
     def disconnect(self, sink: Sink) -> None:
         """A socket is gone, and all its subscriptions with it."""
         with self._lock:
             for subscription in self._connections.pop(sink, {}).values():
                 self._forget(subscription)
+            client = self._clients.pop(sink, None)
+            if client is not None:
+                self._of[client] -= 1
+                if not self._of[client]:
+                    del self._of[client]
 
     def open(self, sink: Sink, topic: str, payload: object = None) -> Subscription:
         """Make a subscription that hears nothing until it is activated."""

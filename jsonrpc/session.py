@@ -90,7 +90,7 @@ class Session:
             await self._refuse(scope, *refusal)
             return
         try:
-            self._hub.connect(self._connection)
+            self._hub.connect(self._connection, self._endpoint.gate.client(head))
         except TooManyConnections:
             await self._refuse(scope, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
             return

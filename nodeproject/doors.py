@@ -161,7 +161,8 @@ def memory() -> RequestMemory:
 def connections() -> Connections:
     """Return the connections of this process."""
     node = settings.NODE
-    return Connections(connection_limits(node.connections, node.address_connections))
+    limits = connection_limits(node.connections, node.address_connections)
+    return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
 
 
 def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:

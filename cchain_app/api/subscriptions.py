@@ -6,6 +6,7 @@ belong to `jsonrpc.hub`. Sending happens on the event loop of a web process.
 """
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -44,7 +45,8 @@ _encode: Final = msgspec.json.Encoder().encode
 def hub() -> Hub:
     """Return the listeners of this process."""
     node = settings.NODE
-    return Hub(HubLimits(node.ws_connections, node.ws_subscriptions))
+    of_client = math.ceil(node.ws_connections * 3 / 4)  # so that nobody alone keeps all others out
+    return Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
 
 
 def subscribe(exchange: Exchange, kind: object, argument: object) -> str:

@@ -175,7 +175,8 @@ class NodeSettings:
     )
     address_connections: int = flag(
         0,
-        "Most connections of one address (IPv6: of its /64). 0: three quarters of all.",
+        "Most connections of one address (IPv6: of its /64), trusted proxies aside. "
+        "0: three quarters of all.",
         least=0,
     )
     batch_limit: int = flag(1000, "Most calls in a batch.", least=1)
@@ -184,7 +185,11 @@ class NodeSettings:
     )
     ws_message_limit: int = flag(32 * 1024 * 1024, "Largest WebSocket message, in bytes.", least=1)
     ws_subscriptions: int = flag(1000, "Most subscriptions of one connection.", least=0)
-    ws_connections: int = flag(10_000, "Most WebSocket connections of one process.", least=0)
+    ws_connections: int = flag(
+        10_000,
+        "Most WebSocket connections of one process; one client has three quarters at most.",
+        least=0,
+    )
     rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
     rpc_gas_cap: int = flag(
         50_000_000, "Most gas that eth_call and eth_estimateGas may use.", least=0

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from jsonrpc import envelope
+from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import MOST_LOOKED_AT, SILENCE_SECONDS, ConnectionLimits, Connections
 from jsonrpc.counting import MAX_VALUES, TooDeep, TooManyValues, bounded
 from jsonrpc.dispatch import Dispatcher
@@ -140,6 +141,18 @@ def test_the_oldest_idle_connection_of_an_address_makes_room(clock) -> None:
     assert connections.enter(Line(), "192.0.2.7")
     assert [line.closed for line in (other, busy, idle, last)] == [False, False, True, False]
     assert (connections.of("192.0.2.7"), len(connections)) == (3, 4)
+
+
+def test_a_trusted_proxy_has_no_limit_of_an_address(clock) -> None:
+    limits, proxies = ConnectionLimits(most=6, of_address=2), TrustedProxies.of("10.0.0.0/8")
+    connections = Connections(limits, clock, proxies)
+    lines = [Line(idle=False) for _ in range(9)]
+    assert [connections.enter(line, "10.0.0.1") for line in lines[:4]] == [True] * 4
+    assert [connections.enter(line, "192.0.2.7") for line in lines[4:7]] == [True, True, False]
+    assert [connections.enter(line, "10.0.0.1") for line in lines[7:]] == [False, False]
+    for line in lines:
+        connections.leave(line)
+    assert len(connections) == 0
 
 
 def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> None:

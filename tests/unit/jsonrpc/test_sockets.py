@@ -348,3 +348,19 @@ def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
     hub.connect(Sink())
     with pytest.raises(TooManyConnections):
         hub.connect(Sink())
+
+
+def test_one_client_leaves_room_for_others() -> None:
+    hub = Hub(HubLimits(connections=4, of_client=2))
+    sinks = [Sink() for _ in range(5)]
+    hub.connect(sinks[0], "192.0.2.1")
+    hub.connect(sinks[1], "192.0.2.1")
+    with pytest.raises(TooManyConnections):
+        hub.connect(sinks[2], "192.0.2.1")
+    hub.connect(sinks[2], "192.0.2.2")
+    for _ in range(2):
+        hub.disconnect(sinks[0])
+    hub.connect(sinks[3], "192.0.2.1")
+    with pytest.raises(TooManyConnections):
+        hub.connect(sinks[4], "192.0.2.1")
+    assert hub.connections == 3
