@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import httptools
 from typing_extensions import override
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -30,6 +32,9 @@ _LINGER_BYTES: Final = 262_144
 
 _FREE_OVERHEAD: Final = 65_536
 """Bytes of a body's transfer coding (chunk sizes, extensions, trailers) beyond those of its content."""
+
+_SLICE: Final = 4_096
+"""Bytes that are parsed in one go: of as many requests as fit into them each costs memory at once."""
 
 _INVALID: Final = "Invalid HTTP request received."
 
@@ -52,13 +57,29 @@ class _Responses:
 
     def __init__(self, protocol: "GuardedProtocol") -> None:
         self._protocol = protocol
-        self.write = protocol.transport.write
         self.is_closing = protocol.transport.is_closing
         self.abort = protocol.transport.abort
+
+    def write(self, data: bytes) -> None:
+        """Write, unless the peer has left: uvicorn tells only the newest of its requests about that."""
+        if not self.is_closing():
+            self._protocol.transport.write(data)
 
     def close(self) -> None:
         """End the connection after this response."""
         self._protocol.end()
+
+
+class _Flow(FlowControl):
+    """Takes nothing more from the peer while bytes of it wait to be parsed, whoever asks for more."""
+
+    waiting: bytes | memoryview = b""
+    """What is not parsed: requests behind those that are not answered."""
+
+    @override
+    def resume_reading(self) -> None:
+        if not self.waiting:
+            super().resume_reading()
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -70,8 +91,12 @@ class GuardedProtocol(HttpToolsProtocol):
     websocket_paths: Container[str] | None = None
     """Where an upgrade to a WebSocket is one; None for all paths."""
 
+    flow: _Flow
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._answered: RequestResponseCycle | None = None
+        """The request that is being answered, or was last; `cycle` is the one that was read last."""
         self._reading = False
         """Whether a request has begun that has not ended: then the bytes are its."""
         self._in_body = False
@@ -95,6 +120,7 @@ class GuardedProtocol(HttpToolsProtocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport)
         self._responses = _Responses(self)
         if self.held is not None and not self.held.enter(
             self, self.client[0] if self.client else ""
@@ -109,6 +135,11 @@ class GuardedProtocol(HttpToolsProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self.flow.waiting = b""
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         self._unset_keepalive_if_required()
         self._stop_timers()
         if self.held is not None:
@@ -132,6 +163,33 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._linger_timer is not None:
             self._drop(data)
             return
+        if self.flow.waiting:
+            self.flow.waiting = bytes(self.flow.waiting) + data
+        else:
+            self._read(memoryview(data))
+
+    def _read(self, rest: memoryview) -> None:
+        """Parse bytes, in slices, until there is a request that cannot be answered yet.
+
+        Else all of a stranger's pipeline would be in memory as requests, thousands in one piece.
+        """
+        while rest and not self.pipeline and self._is_open():
+            self._take(rest[:_SLICE])
+            rest = rest[_SLICE:]
+        if rest and self._is_open():
+            self.flow.waiting = rest
+            self.flow.pause_reading()
+
+    def _is_open(self) -> bool:
+        """Return whether bytes of the peer are for this protocol, and for an answer."""
+        return (
+            self._linger_timer is None
+            and not self.transport.is_closing()
+            and self.transport.get_protocol() is self
+        )
+
+    def _take(self, data: memoryview) -> None:
+        """Have a slice parsed."""
         self._unset_keepalive_if_required()
         self._begun = self._ended = False
         self._fed = self._head_size + len(data)
@@ -149,15 +207,15 @@ class GuardedProtocol(HttpToolsProtocol):
             else:
                 self._refuse(HTTPStatus.BAD_REQUEST, _INVALID)
             return
-        if self.transport.get_protocol() is self and self._linger_timer is None:
+        if self._is_open():
             self._judge(len(data))
 
-    def _feed(self, data: bytes) -> None:
+    def _feed(self, data: memoryview) -> None:
         """Have bytes parsed; an upgrade that is none is read again as what it is without the word.
 
         RFC 9110 7.8: a server may ignore `Upgrade`, and then the request is an ordinary one.
         """
-        rest = memoryview(data)
+        rest = data
         while (end := self._end_of_upgrade(rest)) is not None:
             method, version = self.scope["method"], self.scope["http_version"]
             if method == "CONNECT":
@@ -259,8 +317,17 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         if self._linger_timer is None:
             super().on_response_complete()
+            if self.flow.waiting and not self.pipeline:
+                rest, self.flow.waiting = memoryview(self.flow.waiting), b""
+                self.flow.resume_reading()
+                self._read(rest)
         else:
             self.server_state.total_requests += 1
+
+    @override
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     @override
     def pause_writing(self) -> None:
@@ -277,6 +344,8 @@ class GuardedProtocol(HttpToolsProtocol):
     @override
     def shutdown(self) -> None:
         self._keep_alive = False
+        if not self._reading:
+            self.flow.waiting = b""  # the last request that was read is the last that is answered
         super().shutdown()
 
     def end(self) -> None:
@@ -319,6 +388,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self._unset_keepalive_if_required()
+        self.flow.waiting = b""
         self.flow.resume_reading()
         self._reading = True
         self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)

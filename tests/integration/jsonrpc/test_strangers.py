@@ -5,6 +5,7 @@ Waiting times are short here; that something is closed is seen, never assumed.
 
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -50,6 +51,12 @@ class Served:
         self.port = 0
         self.connections = Connections()
         self.memory = RequestMemory()
+        self.pipelined = 0
+        """The most requests of one connection that waited for their turn."""
+        self.tasks: set[Any] = set()
+        """The server's own set of what it is answering."""
+        self.hold = threading.Event()
+        """While it is not set, who calls `slow` waits."""
         self.behind: list[tuple[str, bytes]] = []
         """Path and body of what came to the application behind the door."""
 
@@ -80,6 +87,7 @@ def serve() -> Iterator[Serve]:
             made.memory = RequestMemory(memory)
             registry = MethodRegistry()
             registry.add("number", lambda: "0x10", hot=True)
+            registry.add("slow", lambda: str(made.hold.wait(SECONDS)))
             registry.add("much", lambda: "ab" * 8_000_000)
             endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
             workers = Workers(2)
@@ -111,6 +119,11 @@ def serve() -> Iterator[Serve]:
                 heads = Heads(by_path([endpoint]))
                 held = made.connections
                 websocket_paths = frozenset({"/ws"})
+
+                def on_headers_complete(self) -> None:
+                    super().on_headers_complete()
+                    made.tasks = self.tasks
+                    made.pipelined = max(made.pipelined, len(self.pipeline))
 
             class WebSocket(GuardedWebSocket):
                 held = made.connections
@@ -219,6 +232,53 @@ def test_many_requests_in_one_piece_are_no_long_head(serve, raw) -> None:
     assert [connection.response()[0] for _ in range(2)] == [200, 200]
     connection.say(b"a" * 40_000 + b"\r\n\r\n")
     assert connection.response()[0] == 431
+
+
+SLOW = PLAIN.replace(b"number", b"slow").replace(b"42", b"40")
+MANY = b"GET /x HTTP/1.1\r\n\r\n"
+
+
+def test_requests_behind_a_slow_one_wait_as_bytes_and_are_all_answered(serve, raw) -> None:
+    served = serve()
+    connection = raw(served.port)
+    connection.say(SLOW + MANY * 6_000)
+    until(lambda: served.pipelined > 0)
+    beside = raw(served.port)
+    beside.say(PLAIN)
+    assert beside.response()[2] == ANSWER
+    served.hold.set()
+    assert connection.response()[0] == 200
+    for _ in range(6_000):
+        assert connection.response()[::2] == (200, b"behind")
+    assert served.pipelined < 400
+    connection.say(PLAIN)
+    assert connection.response()[2] == ANSWER
+
+
+def test_bodies_behind_a_slow_request_arrive_whole(serve, raw) -> None:
+    served = serve()
+    connection = raw(served.port)
+    form = b"POST /form HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n" + b"a" * 900
+    connection.say(SLOW + form * 300)
+    until(lambda: served.pipelined > 0)
+    served.hold.set()
+    assert connection.response()[0] == 200
+    for _ in range(300):
+        assert connection.response()[::2] == (200, b"behind")
+    assert served.behind == [("/form", b"a" * 900)] * 300
+    assert served.pipelined < 20
+
+
+def test_who_leaves_behind_two_requests_is_no_line_in_the_log(serve, caplog) -> None:
+    served = serve()
+    with RawConnection(served.port) as connection:
+        connection.say(SLOW + MANY * 2)
+        until(lambda: served.pipelined > 0)
+    until(lambda: len(served.connections) == 0)
+    served.hold.set()
+    until(lambda: not served.tasks)
+    assert caplog.records == []
+    assert served.behind == []
 
 
 def test_an_invalid_request_is_no_line_in_the_log(serve, raw, caplog) -> None:
