@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from typing_extensions import override
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
@@ -20,6 +21,14 @@ from jsonrpc.memory import RequestMemory, Share
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
+
+_SLICE: Final = 4_096
+"""Bytes that are parsed in one go: of the smallest frames they hold hundreds, each parsed in Python."""
+
+_IDLE_FRAMES: Final = 1_000
+"""Frames that say nothing, of which a peer may send so many between two messages ..."""
+_IDLE_SECONDS: Final = 10.0
+"""... and in so long. Who only listens is pinged, and may ping, for days."""
 
 
 class GuardedWebSocket(WebSocketsSansIOProtocol):
@@ -41,10 +50,19 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._whole = 0
-        """Messages that have come so far."""
         self._fragments = 0
-        self._share: Share | None = None
+        self._share = Share(self.memory, self._client)
+        """For the message that comes."""
+        self._queued = 0
+        """Bytes of whole messages that the application has not taken."""
+        self._queued_share = Share(self.memory, self._client)
+        self._idle_frames = 0
+        self._idle_since = 0.0
+        self._eventful = False
+        """Whether there was a frame in the bytes that were parsed last."""
+        self._waiting: bytes | memoryview = b""
+        """What is not parsed; while there is something, nothing more is read."""
+        self._turn: asyncio.Handle | None = None
         self._message_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -58,15 +76,74 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        before = self._whole
-        super().data_received(data)
-        if self._whole != before:
-            self._forget_message()
+        if self._waiting:
+            self._waiting = bytes(self._waiting) + data
+        else:
+            self._parse(memoryview(data))
+
+    def _parse(self, rest: memoryview) -> None:
+        """Parse bytes in slices; after frames others have their turn, after a message the application."""
+        self._eventful = False
+        while rest and not self._eventful and not self.transport.is_closing():
+            self._take(rest[:_SLICE])
+            rest = rest[_SLICE:]
+        if rest and not self.transport.is_closing():
+            self._waiting = rest
+            self.transport.pause_reading()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Parse what waits in the loop's next turn, if the peer's messages and replies are taken."""
+        if self._waiting and self._turn is None and self._takes():
+            self._turn = self.loop.call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        self._turn = None
+        if not self._takes() or self.transport.is_closing():
+            return
+        rest, self._waiting = memoryview(self._waiting), b""
+        self._parse(rest)
+        if not self._waiting and self._takes() and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def _takes(self) -> bool:
+        """Return whether the application has taken the messages, and the peer what was written."""
+        return not self.read_paused and self.writable.is_set()
+
+    def _take(self, data: memoryview) -> None:
+        """Have a slice parsed, and count what it leaves of a message that is not whole."""
+        super().data_received(data)  # type: ignore[arg-type]  # it is only added to a bytearray
         size = self._fragments + len(self.conn.reader.buffer)
         if not size:
             self._forget_message()
         elif not self.close_sent and not self.transport.is_closing():
             self._hold(size)
+
+    @override
+    def handle_events(self) -> None:
+        self._eventful = bool(self.conn.events)
+        super().handle_events()
+
+    @override
+    def handle_ping(self) -> None:
+        if not self.transport.is_closing():
+            super().handle_ping()
+            self._count_idle()
+
+    @override
+    def handle_pong(self, event: Frame) -> None:
+        if not self.transport.is_closing():
+            super().handle_pong(event)
+            self._count_idle()
+
+    def _count_idle(self) -> None:
+        """Count a frame that says nothing; who sends nothing else has to go."""
+        now = self.loop.time()
+        if now - self._idle_since > _IDLE_SECONDS:
+            self._idle_since, self._idle_frames = now, 0
+        self._idle_frames += 1
+        if self._idle_frames > _IDLE_FRAMES:
+            self._give_up(CloseCode.POLICY_VIOLATION, "too many frames without a message")
 
     @override
     def handle_text(self, event: Frame) -> None:
@@ -82,18 +159,53 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Frame) -> None:
         self._fragments += len(event.data) + FRAGMENT_COST
         super().handle_cont(event)
+        if not event.data and not event.fin:
+            self._count_idle()
 
     @override
     def send_receive_event_to_app(self) -> None:
-        self._whole += 1
-        self._fragments = 0
+        self._fragments = self._idle_frames = 0
+        self._forget_message()
+        if not self.close_sent:
+            size = sum(map(len, self.frames))
+            try:
+                self._queued_share.grow(self._queued + size)
+            except Overloaded:
+                self._give_up(CloseCode.TRY_AGAIN_LATER, "server is busy")
+            else:
+                self._queued += size
         self.curr_msg_data_type = "bytes"
-        super().send_receive_event_to_app()
+        super().send_receive_event_to_app()  # which drops it where a close was sent
+
+    @override
+    async def receive(self) -> ASGIReceiveEvent:
+        message = await super().receive()
+        if message["type"] == "websocket.receive":
+            # The application counts what it takes; what stays in the queue is less than before.
+            self._queued = max(0, self._queued - len(message.get("bytes") or b""))
+            self._queued_share.give_back()
+            self._queued_share.grow(self._queued)
+        self._hold_back()
+        return message
+
+    @override
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        self._hold_back()  # after a close uvicorn reads on
+
+    def _hold_back(self) -> None:
+        """Parse what waits before more is read, where uvicorn has begun to read again."""
+        if self._waiting and not self.read_paused and not self.transport.is_closing():
+            self.transport.pause_reading()
+            self._go_on()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._waiting = b""
+        self._queued = 0
         self._forget_message()
+        self._queued_share.give_back()
         self._stop_watching()
         if self.held is not None:
             self.held.leave(self)
@@ -109,31 +221,36 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._stop_watching()
-        if not self.read_paused:
+        if self._waiting:
+            self._go_on()
+        elif not self.read_paused:
             self.transport.resume_reading()
 
     def _hold(self, size: int) -> None:
         """Count a message that has begun: its bytes and its time."""
         if self._message_timer is None:
-            self._message_timer = self.loop.call_later(
-                self.message_seconds,
-                self._give_up,
-                CloseCode.POLICY_VIOLATION,
-                "message did not arrive in time",
-            )
-        if self._share is None:
-            self._share = Share(self.memory, lambda: self.client_of(read_head({**self.scope})))
+            self._message_timer = self.loop.call_later(self.message_seconds, self._too_slow)
         try:
             self._share.grow(size)
         except Overloaded:
             self._give_up(CloseCode.TRY_AGAIN_LATER, "server is busy")
 
+    def _too_slow(self) -> None:
+        """Close who has not sent a message's end, unless it may wait where it is not read."""
+        if self._waiting or not self._takes():
+            self._message_timer = self.loop.call_later(self.message_seconds, self._too_slow)
+        else:
+            self._give_up(CloseCode.POLICY_VIOLATION, "message did not arrive in time")
+
+    def _client(self) -> str:
+        """By which name the peer is counted."""
+        return self.client_of(read_head({**self.scope}))
+
     def _forget_message(self) -> None:
         if self._message_timer is not None:
             self._message_timer.cancel()
             self._message_timer = None
-        if self._share is not None:
-            self._share.give_back()
+        self._share.give_back()
 
     def _give_up(self, code: CloseCode, reason: str) -> None:
         self._forget_message()

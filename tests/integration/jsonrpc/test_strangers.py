@@ -467,14 +467,14 @@ def test_what_messages_hold_together_has_a_bound(serve) -> None:
         until(lambda: served.memory.held == 0)
 
 
-def test_fragments_without_content_are_counted(serve) -> None:
+def test_small_fragments_are_counted_with_what_each_needs(serve) -> None:
     served = serve(memory=MemoryLimits(most=1_000_000, of_client=1_000_000))
     with open_socket(served) as ws:
-        ws.socket.sendall(Frame(Opcode.TEXT, b"", fin=False).serialize(mask=True))
-        empty = Frame(Opcode.CONT, b"", fin=False).serialize(mask=True) * 1000
+        ws.socket.sendall(Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True))
+        small = Frame(Opcode.CONT, b" ", fin=False).serialize(mask=True) * 1000
         with suppress(OSError):
             for _ in range(100):
-                ws.socket.sendall(empty)
+                ws.socket.sendall(small)
         assert closing(ws) == (1013, "server is busy")
 
 
