@@ -4,6 +4,7 @@
 Limits of a body and of a batch are here; HTTP and WebSocket are not.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -19,6 +20,7 @@ from jsonrpc.envelope import NULL, Call, valid_id
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import MethodRegistry
+from jsonrpc.turn import LoopTurn
 
 
 class Miss(Enum):
@@ -32,14 +34,17 @@ MISS: Final = Miss.MISS
 HotAnswer = bytes | None | Literal[Miss.MISS]
 """An answer, nothing to answer, or `MISS`."""
 
+SMALL_BODY: Final = 1024
+"""Bytes of a body that is read on the event loop even in a turn that is spent: it takes hardly more
+than receiving it, and simple questions must not wait for a thread behind those that spent it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one body may cost.
 
     `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
-    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself, and
-    `hot_seconds` after which it leaves a batch that it began to a thread.
+    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself.
     """
 
     batch: int = 1000
@@ -47,7 +52,6 @@ class Limits:
     seconds: float = 30.0
     hot_body: int = 65_536
     hot_batch: int = 128
-    hot_seconds: float = 0.02
 
 
 class _TooLong(Exception):
@@ -55,7 +59,7 @@ class _TooLong(Exception):
 
 
 class Dispatcher:
-    """Answers the bodies of one interface. It has no state of its own and may run in any thread."""
+    """Answers the bodies of one interface. It has no state of calls and may run in any thread."""
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class Dispatcher:
         inflight: Inflight | None = None,
         outage: Outage = lambda _error: "",
         clock: Callable[[], float] = time.monotonic,
+        turn: LoopTurn | None = None,
     ) -> None:
         """Put an interface together.
 
@@ -83,6 +88,7 @@ class Dispatcher:
             inflight: where calls in worker threads are entered while they run.
             outage: says whether a server that is away made a method fail.
             clock: seconds, rising.
+            turn: what may be taken of a turn of the event loop, when others take of it as well.
         """
         self.registry = registry
         self.dialect = dialect
@@ -90,6 +96,9 @@ class Dispatcher:
         self._would_block: tuple[type[Exception], ...] = (*would_block, _TooLong)
         self._one_request = one_request
         self._clock = clock
+        self._turn = turn or LoopTurn()
+        self._reading = threading.Lock()
+        self._small = min(SMALL_BODY, limits.hot_body)
         self._executor = Executor(
             registry, dialect, clock=clock, observer=observer, inflight=inflight, outage=outage
         )
@@ -99,8 +108,9 @@ class Dispatcher:
 
         Nothing is executed unless every method in the body is hot. A batch in which a later call
         would block has executed the earlier ones: hot methods must be free to run twice.
+        In a turn of the loop that is spent only small single calls are answered.
         """
-        if len(body) > self.limits.hot_body:
+        if len(body) > self._small and self._is_for_a_thread(body):
             return MISS
         try:
             request = self.dialect.read(body, self.limits.batch)
@@ -114,7 +124,10 @@ class Dispatcher:
         """Answer in a worker thread; None if there is nothing to answer. Never raises."""
         started = self._clock()
         try:
-            request = self.dialect.read(body, self.limits.batch)
+            # A thread that reads does not let go of the interpreter: several are not faster, but
+            # the event loop would have to wait for each of them in turn.
+            with self._reading if len(body) > self._small else nullcontext():
+                request = self.dialect.read(body, self.limits.batch)
         except JsonRpcError as error:
             return self._executor.refuse(NULL, error)
         if isinstance(request, list):
@@ -130,7 +143,7 @@ class Dispatcher:
 
     def may_gather(self, body: bytes) -> bool:
         """Whether a body is one call that is best worked off together with others like it."""
-        if len(body) > self.limits.hot_body:
+        if not body.startswith(b"{") or (len(body) > self._small and self._is_for_a_thread(body)):
             return False
         try:
             request = self.dialect.read(body, self.limits.batch)
@@ -196,6 +209,10 @@ class Dispatcher:
             return self._batch(request, None, self._clock() - self.limits.seconds - 1)
         return self._executor.reject(request, errors.request_timed_out(), LATE)
 
+    def _is_for_a_thread(self, body: bytes) -> bool:
+        """Whether not even reading a body that is not small is for the event loop now."""
+        return len(body) > self.limits.hot_body or self._turn.is_spent()
+
     def _hot_call(self, call: Call, connection: object) -> HotAnswer:
         try:
             method = self._executor.find(call)
@@ -212,19 +229,16 @@ class Dispatcher:
         refused = self._unfit(calls)
         if refused is not None:
             return refused
-        if len(calls) > self.limits.hot_batch:
+        if len(calls) > self.limits.hot_batch or self._turn.is_spent():
             return MISS
         methods = self.registry.methods
         for name in {call.method for call in calls}:
             method = methods.get(name)
             if method is not None and not method.hot:
                 return MISS
-        started = self._clock()
         try:
             with self._one_request():
-                return self._run(
-                    calls, connection, lambda: self._check_loop(started), self._would_block
-                )
+                return self._run(calls, connection, self._check_turn, self._would_block)
         except self._would_block:
             return MISS
 
@@ -262,8 +276,8 @@ class Dispatcher:
         error = errors.invalid_request("batch too large")
         return b"[%b]" % self._executor.refuse(identifier, error)
 
-    def _check_loop(self, started: float) -> bool:
-        if self._clock() - started > self.limits.hot_seconds:
+    def _check_turn(self) -> bool:
+        if self._turn.is_spent():
             raise _TooLong
         return False
 

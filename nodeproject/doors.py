@@ -26,6 +26,7 @@ from jsonrpc.http import Endpoint
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
 from nodeproject.process import connection_limits
 from platform_app import api as platform_api
@@ -72,6 +73,7 @@ def cchain() -> Endpoint:
         observer=SOURCES.tally("C").observe,
         inflight=SOURCES.inflight,
         outage=servers.away,
+        turn=turn(),
     )
     replies = SOURCES.replies_of("C")
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
@@ -149,6 +151,12 @@ def workers() -> Workers:
 
 
 @cache
+def turn() -> LoopTurn:
+    """Return what all interfaces together may take of a turn of this process' event loop."""
+    return LoopTurn()
+
+
+@cache
 def memory() -> RequestMemory:
     """Return what the requests of this process may hold together, at all its doors."""
     node = settings.NODE
@@ -172,7 +180,12 @@ def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> End
     """
     observer = SOURCES.tally(name).observe
     dispatcher = Dispatcher(
-        registry, GORILLA, observer=observer, inflight=SOURCES.inflight, outage=servers.away
+        registry,
+        GORILLA,
+        observer=observer,
+        inflight=SOURCES.inflight,
+        outage=servers.away,
+        turn=turn(),
     )
     return Endpoint(paths, dispatcher, gate_config(), replies=SOURCES.replies_of(name))
 

@@ -28,6 +28,8 @@ WORST: Final = 2.0
 SECONDS: Final = 3.0
 """For how long each attack goes on."""
 CONNECTIONS: Final = 8
+CROWD: Final = 250
+"""Connections whose batches are small each, and arrive together."""
 MEGABYTE: Final = 1 << 20
 GAS_CAP: Final = 2_000_000_000
 
@@ -66,6 +68,10 @@ ATTACKS: Final[dict[str, Any]] = {
     "logs": call(LOGS),
     "creations": call(CREATIONS),
     **{f"hashes of a megabyte by {method}": call(HASHES, method=method) for method in METHODS},
+}
+CROWDED: Final[dict[str, Any]] = {
+    "configurations": [{"jsonrpc": "2.0", "id": 1, "method": "eth_config"}] * 128,
+    "what is no call": [{"method": 1}] * 4000,
 }
 
 
@@ -127,7 +133,9 @@ def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
 
 
 @contextmanager
-def posted_again_and_again(node: RunningNode, asked: Any) -> Iterator[None]:
+def posted_again_and_again(
+    node: RunningNode, asked: Any, count: int = CONNECTIONS
+) -> Iterator[None]:
     """Post one body on many connections, each again as soon as it is answered; then go away."""
     body = json.dumps(asked).encode()
     head = b"POST /ext/bc/C/rpc HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
@@ -143,7 +151,7 @@ def posted_again_and_again(node: RunningNode, asked: Any) -> Iterator[None]:
     with ExitStack() as end:
         connections = [
             end.enter_context(socket.create_connection(("127.0.0.1", node.port)))
-            for _ in range(CONNECTIONS)
+            for _ in range(count)
         ]
         threads = [threading.Thread(target=attack, args=(one,)) for one in connections]
         for thread in threads:
@@ -168,6 +176,15 @@ def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(node: RunningNode
 @pytest.mark.parametrize("asked", ATTACKS.values(), ids=ATTACKS)
 def test_nobody_waits_for_heavy_calls(node: RunningNode, asked: Any) -> None:
     with asked_beside(node) as taken, posted_again_and_again(node, asked):
+        time.sleep(SECONDS)
+    for answers in taken.values():
+        assert max(answers) < WORST
+        assert len(answers) > SECONDS
+
+
+@pytest.mark.parametrize("asked", CROWDED.values(), ids=CROWDED)
+def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, asked: Any) -> None:
+    with asked_beside(node) as taken, posted_again_and_again(node, asked, CROWD):
         time.sleep(SECONDS)
     for answers in taken.values():
         assert max(answers) < WORST

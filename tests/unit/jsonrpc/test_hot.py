@@ -1,13 +1,16 @@
 """Answers on the event loop: what may be given there, what must not, and who is told."""
 
+import asyncio
 from contextlib import contextmanager
+from unittest.mock import Mock
 
 import msgspec
 import pytest
 
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
 from jsonrpc.errors import server_busy
 from jsonrpc.inflight import Inflight
+from jsonrpc.turn import LoopTurn
 
 
 def body(method: str, *params: object) -> bytes:
@@ -153,17 +156,103 @@ def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:
     assert calls.seen == []
 
 
-def test_a_batch_that_holds_up_the_loop_goes_to_a_worker(registry, clock) -> None:
-    def slow() -> str:
+@pytest.fixture
+def slow(registry, clock) -> Dispatcher:
+    """Some 15 milliseconds a call, in turns of 20."""
+
+    def take_time() -> str:
         clock.now += 0.015
         return "0x1"
 
-    registry.add("slow", slow, hot=True)
-    dispatcher = Dispatcher(registry, clock=clock, limits=Limits(hot_seconds=0.02))
-    one = body("slow")
-    assert dispatcher.answer_hot(b"[%b,%b]" % (one, one)) is not MISS
-    assert dispatcher.answer_hot(b"[%b,%b,%b]" % (one, one, one)) is MISS
-    assert dispatcher.answer(b"[%b,%b,%b]" % (one, one, one)).count(b'"result"') == 3
+    registry.add("slow", take_time, hot=True)
+    turn = LoopTurn(0.02, clock=clock)
+    return Dispatcher(registry, clock=clock, turn=turn)
+
+
+def in_one_turn(dispatcher: Dispatcher, *bodies: bytes) -> list[HotAnswer]:
+    async def answer() -> list[HotAnswer]:
+        return [dispatcher.answer_hot(one) for one in bodies]
+
+    return asyncio.run(answer())
+
+
+def test_a_batch_that_holds_up_the_loop_goes_to_a_worker(slow: Dispatcher) -> None:
+    two, three = (b"[%b]" % b",".join([body("slow")] * count) for count in (2, 3))
+    assert MISS not in in_one_turn(slow, two)
+    assert in_one_turn(slow, three) == [MISS]
+    assert (slow.answer(three) or b"").count(b'"result"') == 3
+
+
+def test_all_batches_of_a_turn_share_its_time(slow: Dispatcher) -> None:
+    batch = b"[%b]" % body("slow")
+    answers = in_one_turn(slow, *[batch] * 100)
+    assert [answer is MISS for answer in answers] == [False] * 2 + [True] * 98
+
+    async def in_turns() -> list[HotAnswer]:
+        answers = []
+        for _ in range(10):
+            answers.append(slow.answer_hot(batch))
+            await asyncio.sleep(0)
+        return answers
+
+    assert MISS not in asyncio.run(in_turns())
+
+
+def test_all_interfaces_of_a_loop_share_its_turns(registry, clock) -> None:
+    turn = LoopTurn(0.02, clock=clock)
+    first, second = (Dispatcher(registry, clock=clock, turn=turn) for _ in range(2))
+
+    async def answer() -> HotAnswer:
+        assert first.answer_hot(b"[%b]" % body("number")) is not MISS
+        clock.now += 0.03
+        return second.answer_hot(b"[%b]" % body("number"))
+
+    assert asyncio.run(answer()) is MISS
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        b"[%b]" % b",".join([b'{"method":1}'] * 5000),
+        b" " * SMALL_BODY + body("number"),
+        b"nonsense" * 1000,
+    ],
+)
+def test_in_a_spent_turn_nothing_is_read_but_small_bodies(
+    slow: Dispatcher, long: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = b"[%b,%b]" % (body("slow"), body("slow"))
+    read = []
+    original = slow.dialect.read
+    reading = Mock(wraps=slow.dialect)
+    reading.read = lambda text, most: read.append(text) or original(text, most)
+    monkeypatch.setattr(slow, "dialect", reading)
+    answers = in_one_turn(slow, spent, long, body("number"))
+    assert answers[0] is not MISS
+    assert answers[1] is MISS
+    assert answers[2] == slow.answer(body("number"))
+    assert long not in read
+
+
+def test_a_batch_is_not_read_to_see_whether_it_may_be_gathered(
+    dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "dialect", None)
+    assert not dispatcher.may_gather(b"[%b]" % body("send", "0x1"))
+
+
+def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole(clock) -> None:
+    turn = LoopTurn(0.02, clock=clock)
+
+    async def spend() -> list[bool]:
+        spent = [turn.is_spent()]
+        clock.now += 1
+        return [*spent, turn.is_spent()]
+
+    loop = asyncio.new_event_loop()
+    assert loop.run_until_complete(spend()) == [False, True]
+    loop.close()
+    assert asyncio.run(spend()) == [False, True]
 
 
 def test_the_calls_of_a_batch_are_made_as_one_request(registry) -> None:

@@ -9,15 +9,16 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app.api import REGISTRY, loop_gas
 from cchain_app.api.loop_gas import one_request
 from chaindb.hotpath import WouldBlock
-from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.turn import LoopTurn
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
 DISPATCHER = Dispatcher(
     REGISTRY,
-    limits=Limits(hot_seconds=60.0),
     would_block=(SynchronousOnlyOperation, WouldBlock),
     one_request=one_request,
+    turn=LoopTurn(60.0),
 )
 CONTRACT = bytecode.created(SENDER, 0)
 

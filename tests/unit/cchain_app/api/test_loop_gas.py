@@ -15,7 +15,8 @@ from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.evm.select import select_engine
 from chaindb.hotpath import WouldBlock
-from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer, Limits
+from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer
+from jsonrpc.turn import LoopTurn
 from primitives.evm import Address
 from tests.builders import bytecode
 from tests.builders.bytecode import assemble
@@ -23,9 +24,9 @@ from tests.builders.bytecode import assemble
 CONTRACT = Address(b"\xc0" * 20)
 DISPATCHER = Dispatcher(
     REGISTRY,
-    limits=Limits(hot_seconds=60.0),
     would_block=(SynchronousOnlyOperation, WouldBlock),
     one_request=one_request,
+    turn=LoopTurn(60.0),
 )
 
 SOME_GAS = assemble("16384 0 KECCAK256 POP") * 10
