@@ -1,8 +1,8 @@
 """What calls may take of the event loop: a request, a batch, and all requests of a turn."""
 
 import asyncio
-from contextlib import suppress
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
