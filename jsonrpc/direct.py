@@ -20,8 +20,10 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from jsonrpc.dispatch import MISS
+from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
+from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.protocol import GuardedProtocol
 
 MAX_HEAD: Final = 2048
@@ -92,6 +94,8 @@ class DirectProtocol(GuardedProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
     heads: Heads
+    memory: RequestMemory | None = None
+    """Counts long answers that are not read yet, if that is limited."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
 
@@ -109,6 +113,8 @@ class DirectProtocol(GuardedProtocol):
         super().__init__(*arguments, **options)
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
+        self._unread: Share | None = None
+        """What a long answer holds until it is read."""
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -116,12 +122,40 @@ class DirectProtocol(GuardedProtocol):
             end = data.find(_END, 0, MAX_HEAD)
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
-                reply = _answer(known, data[end + 4 :], self._http or self._know(known))
-                if reply is not None:
+                connection = self._http or self._know(known)
+                reply = _answer(known, data[end + 4 :], connection)
+                if reply is not None and self._has_room(len(reply.body), connection):
                     known.endpoint.replies.answered()
                     self._write(reply)
                     return
         super().data_received(data)
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._was_read()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._was_read()
+
+    def _has_room(self, size: int, connection: HttpConnection) -> bool:
+        """Count an answer if it is long; False where it does not fit, which the raw door says in words."""
+        if size <= SMALL or self.memory is None:
+            return True
+        share = Share(self.memory, lambda: connection.client)
+        try:
+            share.grow(size)
+        except Overloaded:
+            return False
+        self._unread = share
+        return True
+
+    def _was_read(self) -> None:
+        if self._unread is not None:
+            self._unread.give_back()
+            self._unread = None
 
     def _know(self, known: Known) -> HttpConnection:
         """Return whose connection this is; heads are remembered for all connections alike.
@@ -150,6 +184,8 @@ class DirectProtocol(GuardedProtocol):
             content += (name, b": ", value, b"\r\n")
         content += (b"content-length: %d\r\n\r\n" % len(reply.body), reply.body)
         self.transport.write(b"".join(content))
+        if not self.flow.write_paused:
+            self._was_read()
         HttpToolsProtocol.on_response_complete(self)  # nothing lingers here
 
 

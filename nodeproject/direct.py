@@ -13,6 +13,7 @@ class Protocol(direct.DirectProtocol):
 
     heads = direct.Heads(by_path(doors.of_cchain()))
     held = doors.connections()
+    memory = doors.memory()
     websocket_paths = SocketPaths(doors.CCHAIN_WEBSOCKET)
 
 

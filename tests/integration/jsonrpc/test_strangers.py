@@ -89,6 +89,7 @@ def serve() -> Iterator[Serve]:
             registry.add("number", lambda: "0x10", hot=True)
             registry.add("slow", lambda: str(made.hold.wait(SECONDS)))
             registry.add("much", lambda: "ab" * 8_000_000)
+            registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
             endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
             workers = Workers(2)
             stay.callback(workers.close)
@@ -118,6 +119,7 @@ def serve() -> Iterator[Serve]:
             class Http(DirectProtocol):
                 heads = Heads(by_path([endpoint]))
                 held = made.connections
+                memory = made.memory
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:
@@ -480,6 +482,8 @@ def test_small_fragments_are_counted_with_what_each_needs(serve) -> None:
 
 MUCH = CALL.replace(b"number", b"much")
 ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
+ASK_HOT = ASK_MUCH.replace(b"much", b"hot").replace(b": 40", b": 39")
+"""Answered at the direct door."""
 OPEN = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -492,8 +496,8 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     made.settimeout(SECONDS)
     made.connect(("127.0.0.1", served.port))
-    if door == "http":
-        made.sendall(ASK_MUCH)
+    if door != "websocket":
+        made.sendall(ASK_HOT if door == "direct" else ASK_MUCH)
     else:
         made.sendall(OPEN)
         while not made.recv(65_536).endswith(b"\r\n\r\n"):
@@ -516,13 +520,13 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
         until(lambda: len(served.connections) == 0)
 
 
-@pytest.mark.parametrize("door", ["http", "websocket"])
+@pytest.mark.parametrize("door", ["direct", "http", "websocket"])
 def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
     served = serve(memory=MemoryLimits(most=40_000_000, of_client=40_000_000))
     with narrow(served, door), narrow(served, door):
         until(lambda: served.memory.held > 32_000_000)
         http = raw(served.port)
-        http.say(ASK_MUCH)
+        http.say(ASK_HOT if door == "direct" else ASK_MUCH)
         status, head, body = http.response()
         assert (status, b'"message":"server is busy"' in body) == (503, True)
         assert b"connection: close" in head
@@ -549,8 +553,8 @@ def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str)
 def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
     served = serve()
     http = raw(served.port)
-    for _ in range(2):
-        http.say(ASK_MUCH)
+    for asked in (ASK_MUCH, ASK_HOT, ASK_MUCH):
+        http.say(asked)
         status, _, body = http.response()
         assert (status, len(body), body[-6:]) == (200, 16_000_036, b'abab"}')
     with connect(served.url, open_timeout=SECONDS, compression=None, max_size=None) as ws:
