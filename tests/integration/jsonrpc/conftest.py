@@ -12,6 +12,7 @@ from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.websocket import JsonRpcConsumer
 from jsonrpc.workers import Workers
 from tests.builders.interface import calls, clock, dispatcher, registry, would_block
+from tests.integration.jsonrpc.guarded import raw, serve
 
 __all__ = [
     "application",
@@ -19,7 +20,9 @@ __all__ = [
     "clock",
     "dispatcher",
     "hub",
+    "raw",
     "registry",
+    "serve",
     "workers",
     "would_block",
 ]

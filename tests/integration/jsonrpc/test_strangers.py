@@ -3,155 +3,21 @@
 Waiting times are short here; that something is closed is seen, never assumed.
 """
 
-import socket
 import struct
-import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
-from jsonrpc.asgi import RawDoor
-from jsonrpc.connections import ConnectionLimits, Connections
-from jsonrpc.dialects import GETH
-from jsonrpc.direct import DirectProtocol, Heads
-from jsonrpc.dispatch import Dispatcher
-from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.gathering import Gatherers
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.hub import Hub
-from jsonrpc.memory import MemoryLimits, RequestMemory
+from jsonrpc.connections import ConnectionLimits
+from jsonrpc.memory import MemoryLimits
 from jsonrpc.protocol import Patience
-from jsonrpc.registry import MethodRegistry
-from jsonrpc.session import SocketLimits
-from jsonrpc.socket_protocol import GuardedWebSocket
-from jsonrpc.websocket import JsonRpcConsumer
-from jsonrpc.workers import Workers
-from tests.integration.jsonrpc.serving import JSON, serving
+from tests.integration.jsonrpc.guarded import ANSWER, CALL, PLAIN, closing, open_socket, until
+from tests.integration.jsonrpc.serving import JSON
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
-
-CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
-ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
-PLAIN = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
-
-
-PATIENCE, CONNECTIONS, MEMORY = Patience(), ConnectionLimits(), MemoryLimits()
-
-
-class Served:
-    """A server, and what it holds."""
-
-    def __init__(self) -> None:
-        self.port = 0
-        self.connections = Connections()
-        self.memory = RequestMemory()
-        self.pipelined = 0
-        """The most requests of one connection that waited for their turn."""
-        self.tasks: set[Any] = set()
-        """The server's own set of what it is answering."""
-        self.hold = threading.Event()
-        """While it is not set, who calls `slow` waits."""
-        self.behind: list[tuple[str, bytes]] = []
-        """Path and body of what came to the application behind the door."""
-
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}/ws"
-
-
-Serve = Callable[..., Served]
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with ExitStack() as stay:
-
-        def start(
-            patience: Patience = PATIENCE,
-            connections: ConnectionLimits = CONNECTIONS,
-            memory: MemoryLimits = MEMORY,
-            *,
-            body_seconds: float = SECONDS,
-            message_seconds_: float = SECONDS,
-            idle: float = SECONDS,
-            stall: float = SECONDS,
-        ) -> Served:
-            made = Served()
-            made.connections = Connections(connections)
-            made.memory = RequestMemory(memory)
-            registry = MethodRegistry()
-            registry.add("number", lambda: "0x10", hot=True)
-            registry.add("slow", lambda: str(made.hold.wait(SECONDS)))
-            registry.add("much", lambda: "ab" * 8_000_000)
-            registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
-            endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
-            workers = Workers(2)
-            stay.callback(workers.close)
-            socket_door = JsonRpcConsumer.as_asgi(
-                endpoint=endpoint, hub=Hub(), workers=workers, gatherers=Gatherers(workers),
-                memory=made.memory, limits=SocketLimits(stall=stall),
-            )  # fmt: skip
-
-            async def behind(scope: Any, receive: Any, send: Any) -> None:
-                if scope["type"] == "websocket":
-                    await socket_door(scope, receive, send)
-                    return
-                body = b""
-                while (message := await receive()).get("more_body"):
-                    body += message["body"]
-                made.behind.append((scope["path"], body + message["body"]))
-                length = (b"content-length", b"6")
-                await send({"type": "http.response.start", "status": 200, "headers": [length]})
-                await send({"type": "http.response.body", "body": b"behind"})
-
-            door = RawDoor(
-                by_path([endpoint]), behind, workers, gate=Gate(GateConfig(), GETH),
-                body_seconds=body_seconds, memory=made.memory, other_body=1000,
-                takes_body=lambda path: path == "/form", stall_seconds=stall,
-            )  # fmt: skip
-
-            class Http(DirectProtocol):
-                heads = Heads(by_path([endpoint]))
-                held = made.connections
-                memory = made.memory
-                websocket_paths = frozenset({"/ws"})
-
-                def on_headers_complete(self) -> None:
-                    super().on_headers_complete()
-                    made.tasks = self.tasks
-                    made.pipelined = max(made.pipelined, len(self.pipeline))
-
-            class WebSocket(GuardedWebSocket):
-                held = made.connections
-                memory = made.memory
-                message_seconds = message_seconds_
-                write_seconds = patience.write_seconds
-
-            Http.patience = patience
-            options = {"timeout_keep_alive": idle, "ws_max_size": 8_000_000}
-            made.port = stay.enter_context(serving(door, Http, ws=WebSocket, **options))
-            return made
-
-        yield start
-
-
-@pytest.fixture
-def raw() -> Iterator[Callable[[int], RawConnection]]:
-    with ExitStack() as stay:
-        yield lambda port: stay.enter_context(RawConnection(port))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -403,17 +269,6 @@ def test_sockets_are_counted_and_the_rest_is_refused(serve, raw) -> None:
     until(lambda: len(served.connections) == 0)
 
 
-def open_socket(served: Served) -> ClientConnection:
-    return connect(served.url, open_timeout=SECONDS, compression=None, ping_interval=None)
-
-
-def closing(ws: ClientConnection) -> tuple[int, str]:
-    with pytest.raises(ConnectionClosed) as closed:
-        ws.recv(timeout=SECONDS)
-    assert closed.value.rcvd is not None
-    return closed.value.rcvd.code, closed.value.rcvd.reason
-
-
 @pytest.mark.parametrize(
     "pieces",
     [(b"\x81\xfe",), (b"\x81\xfe\xff\xff" + bytes(4) + b"abc",),
@@ -478,86 +333,3 @@ def test_small_fragments_are_counted_with_what_each_needs(serve) -> None:
             for _ in range(100):
                 ws.socket.sendall(small)
         assert closing(ws) == (1013, "server is busy")
-
-
-MUCH = CALL.replace(b"number", b"much")
-ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
-ASK_HOT = ASK_MUCH.replace(b"much", b"hot").replace(b": 40", b": 39")
-"""Answered at the direct door."""
-OPEN = (
-    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-)
-
-
-def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
-    """Ask for a long answer, on a WebSocket perhaps not, and read none of it."""
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-    made.settimeout(SECONDS)
-    made.connect(("127.0.0.1", served.port))
-    if door != "websocket":
-        made.sendall(ASK_HOT if door == "direct" else ASK_MUCH)
-    else:
-        made.sendall(OPEN)
-        while not made.recv(65_536).endswith(b"\r\n\r\n"):
-            pass
-        if ask:
-            made.sendall(Frame(Opcode.TEXT, MUCH).serialize(mask=True))
-    return made
-
-
-@pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
-    served = serve(Patience(write_seconds=0.3))
-    with narrow(served, door, ask=False) as peer:
-        if door == "websocket":
-            pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
-            peer.settimeout(2)
-            with suppress(OSError):
-                for _ in range(1000):
-                    peer.sendall(pings)
-        until(lambda: len(served.connections) == 0)
-
-
-@pytest.mark.parametrize("door", ["direct", "http", "websocket"])
-def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
-    served = serve(memory=MemoryLimits(most=40_000_000, of_client=40_000_000))
-    with narrow(served, door), narrow(served, door):
-        until(lambda: served.memory.held > 32_000_000)
-        http = raw(served.port)
-        http.say(ASK_HOT if door == "direct" else ASK_MUCH)
-        status, head, body = http.response()
-        assert (status, b'"message":"server is busy"' in body) == (503, True)
-        assert b"connection: close" in head
-        with open_socket(served) as ws:
-            ws.send(MUCH)
-            refusal = str(ws.recv(timeout=SECONDS))
-            assert '"id":7' in refusal
-            assert '"message":"server is busy"' in refusal
-            ws.send(CALL)
-            assert ws.recv(timeout=SECONDS) == ANSWER.decode()
-    until(lambda: served.memory.held == 0)
-
-
-@pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str) -> None:
-    served = serve(stall=0.3 if door == "http" else 0.001)
-    with narrow(served, door):
-        until(lambda: served.memory.held > 16_000_000)
-        until(lambda: len(served.connections) == 0)
-        until(lambda: served.memory.held == 0)
-    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
-
-
-def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
-    served = serve()
-    http = raw(served.port)
-    for asked in (ASK_MUCH, ASK_HOT, ASK_MUCH):
-        http.say(asked)
-        status, _, body = http.response()
-        assert (status, len(body), body[-6:]) == (200, 16_000_036, b'abab"}')
-    with connect(served.url, open_timeout=SECONDS, compression=None, max_size=None) as ws:
-        ws.send(MUCH)
-        assert len(ws.recv(timeout=SECONDS)) == 16_000_036
-    until(lambda: served.memory.held == 0)

@@ -1,0 +1,159 @@
+"""A server with every limit for strangers, what it holds, and raw connections to it."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from jsonrpc.asgi import RawDoor
+from jsonrpc.connections import ConnectionLimits, Connections
+from jsonrpc.dialects import GETH
+from jsonrpc.direct import DirectProtocol, Heads
+from jsonrpc.dispatch import Dispatcher
+from jsonrpc.gate import Gate, GateConfig
+from jsonrpc.gathering import Gatherers
+from jsonrpc.http import Endpoint, by_path
+from jsonrpc.hub import Hub
+from jsonrpc.memory import MemoryLimits, RequestMemory
+from jsonrpc.protocol import Patience
+from jsonrpc.registry import MethodRegistry
+from jsonrpc.session import SocketLimits
+from jsonrpc.socket_protocol import GuardedWebSocket
+from jsonrpc.websocket import JsonRpcConsumer
+from jsonrpc.workers import Workers
+from tests.integration.jsonrpc.serving import JSON, serving
+from tests.integration.patience import SECONDS
+from tests.servers.raw import RawConnection
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
+ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
+PLAIN = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
+
+
+PATIENCE, CONNECTIONS, MEMORY = Patience(), ConnectionLimits(), MemoryLimits()
+
+
+class Served:
+    """A server, and what it holds."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.connections = Connections()
+        self.memory = RequestMemory()
+        self.pipelined = 0
+        """The most requests of one connection that waited for their turn."""
+        self.tasks: set[Any] = set()
+        """The server's own set of what it is answering."""
+        self.hold = threading.Event()
+        """While it is not set, who calls `slow` waits."""
+        self.behind: list[tuple[str, bytes]] = []
+        """Path and body of what came to the application behind the door."""
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/ws"
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with ExitStack() as stay:
+
+        def start(
+            patience: Patience = PATIENCE,
+            connections: ConnectionLimits = CONNECTIONS,
+            memory: MemoryLimits = MEMORY,
+            *,
+            body_seconds: float = SECONDS,
+            message_seconds_: float = SECONDS,
+            idle: float = SECONDS,
+            stall: float = SECONDS,
+        ) -> Served:
+            made = Served()
+            made.connections = Connections(connections)
+            made.memory = RequestMemory(memory)
+            registry = MethodRegistry()
+            registry.add("number", lambda: "0x10", hot=True)
+            registry.add("slow", lambda: str(made.hold.wait(SECONDS)))
+            registry.add("much", lambda: "ab" * 8_000_000)
+            registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
+            endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
+            workers = Workers(2)
+            stay.callback(workers.close)
+            socket_door = JsonRpcConsumer.as_asgi(
+                endpoint=endpoint, hub=Hub(), workers=workers, gatherers=Gatherers(workers),
+                memory=made.memory, limits=SocketLimits(stall=stall),
+            )  # fmt: skip
+
+            async def behind(scope: Any, receive: Any, send: Any) -> None:
+                if scope["type"] == "websocket":
+                    await socket_door(scope, receive, send)
+                    return
+                body = b""
+                while (message := await receive()).get("more_body"):
+                    body += message["body"]
+                made.behind.append((scope["path"], body + message["body"]))
+                length = (b"content-length", b"6")
+                await send({"type": "http.response.start", "status": 200, "headers": [length]})
+                await send({"type": "http.response.body", "body": b"behind"})
+
+            door = RawDoor(
+                by_path([endpoint]), behind, workers, gate=Gate(GateConfig(), GETH),
+                body_seconds=body_seconds, memory=made.memory, other_body=1000,
+                takes_body=lambda path: path == "/form", stall_seconds=stall,
+            )  # fmt: skip
+
+            class Http(DirectProtocol):
+                heads = Heads(by_path([endpoint]))
+                held = made.connections
+                memory = made.memory
+                websocket_paths = frozenset({"/ws"})
+
+                def on_headers_complete(self) -> None:
+                    super().on_headers_complete()
+                    made.tasks = self.tasks
+                    made.pipelined = max(made.pipelined, len(self.pipeline))
+
+            class WebSocket(GuardedWebSocket):
+                held = made.connections
+                memory = made.memory
+                message_seconds = message_seconds_
+                write_seconds = patience.write_seconds
+
+            Http.patience = patience
+            options = {"timeout_keep_alive": idle, "ws_max_size": 8_000_000}
+            made.port = stay.enter_context(serving(door, Http, ws=WebSocket, **options))
+            return made
+
+        yield start
+
+
+@pytest.fixture
+def raw() -> Iterator[Callable[[int], RawConnection]]:
+    with ExitStack() as stay:
+        yield lambda port: stay.enter_context(RawConnection(port))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+def open_socket(served: Served) -> ClientConnection:
+    return connect(served.url, open_timeout=SECONDS, compression=None, ping_interval=None)
+
+
+def closing(ws: ClientConnection) -> tuple[int, str]:
+    with pytest.raises(ConnectionClosed) as closed:
+        ws.recv(timeout=SECONDS)
+    assert closed.value.rcvd is not None
+    return closed.value.rcvd.code, closed.value.rcvd.reason

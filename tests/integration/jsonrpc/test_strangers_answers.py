@@ -1,0 +1,102 @@
+"""What answers may cost that nobody reads: a bound for all together, and an end for who is too slow."""
+
+import socket
+from contextlib import suppress
+
+import pytest
+from websockets.frames import Frame, Opcode
+from websockets.sync.client import connect
+
+from jsonrpc.memory import MemoryLimits
+from jsonrpc.protocol import Patience
+from tests.integration.jsonrpc.guarded import (
+    ANSWER,
+    CALL,
+    Served,
+    open_socket,
+    until,
+)
+from tests.integration.jsonrpc.serving import JSON
+from tests.integration.patience import SECONDS
+
+MUCH = CALL.replace(b"number", b"much")
+ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
+ASK_HOT = ASK_MUCH.replace(b"much", b"hot").replace(b": 40", b": 39")
+"""Answered at the direct door."""
+OPEN = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
+    """Ask for a long answer, on a WebSocket perhaps not, and read none of it."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    made.settimeout(SECONDS)
+    made.connect(("127.0.0.1", served.port))
+    if door != "websocket":
+        made.sendall(ASK_HOT if door == "direct" else ASK_MUCH)
+    else:
+        made.sendall(OPEN)
+        while not made.recv(65_536).endswith(b"\r\n\r\n"):
+            pass
+        if ask:
+            made.sendall(Frame(Opcode.TEXT, MUCH).serialize(mask=True))
+    return made
+
+
+@pytest.mark.parametrize("door", ["http", "websocket"])
+def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
+    served = serve(Patience(write_seconds=0.3))
+    with narrow(served, door, ask=False) as peer:
+        if door == "websocket":
+            pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
+            peer.settimeout(2)
+            with suppress(OSError):
+                for _ in range(1000):
+                    peer.sendall(pings)
+        until(lambda: len(served.connections) == 0)
+
+
+@pytest.mark.parametrize("door", ["direct", "http", "websocket"])
+def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
+    served = serve(memory=MemoryLimits(most=40_000_000, of_client=40_000_000))
+    with narrow(served, door), narrow(served, door):
+        until(lambda: served.memory.held > 32_000_000)
+        http = raw(served.port)
+        http.say(ASK_HOT if door == "direct" else ASK_MUCH)
+        status, head, body = http.response()
+        assert (status, b'"message":"server is busy"' in body) == (503, True)
+        assert b"connection: close" in head
+        with open_socket(served) as ws:
+            ws.send(MUCH)
+            refusal = str(ws.recv(timeout=SECONDS))
+            assert '"id":7' in refusal
+            assert '"message":"server is busy"' in refusal
+            ws.send(CALL)
+            assert ws.recv(timeout=SECONDS) == ANSWER.decode()
+    until(lambda: served.memory.held == 0)
+
+
+@pytest.mark.parametrize("door", ["http", "websocket"])
+def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str) -> None:
+    served = serve(stall=0.3 if door == "http" else 0.001)
+    with narrow(served, door):
+        until(lambda: served.memory.held > 16_000_000)
+        until(lambda: len(served.connections) == 0)
+        until(lambda: served.memory.held == 0)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
+    served = serve()
+    http = raw(served.port)
+    for asked in (ASK_MUCH, ASK_HOT, ASK_MUCH):
+        http.say(asked)
+        status, _, body = http.response()
+        assert (status, len(body), body[-6:]) == (200, 16_000_036, b'abab"}')
+    with connect(served.url, open_timeout=SECONDS, compression=None, max_size=None) as ws:
+        ws.send(MUCH)
+        assert len(ws.recv(timeout=SECONDS)) == 16_000_036
+    until(lambda: served.memory.held == 0)
