@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from statistics import median
 from typing import Any, Final
 
 import pytest
@@ -23,10 +24,15 @@ LIMIT: Final = 1.0
 """Seconds of a call on this node (NODE_RPC_CALL_TIMEOUT)."""
 NOISE: Final = 4.0
 """Seconds that a busy machine may add to anything."""
-WORST: Final = 2.0
-"""Seconds that an answer from memory may take beside an attack; without noise it is 0.1."""
-SECONDS: Final = 3.0
-"""For how long each attack goes on."""
+USUAL: Final = 1.0
+"""Seconds that half of the answers from memory may take beside an attack; without noise they are 0.02."""
+WORST: Final = 15.0
+"""Seconds that one may take: a machine of two cores may stand still, and this process has its threads. What
+the worst is without noise stands in `benchmarks/`."""
+ENOUGH: Final = 20
+"""Answers that are timed in each attack."""
+PATIENCE: Final = 60.0
+"""Seconds in which they have come."""
 CONNECTIONS: Final = 8
 CROWD: Final = 250
 """Connections whose batches are small each, and arrive together."""
@@ -75,9 +81,8 @@ CROWDED: Final[dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node of these tests' own: when one ends, what strangers asked for is not done yet."""
+@contextmanager
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     env = {
         "NODE_NETWORK": "false",
         "NODE_RPC_CALL_TIMEOUT": str(LIMIT),
@@ -87,6 +92,20 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     running.start()
     yield running
     running.kill()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node of these tests' own: when one ends, what strangers asked for is not done yet."""
+    with started(tmp_path_factory) as running:
+        yield running
+
+
+@pytest.fixture
+def unasked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node whose threads have nothing left to do for strangers who have gone."""
+    with started(tmp_path_factory) as running:
+        yield running
 
 
 @contextmanager
@@ -120,6 +139,21 @@ def asked_beside(node: RunningNode) -> Iterator[dict[str, list[float]]]:
         finally:
             done.set()
             thread.join()
+
+
+def wait_for_answers(taken: dict[str, list[float]]) -> None:
+    """Let an attack go on until enough answers came beside it."""
+    until = time.monotonic() + PATIENCE
+    while min(map(len, taken.values())) < ENOUGH and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def verify_answers(taken: dict[str, list[float]]) -> None:
+    """See that others were answered while the attack went on."""
+    for name, answers in taken.items():
+        assert len(answers) >= ENOUGH, name
+        assert median(answers) < USUAL, name
+        assert max(answers) < WORST, name
 
 
 def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
@@ -165,9 +199,9 @@ def posted_again_and_again(
             thread.join()
 
 
-def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(node: RunningNode) -> None:
+def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(unasked: RunningNode) -> None:
     for method in METHODS:
-        answer, seconds = post(node, call(HASHES, method=method, gas=GAS_CAP))
+        answer, seconds = post(unasked, call(HASHES, method=method, gas=GAS_CAP))
         words_of_geth = f"execution aborted (timeout = {LIMIT:g}s)"
         assert answer["error"] == {"code": -32000, "message": words_of_geth}
         assert seconds < LIMIT * 1.1 + NOISE
@@ -176,19 +210,15 @@ def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(node: RunningNode
 @pytest.mark.parametrize("asked", ATTACKS.values(), ids=ATTACKS)
 def test_nobody_waits_for_heavy_calls(node: RunningNode, asked: Any) -> None:
     with asked_beside(node) as taken, posted_again_and_again(node, asked):
-        time.sleep(SECONDS)
-    for answers in taken.values():
-        assert max(answers) < WORST
-        assert len(answers) > SECONDS
+        wait_for_answers(taken)
+    verify_answers(taken)
 
 
 @pytest.mark.parametrize("asked", CROWDED.values(), ids=CROWDED)
 def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, asked: Any) -> None:
     with asked_beside(node) as taken, posted_again_and_again(node, asked, CROWD):
-        time.sleep(SECONDS)
-    for answers in taken.values():
-        assert max(answers) < WORST
-        assert len(answers) > SECONDS
+        wait_for_answers(taken)
+    verify_answers(taken)
 
 
 def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode) -> None:
@@ -197,7 +227,5 @@ def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode) -> None:
         for one in sockets:
             one.send(json.dumps(ATTACKS["a batch of MODEXP"]))
             one.send(json.dumps(call(HASHES)))
-        time.sleep(SECONDS)
-    for answers in taken.values():
-        assert max(answers) < WORST
-        assert len(answers) > SECONDS
+        wait_for_answers(taken)
+    verify_answers(taken)
