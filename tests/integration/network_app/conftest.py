@@ -13,7 +13,10 @@ from platform_app.selectors import stakers
 from platform_app.services import scheduling
 from tests.builders import platform
 from tests.integration.conftest import Chain
+from tests.integration.network_app.named import another, configure
 from tests.integration.network_app.world import ClockedPChain, Past, Wall, World
+
+__all__ = ["another", "configure"]
 
 
 @pytest.fixture

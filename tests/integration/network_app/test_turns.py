@@ -1,13 +1,10 @@
 """Whose turn it is to make a block: always this node's, never, or now and then, as the settings say."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -28,34 +25,12 @@ from platform_app.config import DAY
 from platform_app.services import chain as platform
 from primitives.ids import NodeID
 from tests.builders import network_rows
+from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
 from tests.integration.network_app.world import FOLLOWER, World, follow, raws
 from tests.integration.platform_app.made import node, validator
 
-OTHER = node("other")
 WEIGHT = 3_000_000_000_000
 """The other's stake, in smallest units: a fair part."""
-BOOTSTRAP = ("127.0.0.1:9651",)
-Configure = Callable[..., None]
-
-
-@pytest.fixture
-def configure(world: World, settings: Any) -> Configure:
-    """Change the node's settings; what the process remembers of others is forgotten."""
-    apps.get_app_config("network_app").ready()
-
-    def change(**values: Any) -> None:
-        settings.NODE = replace(settings.NODE, **values)
-        for name in ("identity", "upgrades", "wrapper", "producers", "_weights"):
-            getattr(turns, name).cache_clear()
-
-    return change
-
-
-@pytest.fixture
-def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
-    """This process is of another node than the one that the genesis names."""
-    monkeypatch.setattr(runtime, "node_id", lambda: OTHER)
-    return OTHER
 
 
 FOR_EVER = {OTHER: Standing(1e11, True)}
@@ -140,52 +115,6 @@ def test_the_genesis_first_validator_is_followed_and_makes_blocks(
     assert turns.is_producer()
     assert all(may(alias) for alias in Chain)
     assert produce_block(now=clock.now(), allow_empty=True) is not None
-
-
-def told(names: str) -> None:
-    """Have another node told who makes blocks, with the genesis."""
-    turns.told_path().parent.mkdir(parents=True, exist_ok=True)
-    turns.told_path().write_text(names)
-
-
-@pytest.fixture
-def told_directory(world: World, settings: Any, tmp_path: Path) -> None:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
-
-
-@pytest.mark.usefixtures("told_directory", "another")
-def test_a_follower_believes_whom_they_named_who_told_the_genesis(
-    world: World, configure: Configure
-) -> None:
-    told("all")
-    configure(bootstrap=BOOTSTRAP)
-    assert turns.producers() is None
-    assert turns.told_to_others() == ("all",)
-
-    third = node("third")
-    told(f"{OTHER} {third}")
-    configure()
-    assert turns.producers() == {OTHER, third}
-    assert set(turns.told_to_others()) == {str(OTHER), str(third)}
-
-
-@pytest.mark.usefixtures("told_directory", "another")
-def test_the_operator_knows_better(world: World, configure: Configure) -> None:
-    told("all")
-    configure(bootstrap=BOOTSTRAP, producers=(str(OTHER),))
-    assert turns.producers() == {OTHER}
-    configure(producers=(), platform_genesis="a file")
-    assert turns.producers() == {world.p.node_id}
-    configure(bootstrap=(), platform_genesis="")
-    assert turns.producers() == {OTHER}
-
-
-@pytest.mark.usefixtures("told_directory", "another")
-def test_where_nobody_was_named_it_is_the_genesis_first_validator(
-    world: World, configure: Configure
-) -> None:
-    configure(bootstrap=BOOTSTRAP)
-    assert turns.told_to_others() == (str(world.p.node_id),)
 
 
 def test_who_is_not_named_never_may(world: World, configure: Configure) -> None:
