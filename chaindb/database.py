@@ -1,0 +1,209 @@
+"""One database of the node, under its Django alias: plain SQL, bulk writes, transactions and locks.
+
+A chain holds the one that its rows are in and passes it on, so nothing here knows which chain it is.
+Rules and shapes of rows are their owners'; what fields look like is `fields`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+from zlib import crc32
+
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field, Model, QuerySet
+
+from chaindb.fields import UnsignedField, for_database
+from chaindb.locks import Lock, NotInTransaction
+
+Row = Sequence[Any]
+Rows = list[tuple[Any, ...]]
+Columns = tuple[str, ...]
+M = TypeVar("M", bound=Model)
+
+_MOST_KEYS = 500
+"""Keys in one statement; databases have a limit, and plans for more are no better."""
+
+
+class Database:
+    """A database by its alias; threads share the object, Django gives each its own connection.
+
+    Plain SQL is for the few questions that every block and every submission asks: building a query of
+    the ORM costs several times what the database takes to answer it by key. Bulk writes are for what
+    a block commits: model instances cost ten times what the database takes for a row.
+    """
+
+    def __init__(self, alias: str = DEFAULT_DB_ALIAS) -> None:
+        self.alias = alias
+        # Schemas of one PostgreSQL database share its advisory locks; each alias has numbers of its own.
+        self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
+        self._statements: dict[tuple[Any, ...], str] = {}
+        self._wide: dict[tuple[type[Model], Columns], dict[int, int]] = {}
+
+    def __repr__(self) -> str:
+        return f"Database({self.alias!r})"
+
+    @property
+    def connection(self) -> BaseDatabaseWrapper:
+        """This thread's connection."""
+        return connections[self.alias]
+
+    def objects(self, model: type[M]) -> QuerySet[M]:
+        """Return all rows of a model in this database, as a queryset."""
+        return model._default_manager.using(self.alias)  # noqa: SLF001  # Django documents it
+
+    def atomic(self, *, durable: bool = False) -> AbstractContextManager[object]:
+        """Return a transaction, for `with`; see `django.db.transaction.atomic`."""
+        return transaction.atomic(using=self.alias, durable=durable)
+
+    def acquire(self, lock: Lock) -> None:
+        """Wait for a lock and hold it until the current transaction ends.
+
+        Raises:
+            NotInTransaction: There is no transaction to hold it.
+        """
+        connection = self.connection
+        if not connection.in_atomic_block:
+            raise NotInTransaction(lock.name)
+        if connection.vendor == "postgresql":
+            self.execute("SELECT pg_advisory_xact_lock(%s)", [self._key(lock)])
+
+    def try_acquire(self, lock: Lock) -> bool:
+        """Hold a lock until the current transaction ends, unless somebody has it; say whether it is held.
+
+        Raises:
+            NotInTransaction: There is no transaction to hold it.
+        """
+        connection = self.connection
+        if not connection.in_atomic_block:
+            raise NotInTransaction(lock.name)
+        if connection.vendor != "postgresql":
+            return True
+        found = self.row("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])
+        return found is not None and bool(found[0])
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
+        """Return all rows of a query."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            found: Rows = cursor.fetchall()
+            return found
+
+    def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """Return the first row of a query, or None."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            found: tuple[Any, ...] | None = cursor.fetchone()
+            return found
+
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
+        """Run a statement that answers nothing."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, params)
+
+    def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
+        """Return the rows of a query for many keys; `{keys}` in it stands for their list.
+
+        The values of `before` belong to the marks in front of it.
+        """
+        found: Rows = []
+        for start in range(0, len(keys), _MOST_KEYS):
+            part = keys[start : start + _MOST_KEYS]
+            marked = sql.replace("{keys}", ", ".join(["%s"] * len(part)))
+            found += self.rows(marked, [*before, *part])
+        return found
+
+    def insert(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
+        """Insert rows; each has the values of `columns` (names of fields) in their order."""
+        sql = self._statement("insert", model, columns)
+        self._execute_many(sql, model, columns, rows)
+
+    def upsert(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
+        """Insert rows, or overwrite those that have the same primary key (the first column)."""
+        sql = self._statement("upsert", model, columns)
+        self._execute_many(sql, model, columns, rows)
+
+    def update(
+        self, model: type[Model], keys: Columns, columns: Columns, rows: Iterable[Row]
+    ) -> None:
+        """Overwrite `columns` of the rows that have the given values in `keys`.
+
+        Each of `rows` has the values of `columns`, then those of `keys`.
+        """
+        sql = self._statement("update", model, columns, keys)
+        self._execute_many(sql, model, (*columns, *keys), rows)
+
+    def delete(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
+        """Delete the rows that have the given values in `columns`, one row of values for each."""
+        sql = self._statement("delete", model, columns)
+        self._execute_many(sql, model, columns, rows)
+
+    def _key(self, lock: Lock) -> int:
+        return self._lock_space ^ int(lock)
+
+    def _execute_many(
+        self, sql: str, model: type[Model], columns: Columns, rows: Iterable[Row]
+    ) -> None:
+        connection = self.connection
+        vendor = connection.vendor  # asking for each value takes longer than to adapt it
+        wide = self._wide_integers(model, columns) if vendor != "postgresql" else {}
+        adapted = [_adapt(row, wide, vendor) for row in rows] if wide else list(rows)
+        if adapted:
+            with connection.cursor() as cursor:
+                cursor.executemany(sql, adapted)
+
+    def _statement(
+        self, verb: str, model: type[Model], columns: Columns, keys: Columns = ()
+    ) -> str:
+        """Return a statement; those that were made once are kept, one for each kind of row."""
+        name = (verb, model, columns, keys)
+        known = self._statements.get(name)
+        if known is None:
+            known = self._statements[name] = self._write(verb, model, columns, keys)
+        return known
+
+    def _write(self, verb: str, model: type[Model], columns: Columns, keys: Columns) -> str:
+        table = self._quote(model._meta.db_table)
+        names = [self._column(model, name) for name in columns]
+        if verb == "delete":
+            return f"DELETE FROM {table} WHERE {_equal(names, ' AND ')}"  # noqa: S608  # names are the model's
+        if verb == "update":
+            matches = _equal([self._column(model, name) for name in keys], " AND ")
+            return f"UPDATE {table} SET {_equal(names, ', ')} WHERE {matches}"  # noqa: S608  # as above
+        marks = ", ".join(["%s"] * len(names))
+        sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"  # noqa: S608  # as above
+        if verb == "insert":
+            return sql
+        updates = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
+        return f"{sql} ON CONFLICT ({names[0]}) DO UPDATE SET {updates}"
+
+    def _wide_integers(self, model: type[Model], columns: Columns) -> dict[int, int]:
+        """Return the places of integers beyond 63 bits, and how many digits they have."""
+        known = self._wide.get((model, columns))
+        if known is None:
+            fields = ((place, model._meta.get_field(name)) for place, name in enumerate(columns))
+            known = {place: one.digits for place, one in fields if isinstance(one, UnsignedField)}
+            self._wide[model, columns] = known
+        return known
+
+    def _column(self, model: type[Model], name: str) -> str:
+        field = model._meta.get_field(name)
+        assert isinstance(field, Field)
+        assert field.column is not None
+        return self._quote(field.column)
+
+    def _quote(self, name: str) -> str:
+        return str(self.connection.ops.quote_name(name))
+
+
+def _adapt(row: Row, wide: Mapping[int, int], vendor: str) -> list[Any]:
+    """Give big integers the form that this database's columns have."""
+    values = list(row)
+    for place, digits in wide.items():
+        if values[place] is not None:
+            values[place] = for_database(values[place], digits, vendor)
+    return values
+
+
+def _equal(names: Iterable[str], between: str) -> str:
+    return between.join(f"{name} = %s" for name in names)
