@@ -1,6 +1,7 @@
 """JSON-RPC bodies, and a client for set-up and checks (never for measured loops)."""
 
 import json
+import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -50,16 +51,27 @@ def _call(method: str, params: Sequence[object], number: int = 1) -> dict[str, o
 
 
 class Client:
-    """One HTTP connection, one call after the other."""
+    """One HTTP connection, one call after the other.
 
-    def __init__(self, framing: Framing) -> None:
+    Args:
+        framing: How calls travel.
+        patience: Seconds for each read of an answer, then TimeoutError; None waits for ever.
+    """
+
+    def __init__(self, framing: Framing, *, patience: float | None = None) -> None:
         self._framing = framing
-        self._connection = framing.connect()
+        self._patience = patience
+        self._connection = self._connect()
         self._used = time.perf_counter()
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def _connect(self) -> socket.socket:
+        connection = self._framing.connect()
+        connection.settimeout(self._patience)
+        return connection
 
     def ask(self, request: bytes) -> Any:
         """Return what a request is answered with, parsed."""
@@ -69,7 +81,7 @@ class Client:
         """Return what a request is answered with."""
         if time.perf_counter() - self._used > IDLE:
             self._connection.close()
-            self._connection = self._framing.connect()
+            self._connection = self._connect()
         answer = exchange(self._framing, self._connection, request)
         self._used = time.perf_counter()
         return answer

@@ -18,6 +18,8 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 CONNECTIONS = 16
 SECONDS = 5.0
 """The load generator's own runs are shorter; the worst of many needs some time."""
+PATIENCE = 60.0
+"""Seconds after which a server that does not answer at all has failed the row: Ganache never does."""
 PAUSE = 0.002
 """Seconds between two questions of who measures."""
 
@@ -57,12 +59,13 @@ def _heavy() -> list[bytes]:
 
 def _beside_heavy_calls(scene: Scene) -> Measurement:
     """The worst eth_blockNumber beside the mix."""
-    return _beside(scene, lambda: scene.client.call("eth_blockNumber"))
+    with closing(Client(scene.http, patience=PATIENCE)) as client:
+        return _beside(scene, lambda: client.call("eth_blockNumber"))
 
 
 def _liveness_beside_heavy_calls(scene: Scene) -> Measurement:
     """The worst liveness probe beside the mix."""
-    with closing(Client(Pages(scene.server.endpoint))) as client:
+    with closing(Client(Pages(scene.server.endpoint), patience=PATIENCE)) as client:
         return _beside(scene, lambda: client.ask_raw(b"/ext/health/liveness"))
 
 
