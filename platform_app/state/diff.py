@@ -245,6 +245,13 @@ class Diff:
         for tx_id, utxo in self._reward_utxos:
             into.add_reward_utxo(tx_id, utxo)
 
+    def rebase(self, parent: ChainState) -> None:
+        """Read through to another parent from now on, which must show the same as the one before.
+
+        So a diff outlives the state that it was made on: what its parent changed is stored by now.
+        """
+        self._parent = parent
+
     def changes(self) -> StateChanges:
         """Return everything that this diff changes of its parent."""
         return StateChanges(

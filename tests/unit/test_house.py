@@ -12,7 +12,7 @@ from tests.servers.node import BESIDE
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
-    "primitives", "jsonrpc", "chaindb", "platform_app", "cchain_app", "network_app", "info_app",
+    "primitives", "chainvm", "jsonrpc", "chaindb", "platform_app", "cchain_app", "network_app", "info_app",
     "health_app", "nodeproject", "benchmarks",
 )  # fmt: skip
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}

@@ -1,0 +1,193 @@
+"""The tree of a chain's processing blocks: verified, on the way to be accepted or rejected.
+
+It lives in memory and ends with the process: a restart begins at the last accepted block, and what was
+processing comes back from those who still have it (snowman.md 10). What a chain keeps for a block, its
+state and what it would write, is the chain's own affair: here it is an entry.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from primitives.ids import ID
+
+E = TypeVar("E")
+
+
+class ProcessingError(Exception):
+    """What the tree of processing blocks refuses.
+
+    ProcessingError
+    ├── DuplicateBlock
+    ├── UnknownParent
+    └── NotProcessing
+    """
+
+    def __init__(self, block_id: ID, reason: str) -> None:
+        super().__init__(f"block {block_id}: {reason}")
+        self.block_id = block_id
+
+
+class DuplicateBlock(ProcessingError):
+    """The block is processing already."""
+
+    def __init__(self, block_id: ID) -> None:
+        super().__init__(block_id, "is processing already")
+
+
+class UnknownParent(ProcessingError):
+    """The block's parent is neither processing nor the last accepted block."""
+
+    def __init__(self, block_id: ID, parent_id: ID) -> None:
+        super().__init__(block_id, f"its parent {parent_id} is not here, or decided long ago")
+        self.parent_id = parent_id
+
+
+class NotProcessing(ProcessingError):
+    """The block is not processing, or does not follow the last accepted one."""
+
+    def __init__(self, block_id: ID, reason: str = "is not processing") -> None:
+        super().__init__(block_id, reason)
+
+
+@dataclass(slots=True)
+class _Node(Generic[E]):
+    parent_id: ID
+    entry: E
+    children: list[ID] = field(default_factory=list)
+
+
+class ProcessingTree(Generic[E]):
+    """Processing blocks by ID, below the last accepted one. One thread at a time.
+
+    Args:
+        last_accepted: Where the tree begins; it is no part of it.
+    """
+
+    def __init__(self, last_accepted: ID) -> None:
+        self._nodes: dict[ID, _Node[E]] = {}
+        self._roots: list[ID] = []
+        self.last_accepted = last_accepted
+        self.preference = last_accepted
+        """The block to build on."""
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __contains__(self, block_id: ID) -> bool:
+        return block_id in self._nodes
+
+    def get(self, block_id: ID) -> E | None:
+        """Return the entry of a processing block; None for any other."""
+        node = self._nodes.get(block_id)
+        return None if node is None else node.entry
+
+    def children(self, block_id: ID) -> tuple[ID, ...]:
+        """Return the processing children of a processing block or of the last accepted one."""
+        return tuple(self._children(block_id))
+
+    def line(self, block_id: ID) -> list[E]:
+        """Return the entries from the first undecided ancestor down to a block, that one included.
+
+        Empty for the last accepted block.
+
+        Raises:
+            NotProcessing: It is neither.
+        """
+        return [self._nodes[one].entry for one in reversed(list(self._upwards(block_id)))]
+
+    def add(self, block_id: ID, parent_id: ID, entry: E) -> None:
+        """Make a verified block processing.
+
+        Raises:
+            DuplicateBlock: It is already.
+            UnknownParent: Its parent is not in the tree, nor the last accepted block.
+        """
+        if block_id in self._nodes:
+            raise DuplicateBlock(block_id)
+        if parent_id not in self._nodes and parent_id != self.last_accepted:
+            raise UnknownParent(block_id, parent_id)
+        self._children(parent_id).append(block_id)
+        self._nodes[block_id] = _Node(parent_id, entry)
+
+    def prefer(self, block_id: ID) -> None:
+        """Build on this block from now on.
+
+        Raises:
+            NotProcessing: It is neither processing nor the last accepted one.
+        """
+        if block_id not in self._nodes and block_id != self.last_accepted:
+            raise NotProcessing(block_id)
+        self.preference = block_id
+
+    def accept(self, block_id: ID) -> list[E]:
+        """Take a child of the last accepted block out of the tree, as the last accepted one.
+
+        Its siblings leave the tree with all that follows them; their entries are returned, each parent
+        before its children. Where one of them was preferred the accepted block is.
+
+        Raises:
+            NotProcessing: It is not processing, or its parent is not accepted yet.
+        """
+        node = self._nodes.get(block_id)
+        if node is None:
+            raise NotProcessing(block_id)
+        if node.parent_id != self.last_accepted:
+            raise NotProcessing(block_id, f"does not follow the last accepted {self.last_accepted}")
+        rejected = [
+            entry for rival in self._roots if rival != block_id for entry in self._take_out(rival)
+        ]
+        del self._nodes[block_id]
+        self._roots = node.children
+        self.last_accepted = block_id
+        if self.preference not in self._nodes:
+            self.preference = block_id
+        return rejected
+
+    def reject(self, block_id: ID) -> list[E]:
+        """Take a block out of the tree with all that follow it; return their entries, it first.
+
+        Where one of them was preferred its parent is.
+
+        Raises:
+            NotProcessing: It is not processing.
+        """
+        node = self._nodes.get(block_id)
+        if node is None:
+            raise NotProcessing(block_id)
+        self._children(node.parent_id).remove(block_id)
+        rejected = self._take_out(block_id)
+        if self.preference not in self._nodes:
+            self.preference = node.parent_id
+        return rejected
+
+    def begin_at(self, last_accepted: ID) -> None:
+        """Forget everything and begin anew at a block: after a restart, or a commit that failed."""
+        self._nodes.clear()
+        self._roots = []
+        self.last_accepted = self.preference = last_accepted
+
+    def _children(self, block_id: ID) -> list[ID]:
+        node = self._nodes.get(block_id)
+        if node is not None:
+            return node.children
+        if block_id == self.last_accepted:
+            return self._roots
+        raise NotProcessing(block_id)
+
+    def _upwards(self, block_id: ID) -> Iterator[ID]:
+        while block_id != self.last_accepted:
+            if block_id not in self._nodes:
+                raise NotProcessing(block_id)
+            yield block_id
+            block_id = self._nodes[block_id].parent_id
+
+    def _take_out(self, block_id: ID) -> list[E]:
+        """Remove a block and its descendants without recursion: a peer may make a line long."""
+        found: list[E] = []
+        waiting = [block_id]
+        while waiting:
+            node = self._nodes.pop(waiting.pop())
+            found.append(node.entry)
+            waiting.extend(node.children)
+        return found
