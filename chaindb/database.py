@@ -12,6 +12,7 @@ from zlib import crc32
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, Model, QuerySet
+from typing_extensions import override
 
 from chaindb.fields import UnsignedField, for_database
 from chaindb.locks import Lock, NotInTransaction
@@ -40,6 +41,7 @@ class Database:
         self._statements: dict[tuple[Any, ...], str] = {}
         self._wide: dict[tuple[type[Model], Columns], dict[int, int]] = {}
 
+    @override
     def __repr__(self) -> str:
         return f"Database({self.alias!r})"
 

@@ -82,6 +82,10 @@ class ProcessingTree(Generic[E]):
         node = self._nodes.get(block_id)
         return None if node is None else node.entry
 
+    def entries(self) -> list[E]:
+        """Return the entries of all processing blocks, in the order in which they came."""
+        return [node.entry for node in self._nodes.values()]
+
     def children(self, block_id: ID) -> tuple[ID, ...]:
         """Return the processing children of a processing block or of the last accepted one."""
         return tuple(self._children(block_id))

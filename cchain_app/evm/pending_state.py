@@ -1,14 +1,19 @@
 """State after blocks that were executed and are not stored yet. Pure."""
 
+from typing import Final
+
 from cchain_app.evm.engine import AccountState, StateChanges, StateReader
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 
+MOST_LEVELS: Final = 8
+"""So many states stand on each other at most: each costs every reading a look more."""
+
 
 class PendingState:
-    """A `StateReader`: stored state below, what the blocks above it changed on top."""
+    """A `StateReader`: another state below, what the blocks above it changed on top."""
 
-    def __init__(self, stored: StateReader) -> None:
-        self._stored = stored
+    def __init__(self, below: StateReader) -> None:
+        self.below = below
         self._accounts: dict[Address, AccountState | None] = {}
         self._slots: dict[tuple[Address, Slot], Word] = {}
         self._codes: dict[Hash, bytes] = {}
@@ -28,11 +33,31 @@ class PendingState:
             self._slots[place] = slot.after
         self._codes.update(changes.codes)
 
+    @property
+    def levels(self) -> int:
+        """How many states like this one stand on each other, this one included."""
+        return 1 + (self.below.levels if isinstance(self.below, PendingState) else 0)
+
+    def flattened(self) -> "PendingState":
+        """Return a copy that stands on the state below all levels, and shows the same."""
+        if isinstance(self.below, PendingState):
+            found = self.below.flattened()
+        else:
+            found = PendingState(self.below)
+        found._cleared |= self._cleared
+        for key in [key for key in found._slots if key[0] in self._cleared]:
+            del found._slots[key]
+        found._accounts.update(self._accounts)
+        found._slots.update(self._slots)
+        found._codes.update(self._codes)
+        found._hashes.update(self._hashes)
+        return found
+
     def account(self, address: Address) -> AccountState | None:
         """Return the account, or None when it does not exist."""
         if address in self._accounts:
             return self._accounts[address]
-        return self._stored.account(address)
+        return self.below.account(address)
 
     def storage(self, address: Address, slot: Slot) -> Word:
         """Return the value of a slot."""
@@ -41,19 +66,29 @@ class PendingState:
             return found
         if address in self._cleared:
             return ZERO_WORD
-        return self._stored.storage(address, slot)
+        return self.below.storage(address, slot)
 
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot of an account without code is not zero: only code clears slots."""
         if any(key[0] == address and word != ZERO_WORD for key, word in self._slots.items()):
             return True
-        return address not in self._cleared and self._stored.has_storage(address)
+        return address not in self._cleared and self.below.has_storage(address)
 
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
         found = self._codes.get(code_hash)
-        return self._stored.code(code_hash) if found is None else found
+        return self.below.code(code_hash) if found is None else found
 
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""
-        return self._hashes.get(number) or self._stored.block_hash(number)
+        return self._hashes.get(number) or self.below.block_hash(number)
+
+
+def state_after(
+    below: StateReader, number: int, block_hash: Hash, changes: StateChanges
+) -> PendingState:
+    """Return the state after a block that was executed on another state, which does not change."""
+    deep = isinstance(below, PendingState) and below.levels >= MOST_LEVELS
+    after = below.flattened() if isinstance(below, PendingState) and deep else PendingState(below)
+    after.apply(number, block_hash, changes)
+    return after

@@ -52,12 +52,12 @@ def select_engine(name: str) -> Engine:
     return ReferenceEngine()
 
 
-def select_trie(name: str) -> StateTrie:
+def select_trie(name: str, *, cached: bool = True) -> StateTrie:
     """Return the state trie that goes with an engine. Raises as `select_engine`."""
     if _resolve(name) == "native":
-        from cchain_app.evm.native_trie import NativeStateTrie
+        from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
 
-        return NativeStateTrie()
+        return NativeStateTrie(CACHE_BYTES if cached else 0)
     from cchain_app.evm.trie_python import PythonStateTrie
 
     return PythonStateTrie()

@@ -98,23 +98,42 @@ class StateTrie(Protocol):
         """Take note that the update to this root was stored; an implementation may cache by it."""
 
 
-class OverlayReader:
-    """Stored nodes as they will be, or were, with an update on top."""
+MOST_LEVELS = 8
+"""So many overlays stand on each other at most: each costs every reading a look more."""
 
-    def __init__(self, reader: NodeReader, update: TrieUpdate) -> None:
-        self._reader = reader
-        self._updated = update.nodes
+
+class OverlayReader:
+    """Stored nodes as they will be, or were, with updates on top."""
+
+    def __init__(self, below: NodeReader, updated: Mapping[bytes, bytes | None]) -> None:
+        self.below = below
+        self.updated = updated
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return updated nodes where there are, those underneath elsewhere."""
-        below = [key for key in keys if key not in self._updated]
-        found = dict(zip(below, self._reader.nodes(below), strict=True)) if below else {}
-        return [self._updated[key] if key in self._updated else found[key] for key in keys]
+        missing = [key for key in keys if key not in self.updated]
+        found = dict(zip(missing, self.below.nodes(missing), strict=True)) if missing else {}
+        return [self.updated[key] if key in self.updated else found[key] for key in keys]
+
+    @property
+    def levels(self) -> int:
+        """How many overlays stand on each other, this one included."""
+        return 1 + (self.below.levels if isinstance(self.below, OverlayReader) else 0)
+
+    def flattened(self) -> "OverlayReader":
+        """Return a copy that stands on the nodes below all levels, and shows the same."""
+        if not isinstance(self.below, OverlayReader):
+            return OverlayReader(self.below, self.updated)
+        lower = self.below.flattened()
+        return OverlayReader(lower.below, {**lower.updated, **self.updated})
 
 
-def overlay(reader: NodeReader, update: TrieUpdate) -> NodeReader:
+def overlay(reader: NodeReader, update: TrieUpdate) -> OverlayReader:
     """Return a reader that sees an update on top of another one's nodes."""
-    return OverlayReader(reader, update)
+    if isinstance(reader, OverlayReader) and reader.levels >= MOST_LEVELS:
+        reader = reader.flattened()
+        return OverlayReader(reader.below, {**reader.updated, **update.nodes})
+    return OverlayReader(reader, update.nodes)
 
 
 def storage_trie(address: Address) -> bytes:

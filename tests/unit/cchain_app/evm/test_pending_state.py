@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
-from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
+from cchain_app.evm.pending_state import MOST_LEVELS, PendingState, state_after
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 from tests.builders.cchain import MemoryState
@@ -87,7 +87,7 @@ _blocks = st.lists(
         st.dictionaries(st.tuples(_addresses, st.integers(0, 2)), st.integers(0, 3)),
         st.frozensets(_addresses),
     ),
-    max_size=5,
+    max_size=2 * MOST_LEVELS + 2,
 )
 
 
@@ -101,6 +101,7 @@ def test_it_is_the_same_as_if_the_blocks_were_stored(
 ) -> None:
     below, whole = stored(), stored()
     pending = PendingState(below)
+    nested: StateReader = below
     for number, (accounts, slots, cleared) in enumerate(blocks):
         gone = frozenset(a for a, after in accounts.items() if after is None)
         changes = StateChanges(
@@ -117,8 +118,23 @@ def test_it_is_the_same_as_if_the_blocks_were_stored(
             cleared=cleared | gone,
         )
         pending.apply(number, ZERO_HASH, changes)
+        nested = state_after(nested, number, ZERO_HASH, changes)
+        assert nested.levels <= MOST_LEVELS
         whole.apply(changes)
-    for address in (ALICE, BOB):
-        assert pending.account(address) == whole.account(address)
-        for at in range(3):
-            assert pending.storage(address, slot(at)) == whole.storage(address, slot(at))
+    for state in (pending, nested):
+        for address in (ALICE, BOB):
+            assert state.account(address) == whole.account(address)
+            for at in range(3):
+                assert state.storage(address, slot(at)) == whole.storage(address, slot(at))
+
+
+def test_what_was_cleared_stays_cleared_below_many_blocks() -> None:
+    gone = {ALICE: AccountChange(AccountState(1, 5, keccak256(CODE)), None)}
+    changes = StateChanges(accounts=gone, cleared=frozenset([ALICE]))
+    state = state_after(stored(), 4, ZERO_HASH, changes)
+    for number in range(5, 5 + 2 * MOST_LEVELS):
+        state = state_after(state, number, Hash(bytes([number]) * 32), StateChanges())
+    assert state.levels <= MOST_LEVELS
+    assert state.account(ALICE) is None
+    assert state.storage(ALICE, slot(2)) == ZERO_WORD
+    assert state.block_hash(5) == Hash(b"\x05" * 32)

@@ -1,0 +1,355 @@
+"""The C-Chain's processing blocks: each executed on its parent's state, which may be undecided itself.
+
+Execution stands on overlays over the accepted state and its trie, so nothing is written (snowman.md
+14.6). What is accepted comes out as values, which the store writes. Pure: which transactions a block may
+have, and who signed them, is known to the caller.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import assemble, next_env
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
+from cchain_app.blocks.verification import (
+    verify_body,
+    verify_outcome,
+    verify_place,
+    verify_surroundings,
+)
+from cchain_app.config import ChainConfig, at_least
+from cchain_app.evm.cached_trie import Tries
+from cchain_app.evm.engine import (
+    BlockEnv,
+    Engine,
+    ExecutedBlock,
+    InvalidBlock,
+    SkippedTransaction,
+    StateReader,
+)
+from cchain_app.evm.pending_state import PendingState, state_after
+from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
+from cchain_app.feemarket import next_base_fee, next_gas_limit
+from cchain_app.txs.transaction import Transaction
+from chainvm.processing import NotProcessing, ProcessingTree
+from primitives.ids import ID
+
+
+class VerifiedBlock(NamedTuple):
+    """A block that was executed, with what it changes: all that is stored of it."""
+
+    block: AcceptedBlock
+    executed: ExecutedBlock
+    trie: TrieUpdate
+
+
+class Built(NamedTuple):
+    """What became of the transactions that were offered for a block."""
+
+    made: VerifiedBlock | None
+    """None where none of them could be in it and it was not to be empty."""
+    skipped: tuple[SkippedTransaction, ...]
+
+
+class Decision(NamedTuple):
+    """What became of blocks by an acceptance."""
+
+    accepted: tuple[VerifiedBlock, ...]
+    """To be written, in order."""
+    rejected: tuple[AcceptedBlock, ...]
+    """Each parent before its children."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRules:
+    """What a block is executed by: the chain's rules, and the engine that knows them."""
+
+    config: ChainConfig
+    gas_limit: int
+    """The genesis's, to which the gas limit of blocks moves."""
+    engine: Engine
+
+    def base_fee_after(self, parent: AcceptedBlock) -> int | None:
+        """Return the base fee of the block after `parent`, in wei; None before London."""
+        header = parent.header
+        fork = self.config.fork_at(parent.number + 1, header.timestamp)
+        if header.base_fee is None and not at_least(fork, "london"):
+            return None
+        floor = self.config.min_base_fee
+        return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
+
+    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+        """Return the environment of the block after `parent`, whoever builds it.
+
+        Args:
+            parent: The block before.
+            timestamp: Unix seconds, not below the parent's.
+        """
+        return next_env(
+            parent,
+            self.config,
+            timestamp=timestamp,
+            gas_limit=next_gas_limit(parent.header.gas_limit, self.gas_limit),
+            base_fee=self.base_fee_after(parent),
+        )
+
+
+@dataclass(slots=True)
+class _Entry:
+    made: VerifiedBlock
+    state: PendingState
+    nodes: OverlayReader
+
+
+class ProcessingBlocks:
+    """Verifies and builds on any block that is not rejected. One thread at a time.
+
+    Args:
+        rules: What blocks are executed by.
+        tries: The state trie, with a cache and without.
+        head: The last accepted block.
+        state: The state after it.
+        nodes: Who reads the nodes of that state's trie.
+    """
+
+    def __init__(
+        self,
+        rules: BlockRules,
+        tries: Tries,
+        head: AcceptedBlock,
+        state: StateReader,
+        nodes: NodeReader,
+    ) -> None:
+        self._rules = rules
+        self._tries = tries
+        self._tree: ProcessingTree[_Entry] = ProcessingTree(ID(head.hash))
+        self._head = head
+        self._state = state
+        self._nodes = nodes
+        self._superseded: list[object] = []
+        """Of accepted blocks, and stored ones before them: what `rebase` puts others in the place of."""
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __contains__(self, block_id: ID) -> bool:
+        return block_id in self._tree
+
+    @property
+    def head(self) -> AcceptedBlock:
+        """The last accepted block."""
+        return self._head
+
+    @property
+    def preference(self) -> ID:
+        """The block that `build` builds on."""
+        return self._tree.preference
+
+    def get(self, block_id: ID) -> VerifiedBlock | None:
+        """Return a processing block with what it changes; None for any other."""
+        entry = self._tree.get(block_id)
+        return None if entry is None else entry.made
+
+    def line(self, block_id: ID) -> list[AcceptedBlock]:
+        """Return the undecided blocks from the head's child down to this one, that one included.
+
+        Raises:
+            NotProcessing: It is neither processing nor the head.
+        """
+        return [entry.made.block for entry in self._tree.line(block_id)]
+
+    def state_after(self, block_id: ID) -> StateReader:
+        """Return the state after a processing block or the head.
+
+        Raises:
+            NotProcessing: It is neither.
+        """
+        if block_id == self._tree.last_accepted:
+            return self._state
+        entry = self._tree.get(block_id)
+        if entry is None:
+            raise NotProcessing(block_id)
+        return entry.state
+
+    def verify(
+        self,
+        candidate: CandidateBlock,
+        transactions: Sequence[Transaction] | TransactionRefused,
+        *,
+        now: int,
+    ) -> None:
+        """Execute a block on its parent; from then on it is processing. Once more changes nothing.
+
+        Nothing of it is believed: all that its header says is made anew and compared.
+
+        Args:
+            candidate: The block.
+            transactions: Its own, with their senders; or why they cannot be read, which is raised when
+                all that comes before was found right.
+            now: The node's time in Unix seconds; a block may be ten seconds ahead of it.
+
+        Raises:
+            UnknownParent: Its parent is neither processing nor the head.
+            InvalidBlock: By another subclass: it breaks a rule.
+            TrieError: The nodes that are read are not those of the parent's state.
+        """
+        block_id = ID(candidate.hash)
+        if block_id in self._tree:
+            return
+        header = candidate.header
+        parent_id = ID(header.parent_hash)
+        parent = self._block(parent_id)
+        if parent is None:
+            raise UnknownParent(header.parent_hash, self._head.hash)
+        verify_place(header, parent, now=now)
+        env = self._rules.env_after(parent, header.timestamp)
+        verify_surroundings(header, env)
+        verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
+        if isinstance(transactions, TransactionRefused):
+            raise transactions
+        executed = self._execute(parent_id, env, transactions, skip_invalid=False)
+        made = self._finish(parent, env, transactions, executed, header.extra_data)
+        verify_outcome(candidate, made.block)
+        self._add(parent_id, made)
+
+    def build(
+        self, transactions: Sequence[Transaction], *, now: int, allow_empty: bool = False
+    ) -> Built:
+        """Build a block on the preferred one of what fits into it, and make it processing.
+
+        Args:
+            transactions: In the order in which they should run; none that an undecided ancestor has.
+            now: The node's time in Unix seconds; the block's, unless its parent's is later.
+            allow_empty: Build it even with none of them.
+
+        Raises:
+            TrieError: The nodes that are read are not those of the parent's state.
+        """
+        parent_id = self._tree.preference
+        parent = self._block(parent_id)
+        assert parent is not None
+        env = self._rules.env_after(parent, max(now, parent.header.timestamp))
+        executed = self._execute(parent_id, env, transactions, skip_invalid=True)
+        included = [transactions[index] for index in executed.included]
+        if not included and not allow_empty:
+            return Built(None, executed.skipped)
+        made = self._finish(parent, env, included, executed)
+        # Building is deterministic: what was built before and not decided is built again.
+        if ID(made.block.hash) not in self._tree:
+            self._add(parent_id, made)
+        return Built(made, executed.skipped)
+
+    def prefer(self, block_id: ID) -> None:
+        """Build on this block from now on.
+
+        Raises:
+            NotProcessing: It is neither processing nor the head.
+        """
+        self._tree.prefer(block_id)
+
+    def accept(self, block_ids: Sequence[ID]) -> Decision:
+        """Accept processing blocks, each a child of the one before it; their rivals are rejected.
+
+        Once they are written `rebase` puts the rest on the new state. Until then it reads through what
+        was accepted, which shows the same.
+
+        Raises:
+            NotProcessing: One is not processing or follows another block; those before it are accepted.
+        """
+        accepted: list[VerifiedBlock] = []
+        rejected: list[AcceptedBlock] = []
+        for block_id in block_ids:
+            entry = self._tree.get(block_id)
+            if entry is None:
+                raise NotProcessing(block_id)
+            rejected += [rival.made.block for rival in self._tree.accept(block_id)]
+            accepted.append(entry.made)
+            self._head = entry.made.block
+            self._superseded += [self._state, self._nodes]
+            self._state, self._nodes = entry.state, entry.nodes
+        return Decision(tuple(accepted), tuple(rejected))
+
+    def reject(self, block_id: ID) -> tuple[AcceptedBlock, ...]:
+        """Forget a block and all that follow it; return them, each parent before its children.
+
+        Raises:
+            NotProcessing: It is not processing.
+        """
+        return tuple(entry.made.block for entry in self._tree.reject(block_id))
+
+    def rebase(self, state: StateReader, nodes: NodeReader) -> None:
+        """Put what is processing on the accepted state as it is stored now."""
+        self._tries.accepted(self._head.header.state_root)
+        superseded = {id(one) for one in [*self._superseded, self._state, self._nodes]}
+        for entry in self._tree.entries():
+            if id(entry.state.below) in superseded:
+                entry.state.below = state
+            if id(entry.nodes.below) in superseded:
+                entry.nodes.below = nodes
+        self._state, self._nodes = state, nodes
+        self._superseded.clear()
+
+    def begin_at(self, head: AcceptedBlock, state: StateReader, nodes: NodeReader) -> None:
+        """Forget everything and begin anew: after a restart, or a commit that failed."""
+        self._tree.begin_at(ID(head.hash))
+        self._head, self._state, self._nodes = head, state, nodes
+        self._superseded.clear()
+
+    def _block(self, block_id: ID) -> AcceptedBlock | None:
+        if block_id == self._tree.last_accepted:
+            return self._head
+        entry = self._tree.get(block_id)
+        return None if entry is None else entry.made.block
+
+    def _execute(
+        self,
+        parent_id: ID,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        *,
+        skip_invalid: bool,
+    ) -> ExecutedBlock:
+        state = self.state_after(parent_id)
+        try:
+            return self._rules.engine.execute_block(
+                env, transactions, state, skip_invalid=skip_invalid
+            )
+        except InvalidBlock as refusal:
+            raise ExecutionRefused(str(refusal)) from refusal
+
+    def _finish(
+        self,
+        parent: AcceptedBlock,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        executed: ExecutedBlock,
+        extra_data: bytes = b"",
+    ) -> VerifiedBlock:
+        """Compute the roots of an executed block and put it together."""
+        parent_id = ID(parent.hash)
+        alone = len(self._tree) == len(self._tree.line(parent_id))
+        update = self._tries.update(
+            parent.header.state_root, executed.changes, self._nodes_after(parent_id), alone=alone
+        )
+        block = assemble(
+            env,
+            transactions,
+            executed,
+            state_root=update.root,
+            ordered_root=self._tries.cached.ordered_root,
+            extra_data=extra_data,
+        )
+        return VerifiedBlock(block, executed, update)
+
+    def _nodes_after(self, block_id: ID) -> NodeReader:
+        entry = self._tree.get(block_id)
+        return self._nodes if entry is None else entry.nodes
+
+    def _add(self, parent_id: ID, made: VerifiedBlock) -> None:
+        changes = made.executed.changes
+        block = made.block
+        state = state_after(self.state_after(parent_id), block.number, block.hash, changes)
+        nodes = overlay(self._nodes_after(parent_id), made.trie)
+        self._tree.add(ID(block.hash), parent_id, _Entry(made, state, nodes))

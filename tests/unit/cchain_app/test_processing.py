@@ -1,0 +1,374 @@
+"""Processing blocks of the C-Chain: executed on undecided parents, decided in any order."""
+
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.errors import (
+    TransactionRefused,
+    UnknownParent,
+    WrongGasUsed,
+    WrongTransactionsRoot,
+)
+from cchain_app.evm.cached_trie import Tries
+from cchain_app.evm.engine import StateChanges
+from cchain_app.evm.pending_state import MOST_LEVELS
+from cchain_app.evm.select import has_native, select_engine, select_trie
+from cchain_app.evm.trie import NodeReader, StateTrie, TrieUpdate
+from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.processing import BlockRules, ProcessingBlocks, VerifiedBlock
+from cchain_app.txs.errors import SenderNotRecoverable
+from cchain_app.txs.transaction import Transaction
+from chainvm.processing import NotProcessing
+from primitives.evm import Address, Hash
+from primitives.ids import ID
+from tests.builders.accepted import header
+from tests.builders.bytecode import COUNTER, DESTROYER, STORE, created, deploy_code, words
+from tests.builders.cchain import COIN, SENDERS, MemoryState, transaction
+from tests.builders.tries import MemoryNodes, state_from_scratch
+
+pytestmark = pytest.mark.skipif(not has_native(), reason="the native engine was not built")
+
+GENESIS = load_genesis(built_in_text("local"))
+NOW = 1_800_000_000
+
+
+@dataclass
+class Stored:
+    """What a database holds of a chain: state and nodes after its head."""
+
+    state: MemoryState = field(default_factory=MemoryState)
+    nodes: MemoryNodes = field(default_factory=MemoryNodes)
+
+    def after(self, made: VerifiedBlock) -> "Stored":
+        """Return what is held after one more block; this one stays what it is."""
+        following = Stored(self.state.copy())
+        following.nodes.stored = dict(self.nodes.stored)
+        following.state.apply(made.executed.changes)
+        following.state.hashes[made.block.number] = made.block.hash
+        following.nodes.apply(made.trie)
+        return following
+
+
+def _funded() -> tuple[AcceptedBlock, Stored]:
+    """Return a head whose state has coins, and one contract."""
+    stored = Stored()
+    for sender in SENDERS:
+        stored.state.put(sender, balance=1_000 * COIN)
+    stored.state.put(Address(b"\xcc" * 20), nonce=1, code=COUNTER, storage={0: 7})
+    root, nodes = state_from_scratch(stored.state.accounts, stored.state.storages)
+    stored.nodes.stored = nodes
+    head = make_block(
+        header(0, state_root=root, timestamp=NOW - 100, gas_limit=GENESIS.gas_limit), (), ()
+    )
+    stored.state.hashes[0] = head.hash
+    return head, stored
+
+
+def _tries() -> Tries:
+    return Tries(select_trie("native"), select_trie("native", cached=False))
+
+
+def _processing(tries: Tries | None = None) -> ProcessingBlocks:
+    head, stored = _funded()
+    rules = BlockRules(GENESIS.config, GENESIS.gas_limit, select_engine("native"))
+    return ProcessingBlocks(rules, tries or _tries(), head, stored.state, stored.nodes)
+
+
+def _candidate(block: AcceptedBlock) -> CandidateBlock:
+    return parse_block(encode_block(block.header, [one.raw for one in block.transactions]))
+
+
+def _built(blocks: ProcessingBlocks, *txs: Transaction, now: int = NOW) -> AcceptedBlock:
+    made = blocks.build(txs, now=now, allow_empty=True).made
+    assert made is not None
+    return made.block
+
+
+def _id(block: AcceptedBlock) -> ID:
+    return ID(block.hash)
+
+
+def test_a_built_block_is_verified_by_another_node() -> None:
+    here, there = _processing(), _processing()
+    parent = _built(here, transaction(0))
+    here.prefer(_id(parent))
+    child = _built(here, transaction(0, nonce=1), transaction(1))
+    for block in (parent, child):
+        there.verify(_candidate(block), block.transactions, now=NOW)
+    found = there.get(_id(child))
+    assert found is not None
+    assert found.block == child
+    assert there.line(_id(child)) == [parent, child]
+
+
+def test_a_transaction_that_cannot_be_in_the_block_is_skipped() -> None:
+    blocks = _processing()
+    built = blocks.build([transaction(0, nonce=5)], now=NOW)
+    assert built.made is None
+    assert [one.retry for one in built.skipped] == [True]
+    assert len(blocks) == 0
+
+
+def test_building_twice_gives_the_block_that_is_processing() -> None:
+    blocks = _processing()
+    assert _built(blocks, transaction(0)) == _built(blocks, transaction(0))
+    assert len(blocks) == 1
+
+
+def test_siblings_have_states_of_their_own() -> None:
+    blocks = _processing()
+    one = _built(blocks, transaction(0))
+    other = _built(blocks, transaction(0, value=2))
+    balances = [blocks.state_after(_id(block)).account(SENDERS[0]) for block in (one, other)]
+    assert balances[0] != balances[1]
+    assert blocks.state_after(ID(blocks.head.hash)).account(SENDERS[0]).balance == 1_000 * COIN  # type: ignore[union-attr]
+
+
+def test_acceptance_rejects_siblings_with_what_follows_them() -> None:
+    blocks = _processing()
+    one = _built(blocks, transaction(0))
+    other = _built(blocks, transaction(0, value=2))
+    blocks.prefer(_id(other))
+    child = _built(blocks, transaction(0, nonce=1))
+    decision = blocks.accept([_id(one)])
+    assert [made.block for made in decision.accepted] == [one]
+    assert decision.rejected == (other, child)
+    assert (blocks.head, blocks.preference) == (one, _id(one))
+    with pytest.raises(NotProcessing):
+        blocks.state_after(_id(child))
+
+
+def test_an_unknown_parent_is_refused() -> None:
+    here, there = _processing(), _processing()
+    here.prefer(_id(_built(here, transaction(0))))
+    child = _built(here, transaction(0, nonce=1))
+    with pytest.raises(UnknownParent):
+        there.verify(_candidate(child), child.transactions, now=NOW)
+    with pytest.raises(NotProcessing):
+        there.accept([_id(child)])
+
+
+def test_a_header_that_lies_is_refused_and_not_processing() -> None:
+    block = _built(_processing(), transaction(0))
+    lie = replace(block, header=replace(block.header, gas_used=1))
+    there = _processing()
+    with pytest.raises(WrongGasUsed):
+        there.verify(_candidate(lie), block.transactions, now=NOW)
+    assert len(there) == 0
+
+
+def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
+    block = _built(_processing(), transaction(0))
+    refusal = TransactionRefused(0, SenderNotRecoverable())
+    there = _processing()
+    with pytest.raises(TransactionRefused):
+        there.verify(_candidate(block), refusal, now=NOW)
+    foreign = replace(block, transactions=(transaction(1),))
+    with pytest.raises(WrongTransactionsRoot):
+        there.verify(_candidate(foreign), refusal, now=NOW)
+
+
+def test_a_long_undecided_line_reads_through_few_levels() -> None:
+    blocks = _processing()
+    for nonce in range(3 * MOST_LEVELS):
+        block = _built(blocks, transaction(0, nonce=nonce))
+        blocks.prefer(_id(block))
+    state = blocks.state_after(blocks.preference)
+    assert state.levels <= MOST_LEVELS  # type: ignore[attr-defined]
+    account = state.account(SENDERS[0])
+    assert account is not None
+    assert account.nonce == 3 * MOST_LEVELS
+
+
+class Superseded(MemoryState):
+    """A state that was accepted once: nothing that is processing may read it any more."""
+
+    def account(self, address: Address) -> None:
+        raise AssertionError(f"account 0x{address.hex()} of a superseded state was read")
+
+
+class Tree:
+    """Makes a random tree of valid blocks and decides it in a random order."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.blocks = _processing()
+        self.head, self.stored = _funded()
+        self.blocks.begin_at(self.head, self.stored.state, self.stored.nodes)
+        self.known: dict[ID, AcceptedBlock] = {}
+        self.winners: list[AcceptedBlock] = []
+        self.now = NOW
+        self.rivals = self.restarts = 0
+
+    def run(self, steps: int) -> None:
+        actions = (
+            [self.build] * 6 + [self.verify] * 2 + [self.accept] * 3 + [self.reject, self.restart]
+        )
+        for _ in range(steps):
+            self.random.choice(actions)()
+
+    def processing(self) -> list[AcceptedBlock]:
+        return [one for one in self.known.values() if _id(one) in self.blocks]
+
+    def build(self) -> None:
+        """Build on any block; transfers, contracts made, called and destroyed."""
+        places = [_id(self.blocks.head), *map(_id, self.processing())]
+        self.blocks.prefer(self.random.choice(places))
+        self.now += self.random.randrange(3)
+        state = self.blocks.state_after(self.blocks.preference)
+        txs = []
+        for sender in range(3):
+            account = state.account(SENDERS[sender])
+            nonce = account.nonce if account else 0
+            txs += [self._transaction(sender, nonce + more) for more in range(2)]
+        block = _built(self.blocks, *txs, now=self.now)
+        self.known[_id(block)] = block
+
+    def verify(self) -> None:
+        """Take in again what was rejected or forgotten, if its parent is here."""
+        here = {_id(self.blocks.head), *map(_id, self.processing())}
+        lost = [
+            one
+            for one in self.known.values()
+            if _id(one) not in here and ID(one.header.parent_hash) in here
+        ]
+        if lost:
+            block = self.random.choice(lost)
+            self.blocks.verify(_candidate(block), block.transactions, now=self.now)
+            assert _id(block) in self.blocks
+
+    def accept(self) -> None:
+        """Accept a line of blocks together; store what is to be stored."""
+        if not self.processing():
+            return
+        line = self.blocks.line(_id(self.random.choice(self.processing())))
+        decision = self.blocks.accept([_id(block) for block in line])
+        self.rivals += len(decision.rejected)
+        before = self.stored
+        for made in decision.accepted:
+            self.stored = self.stored.after(made)
+        self.winners += line
+        self.blocks.rebase(self.stored.state, self.stored.nodes)
+        before.state.__class__ = Superseded
+
+    def reject(self) -> None:
+        if self.processing():
+            self.blocks.reject(_id(self.random.choice(self.processing())))
+
+    def restart(self) -> None:
+        """Forget what was not stored."""
+        if self.random.random() < 0.3:
+            self.restarts += 1
+            self.blocks.begin_at(self.blocks.head, self.stored.state, self.stored.nodes)
+
+    def _transaction(self, sender: int, nonce: int) -> Transaction:
+        made = [created(SENDERS[sender], number) for number in range(nonce)]
+        some = self.random.choice([*made, Address(b"\xcc" * 20)])
+        data = words(self.random.randrange(4), self.random.randrange(4))
+        kinds = [
+            {"to": SENDERS[self.random.randrange(5)], "value": self.random.randrange(COIN)},
+            {"to": some, "data": data, "gas": 100_000, "value": 0},
+            {
+                "to": None,
+                "data": deploy_code(self.random.choice([COUNTER, STORE, DESTROYER])),
+                "gas": 200_000,
+                "value": 0,
+            },
+        ]
+        return transaction(sender, nonce=nonce, **self.random.choice(kinds))  # type: ignore[arg-type]
+
+
+def _straight(line: list[AcceptedBlock], now: int) -> tuple[AcceptedBlock, Stored]:
+    """Return head and state after blocks that are accepted one after the other, without rivals."""
+    head, stored = _funded()
+    blocks = _processing()
+    for block in line:
+        blocks.begin_at(head, stored.state, stored.nodes)
+        blocks.verify(_candidate(block), block.transactions, now=now)
+        (made,) = blocks.accept([_id(block)]).accepted
+        head, stored = made.block, stored.after(made)
+    return head, stored
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_order_ends_in_the_state_of_the_winning_line(seed: int) -> None:
+    tree = Tree(seed)
+    tree.run(60)
+    head, stored = _straight(tree.winners, tree.now)
+    assert head == tree.blocks.head
+    assert stored.state == tree.stored.state
+    assert stored.nodes.stored == tree.stored.nodes.stored
+    root, nodes = state_from_scratch(stored.state.accounts, stored.state.storages)
+    assert root == head.header.state_root
+    assert nodes == stored.nodes.stored
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_still_processing_is_what_it_would_be_anew(seed: int) -> None:
+    tree = Tree(seed)
+    tree.run(50)
+    for block in tree.processing():
+        line = tree.blocks.line(_id(block))
+        anew = _processing()
+        anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
+        for one in line:
+            anew.verify(_candidate(one), one.transactions, now=tree.now)
+            assert anew.get(_id(one)) == tree.blocks.get(_id(one))
+
+
+def test_trees_have_rivals_and_restarts() -> None:
+    trees = [Tree(seed) for seed in range(8)]
+    for tree in trees:
+        tree.run(60)
+    assert sum(tree.rivals for tree in trees) > 10
+    assert sum(tree.restarts for tree in trees) > 3
+    assert max(len(tree.winners) for tree in trees) > 10
+
+
+class CountingTries(Tries):
+    """Counts which of the two tries is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(select_trie("native"), select_trie("native", cached=False))
+        self.asked: list[str] = []
+        for name in ("cached", "uncached"):
+            setattr(self, name, _Counting(getattr(self, name), name, self.asked))
+
+
+class _Counting:
+    def __init__(self, trie: StateTrie, name: str, asked: list[str]) -> None:
+        self._trie, self._name, self._asked = trie, name, asked
+
+    def update(self, root: Hash, changes: StateChanges, nodes: NodeReader) -> TrieUpdate:
+        self._asked.append(self._name)
+        return self._trie.update(root, changes, nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._trie, name)
+
+
+def test_a_line_of_blocks_has_the_cached_trie() -> None:
+    tries = CountingTries()
+    blocks = _processing(tries)
+    for nonce in range(4):
+        blocks.prefer(_id(_built(blocks, transaction(0, nonce=nonce))))
+    assert tries.asked == ["cached"] * 4
+
+
+def test_rivals_leave_the_cache_to_the_line_that_has_it() -> None:
+    tries = CountingTries()
+    blocks = _processing(tries)
+    first = _built(blocks, transaction(0))
+    blocks.prefer(_id(first))
+    second = _built(blocks, transaction(0, nonce=1))
+    blocks.prefer(ID(blocks.head.hash))
+    _built(blocks, transaction(0, value=2))
+    blocks.prefer(_id(second))
+    _built(blocks, transaction(0, nonce=2))
+    assert tries.asked == ["cached", "cached", "uncached", "cached"]
