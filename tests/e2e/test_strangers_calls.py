@@ -7,9 +7,11 @@ these held up the whole node for as long as it took, a batch of MODEXP for half 
 import http.client
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from statistics import median
 from typing import Any, Final
@@ -26,9 +28,9 @@ NOISE: Final = 4.0
 """Seconds that a busy machine may add to anything."""
 USUAL: Final = 1.0
 """Seconds that half of the answers from memory may take beside an attack; without noise they are 0.02."""
-WORST: Final = 15.0
-"""Seconds that one may take: a machine of two cores may stand still, and this process has its threads. What
-the worst is without noise stands in `benchmarks/`."""
+WORST: Final = 2.0
+"""Seconds that the slowest answer may take; times (1 + the slowest answer of the neighbour, in seconds),
+since the neighbour is asked by turns with the node: what it waits for is the machine's doing."""
 ENOUGH: Final = 20
 """Answers that are timed in each attack."""
 PATIENCE: Final = 60.0
@@ -81,6 +83,37 @@ CROWDED: Final[dict[str, Any]] = {
 }
 
 
+NEIGHBOUR: Final = """
+import http.server
+
+class Nothing(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+with http.server.HTTPServer(("127.0.0.1", 0), Nothing) as server:
+    print(server.server_port, flush=True)
+    server.serve_forever()
+"""
+"""A server that does nothing."""
+
+
+@pytest.fixture(scope="module")
+def neighbour() -> Iterator[int]:
+    """The port of a server beside the node, in a process of its own."""
+    command = [sys.executable, "-c", NEIGHBOUR]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
+        process.kill()
+
+
 @contextmanager
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     env = {
@@ -109,36 +142,43 @@ def unasked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 
 @contextmanager
-def asked_beside(node: RunningNode) -> Iterator[dict[str, list[float]]]:
-    """Ask for the head and for liveness while the body runs; seconds of each answer."""
-    taken: dict[str, list[float]] = {"eth_blockNumber": [], "liveness": []}
+def asked_beside(node: RunningNode, neighbour: int) -> Iterator[dict[str, list[float]]]:
+    """Ask node and neighbour by turns while the body runs; seconds of each answer."""
+    taken: dict[str, list[float]] = {"eth_blockNumber": [], "liveness": [], "neighbour": []}
     done = threading.Event()
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []})
+    json_type = {"content-type": "application/json"}
 
-    def ask(asking: http.client.HTTPConnection) -> None:
-        json_type = {"content-type": "application/json"}
-        requests: dict[str, Callable[[], None]] = {
-            "eth_blockNumber": lambda: asking.request("POST", "/ext/bc/C/rpc", body, json_type),
-            "liveness": lambda: asking.request("GET", "/ext/health/liveness"),
-        }
-        while not done.is_set():
-            for name, request in requests.items():
-                began = time.monotonic()
-                request()
-                answer = asking.getresponse()
-                assert answer.status == 200
-                answer.read()
-                taken[name].append(time.monotonic() - began)
-            time.sleep(0.01)
+    def ask() -> None:
+        with ExitStack() as end:
+            asking, beside = (
+                end.enter_context(
+                    closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60))
+                )
+                for port in (node.port, neighbour)
+            )
+            while not done.is_set():
+                timed("eth_blockNumber", asking, "POST", "/ext/bc/C/rpc", body, json_type)
+                timed("neighbour", beside, "GET", "/")
+                timed("liveness", asking, "GET", "/ext/health/liveness")
+                timed("neighbour", beside, "GET", "/")
+                time.sleep(0.01)
 
-    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)) as connection:
-        thread = threading.Thread(target=ask, args=(connection,))
-        thread.start()
-        try:
-            yield taken
-        finally:
-            done.set()
-            thread.join()
+    def timed(name: str, connection: http.client.HTTPConnection, *request: Any) -> None:
+        began = time.monotonic()
+        connection.request(*request)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        answer.read()
+        taken[name].append(time.monotonic() - began)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield taken
+    finally:
+        done.set()
+        thread.join()
 
 
 def wait_for_answers(taken: dict[str, list[float]]) -> None:
@@ -150,10 +190,11 @@ def wait_for_answers(taken: dict[str, list[float]]) -> None:
 
 def verify_answers(taken: dict[str, list[float]]) -> None:
     """See that others were answered while the attack went on."""
+    waited = max(taken.pop("neighbour"), default=0.0)
     for name, answers in taken.items():
         assert len(answers) >= ENOUGH, name
-        assert median(answers) < USUAL, name
-        assert max(answers) < WORST, name
+        assert median(answers) < USUAL + waited, name
+        assert max(answers) < WORST * (1 + waited), (name, waited)
 
 
 def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
@@ -208,21 +249,21 @@ def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(unasked: RunningN
 
 
 @pytest.mark.parametrize("asked", ATTACKS.values(), ids=ATTACKS)
-def test_nobody_waits_for_heavy_calls(node: RunningNode, asked: Any) -> None:
-    with asked_beside(node) as taken, posted_again_and_again(node, asked):
+def test_nobody_waits_for_heavy_calls(node: RunningNode, neighbour: int, asked: Any) -> None:
+    with asked_beside(node, neighbour) as taken, posted_again_and_again(node, asked):
         wait_for_answers(taken)
     verify_answers(taken)
 
 
 @pytest.mark.parametrize("asked", CROWDED.values(), ids=CROWDED)
-def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, asked: Any) -> None:
-    with asked_beside(node) as taken, posted_again_and_again(node, asked, CROWD):
+def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, neighbour: int, asked: Any) -> None:
+    with asked_beside(node, neighbour) as taken, posted_again_and_again(node, asked, CROWD):
         wait_for_answers(taken)
     verify_answers(taken)
 
 
-def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode) -> None:
-    with asked_beside(node) as taken, ExitStack() as end:
+def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode, neighbour: int) -> None:
+    with asked_beside(node, neighbour) as taken, ExitStack() as end:
         sockets = [end.enter_context(connect(node.ws_url)) for _ in range(CONNECTIONS)]
         for one in sockets:
             one.send(json.dumps(ATTACKS["a batch of MODEXP"]))
