@@ -1,0 +1,165 @@
+"""A chain of blocks that say nothing, behind the VM port: for tests of what stands around a VM.
+
+A block is its parent's ID, its height, a kind and a text. Blocks with the text "invalid" are refused. What
+waits to be put into blocks are texts; a proposal is a block with the kind of one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chainvm.port import Written
+from chainvm.processing import ProcessingTree, UnknownParent
+from network_app.proposervm.block import OuterBlock, SignedBlock, parse
+from network_app.proposervm.verification import InnerFacts, ParentFacts, follow, of_genesis
+from primitives.hashing import sha256
+from primitives.ids import EMPTY_ID, ID
+
+PLAIN, PROPOSAL, COMMIT, ABORT = range(4)
+
+
+class InvalidTextBlock(Exception):
+    """A block that the chain refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """A block of the chain."""
+
+    parent_id: ID
+    height: int
+    kind: int
+    text: str
+
+    @property
+    def raw(self) -> bytes:
+        return (
+            bytes(self.parent_id)
+            + self.height.to_bytes(8, "big")
+            + bytes([self.kind])
+            + self.text.encode()
+        )
+
+    @property
+    def block_id(self) -> ID:
+        return ID(sha256(self.raw))
+
+
+GENESIS = TextBlock(EMPTY_ID, 0, PLAIN, "genesis")
+
+
+def text_block(parent: TextBlock, text: str, kind: int = PLAIN) -> TextBlock:
+    """Return a child of a block."""
+    return TextBlock(parent.block_id, parent.height + 1, kind, text)
+
+
+@dataclass
+class TextVM:
+    """A VM that keeps all in memory. What was `accepted` is what a restart finds."""
+
+    accepted: list[TextBlock] = field(default_factory=lambda: [GENESIS])
+    waiting: list[TextBlock | str] = field(default_factory=list)
+    """Texts for the next blocks."""
+    verified: list[ID] = field(default_factory=list)
+    """In the order in which they were; once for each time that one was really looked at."""
+    fails: bool = False
+    """Whether commits fail."""
+
+    def __post_init__(self) -> None:
+        self.tree: ProcessingTree[TextBlock] = ProcessingTree(self.accepted[-1].block_id)
+
+    def last_accepted(self) -> ID:
+        return self.tree.last_accepted
+
+    def get_block(self, block_id: ID) -> TextBlock | None:
+        found = self.tree.get(block_id)
+        return found or next((one for one in self.accepted if one.block_id == block_id), None)
+
+    def get_block_id_at_height(self, height: int) -> ID | None:
+        return self.accepted[height].block_id if height < len(self.accepted) else None
+
+    def parse(self, raw: bytes) -> TextBlock:
+        if len(raw) < 41 or raw[40] > ABORT:
+            raise InvalidTextBlock("no block")
+        height = int.from_bytes(raw[32:40], "big")
+        return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
+
+    def build(self, *, now: int) -> TextBlock | None:
+        del now
+        if not self.waiting:
+            return None
+        parent = self.get_block(self.tree.preference)
+        assert parent is not None
+        text = self.waiting.pop(0)
+        assert isinstance(text, str)
+        block = text_block(parent, text, PROPOSAL if text.startswith("proposal") else PLAIN)
+        self.verify(block, now=0)
+        return block
+
+    def verify(self, block: TextBlock, *, now: int) -> None:
+        del now
+        if block.block_id in self.tree:
+            return
+        self.verified.append(block.block_id)
+        if block.text == "invalid":
+            raise InvalidTextBlock("the text is invalid")
+        if block.parent_id not in self.tree and block.parent_id != self.tree.last_accepted:
+            raise UnknownParent(block.block_id, block.parent_id)
+        self.tree.add(block.block_id, block.parent_id, block)
+
+    def options(self, block: TextBlock) -> tuple[TextBlock, TextBlock] | None:
+        if block.kind != PROPOSAL:
+            return None
+        return text_block(block, "", COMMIT), text_block(block, "", ABORT)
+
+    def set_preference(self, block_id: ID) -> None:
+        self.tree.prefer(block_id)
+
+    def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
+        """Write a proposal together with its option."""
+        blocks = [self.tree.get(block_id) for block_id in block_ids]
+        if self.fails:
+            self.tree.begin_at(self.accepted[-1].block_id)
+            raise OSError("the disk is full")
+        for block in blocks:
+            assert block is not None
+            self.tree.accept(block.block_id)
+            self.accepted.append(block)
+            written(block.block_id)
+
+    def reject(self, block_id: ID) -> None:
+        self.tree.reject(block_id)
+
+
+@dataclass
+class OuterBlocksInMemory:
+    """The accepted outer blocks of a `TextVM`."""
+
+    inner: TextVM
+    blocks: list[OuterBlock] = field(default_factory=list)
+
+    def last(self) -> ParentFacts:
+        facts = of_genesis(GENESIS.block_id, 0)
+        for outer, inner in zip(self.blocks, self.inner.accepted[1:], strict=False):
+            options = tuple(one.block_id for one in self.inner.options(inner) or ())
+            facts = follow(
+                facts, outer, InnerFacts(inner.block_id, inner.parent_id, inner.height, options)
+            )
+        return facts
+
+    def id_at(self, height: int) -> ID | None:
+        if height == 0:
+            return GENESIS.block_id
+        return self.blocks[height - 1].outer_id if height <= len(self.blocks) else None
+
+    def raw(self, block_id: ID) -> bytes | None:
+        return next((one.raw for one in self.blocks if one.outer_id == block_id), None)
+
+    def write(self, block: OuterBlock, height: int) -> None:
+        assert height == len(self.blocks) + 1
+        self.blocks.append(parse(block.raw))
+
+
+def time_of(block: OuterBlock) -> int:
+    """Return an outer block's time."""
+    assert isinstance(block, SignedBlock)
+    return block.time
