@@ -1,0 +1,79 @@
+"""The parameters of Snowman and what they must fulfil (snowman.md 1)."""
+
+from dataclasses import dataclass
+
+
+class InvalidParameters(Exception):
+    """Parameters by which nothing could be decided, or nothing safely."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"parameters invalid: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How many are asked, how many must agree, and how often in a row.
+
+    Raises:
+        InvalidParameters: One condition fails.
+    """
+
+    k: int = 20
+    """Units of stake that are drawn for a poll."""
+    alpha_preference: int = 15
+    """Votes that move the preference."""
+    alpha_confidence: int = 15
+    """Votes that count towards finality."""
+    beta: int = 20
+    """Successful polls in a row that finalise a decision."""
+    concurrent_repolls: int = 4
+    """Open polls that are aimed at while something is processing."""
+    optimal_processing: int = 10
+    """While so many blocks are processing no own block is built."""
+    max_outstanding_items: int = 256
+    """The node is unhealthy with more processing blocks."""
+    max_item_processing_time: float = 30.0
+    """Seconds after which a block that is still processing makes the node unhealthy."""
+
+    def __post_init__(self) -> None:
+        alphas = f"alphaPreference = {self.alpha_preference}"
+        confidence = f"alphaConfidence = {self.alpha_confidence}"
+        repolls = f"concurrentRepolls = {self.concurrent_repolls}"
+        _require(
+            self.k // 2 < self.alpha_preference, f"k = {self.k}, {alphas}", "k/2 < alphaPreference"
+        )
+        _require(
+            self.alpha_preference <= self.alpha_confidence,
+            f"{alphas}, {confidence}",
+            "alphaPreference <= alphaConfidence",
+        )
+        _require(
+            self.alpha_confidence <= self.k, f"k = {self.k}, {confidence}", "alphaConfidence <= k"
+        )
+        _require(self.concurrent_repolls > 0, repolls, "0 < concurrentRepolls")
+        _require(
+            self.concurrent_repolls <= self.beta,
+            f"{repolls}, beta = {self.beta}",
+            "concurrentRepolls <= beta",
+        )
+        for name, value in (
+            ("optimalProcessing", self.optimal_processing),
+            ("maxOutstandingItems", self.max_outstanding_items),
+            ("maxItemProcessingTime", self.max_item_processing_time),
+        ):
+            _require(value > 0, f"{name} = {value:g}", f"0 < {name}")
+
+    @property
+    def min_connected_to_poll(self) -> float:
+        """The share of the stake that must be connected for a poll to be sent, 0 to 1."""
+        return self.alpha_confidence / self.k
+
+    @property
+    def min_connected_to_be_healthy(self) -> float:
+        """The share of the stake that must be connected for the node to be healthy, 0 to 1."""
+        return self.min_connected_to_poll * 0.8 + 0.2
+
+
+def _require(fulfilled: bool, values: str, condition: str) -> None:  # noqa: FBT001  # a private check
+    if not fulfilled:
+        raise InvalidParameters(f"{values}: fails the condition that: {condition}")

@@ -1,0 +1,66 @@
+"""One decision by repeated polls: unary while there is one choice, binary between two (snowman.md 3)."""
+
+from dataclasses import dataclass
+
+from network_app.snowman.parameters import Parameters
+
+
+@dataclass(slots=True)
+class UnarySnowflake:
+    """Confidence in the only choice."""
+
+    parameters: Parameters
+    confidence: int = 0
+    """Successful polls in a row."""
+    finalized: bool = False
+
+    def record_poll(self, votes: int) -> None:
+        """Count a poll with at least alphaPreference votes. A finalised instance goes on counting."""
+        if votes < self.parameters.alpha_confidence:
+            self.confidence = 0
+            return
+        self.confidence += 1
+        self.finalized = self.finalized or self.confidence >= self.parameters.beta
+
+    def record_unsuccessful_poll(self) -> None:
+        """Lose the confidence; what is final stays so."""
+        self.confidence = 0
+
+    def extend(self, preference: int) -> "BinarySnowflake":
+        """Return a decision between two that prefers this bit and is as confident."""
+        return BinarySnowflake(self.parameters, preference, self.confidence, self.finalized)
+
+    def clone(self) -> "UnarySnowflake":
+        """Return a copy."""
+        return UnarySnowflake(self.parameters, self.confidence, self.finalized)
+
+
+@dataclass(slots=True)
+class BinarySnowflake:
+    """Confidence in one of two choices, 0 and 1."""
+
+    parameters: Parameters
+    preference: int
+    confidence: int = 0
+    """Successful polls in a row for the preference."""
+    finalized: bool = False
+
+    def record_poll(self, votes: int, choice: int) -> None:
+        """Count the votes for one choice."""
+        if self.finalized:
+            return
+        if votes < self.parameters.alpha_preference:
+            self.confidence = 0
+            return
+        if choice != self.preference:
+            self.confidence = 0
+        self.preference = choice
+        if votes < self.parameters.alpha_confidence:
+            self.confidence = 0
+            return
+        self.confidence += 1
+        self.finalized = self.confidence >= self.parameters.beta
+
+    def record_unsuccessful_poll(self) -> None:
+        """Lose the confidence; what is final stays so."""
+        self.confidence = 0

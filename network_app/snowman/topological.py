@@ -1,0 +1,226 @@
+"""The tree of processing blocks, and what polls decide in it (snowman.md 5).
+
+Each block that has processing children owns a trie that decides among them. A vote for a block is a vote
+for all its ancestors. Blocks are IDs and heights here: what is decided is returned, and done by the caller.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from network_app.snowman.parameters import Parameters
+from network_app.snowman.trie import SiblingTrie
+from primitives.ids import ID
+
+
+class DuplicateBlock(Exception):
+    """The block is processing already."""
+
+    def __init__(self) -> None:
+        super().__init__("duplicate block add")
+
+
+class UnknownParent(Exception):
+    """The block's parent is neither processing nor the last accepted one."""
+
+    def __init__(self) -> None:
+        super().__init__("unknown parent block")
+
+
+class Decision(NamedTuple):
+    """A block that is accepted, and what is rejected for it."""
+
+    accepted: ID
+    rejected: tuple[ID, ...]
+    """Each parent before its children."""
+
+
+@dataclass(slots=True)
+class _Block:
+    parent: ID | None
+    height: int
+    children: list[ID] = field(default_factory=list)
+    trie: SiblingTrie | None = None
+    falter: bool = False
+    """Whether the trie has to forget its confidence before its next poll."""
+
+
+class Topological:
+    """The last accepted block and all processing ones.
+
+    Args:
+        parameters: How many must agree, and how often.
+        last_accepted: Where the tree begins.
+        height: That block's.
+    """
+
+    def __init__(self, parameters: Parameters, last_accepted: ID, height: int) -> None:
+        self._parameters = parameters
+        self._blocks = {last_accepted: _Block(None, height)}
+        self._preferred: dict[ID, int] = {}
+        self._preferred_at: dict[int, ID] = {}
+        self.last_accepted = last_accepted
+        self.last_height = height
+        self.preference = last_accepted
+        """The preferred leaf; the last accepted block where nothing is processing."""
+        self.successful_polls = 0
+        self.failed_polls = 0
+
+    def __len__(self) -> int:
+        """Return how many blocks are processing."""
+        return len(self._blocks) - 1
+
+    def is_processing(self, block_id: ID) -> bool:
+        """Say whether a block waits for a decision."""
+        return block_id in self._blocks and block_id != self.last_accepted
+
+    def is_decided(self, parent: ID, height: int) -> bool:
+        """Say whether a block was accepted or rejected, or could only be rejected."""
+        if height <= self.last_height:
+            return True
+        return height == self.last_height + 1 and parent != self.last_accepted
+
+    def is_preferred(self, block_id: ID) -> bool:
+        """Say whether a block is on the preferred line, the last accepted one included."""
+        return block_id in self._preferred or block_id == self.last_accepted
+
+    def preferred_at(self, height: int) -> ID | None:
+        """Return the preferred processing block at a height, or None."""
+        return self._preferred_at.get(height)
+
+    def parent_of(self, block_id: ID) -> ID | None:
+        """Return the parent of a processing block; None of any other."""
+        block = self._blocks.get(block_id)
+        return None if block is None else block.parent
+
+    def processing(self) -> list[ID]:
+        """Return all processing blocks, in the order in which they came."""
+        return [block_id for block_id in self._blocks if block_id != self.last_accepted]
+
+    def confidence(self, block_id: ID) -> int:
+        """Return how many polls in a row have decided for the children of a block's parent."""
+        parent = self._blocks[block_id].parent
+        trie = None if parent is None else self._blocks[parent].trie
+        return 0 if trie is None or trie.preference != block_id else trie.root.snowflake.confidence
+
+    def add(self, block_id: ID, parent_id: ID, height: int) -> None:
+        """Make a verified block processing.
+
+        Raises:
+            DuplicateBlock: It is already, or it is the last accepted one.
+            UnknownParent: Its parent is not here, or was decided.
+        """
+        if block_id in self._blocks:
+            raise DuplicateBlock
+        parent = self._blocks.get(parent_id)
+        if parent is None:
+            raise UnknownParent
+        parent.children.append(block_id)
+        if parent.trie is None:
+            parent.trie = SiblingTrie(self._parameters, block_id)
+        else:
+            parent.trie.add(block_id)
+        self._blocks[block_id] = _Block(parent_id, height)
+        if parent_id == self.preference:
+            self._prefer(block_id, height)
+            self.preference = block_id
+
+    def record_poll(self, votes: Mapping[ID, int]) -> list[Decision]:
+        """Count a poll's votes by block; return what it decides, in order."""
+        stack = self._stack(votes)
+        if not stack:
+            self._blocks[self.last_accepted].falter = True
+            self.failed_polls += bool(len(self))
+            return []
+        decisions: list[Decision] = []
+        preferred, on_path, successful = self.last_accepted, True, False
+        for place, (block_id, bag) in enumerate(stack):
+            block = self._blocks.get(block_id)
+            if block is None:
+                break  # rejected by a decision further up, and so is all that follows it
+            following = stack[place + 1][0] if place + 1 < len(stack) else None
+            trie = block.trie
+            assert trie is not None
+            falters = block.falter
+            if falters:
+                trie.record_unsuccessful_poll()
+                block.falter = False
+            successful = trie.record_poll(bag) or successful
+            if trie.finalized and block_id == self.last_accepted:
+                decisions.append(self._accept(trie.preference))
+            if on_path:
+                preferred = trie.preference
+                on_path = following == preferred
+            self._let_falter(block, None if falters else following)
+        self.successful_polls += successful
+        self.failed_polls += not successful
+        if preferred not in self._preferred:
+            self._prefer_line(preferred)
+        return decisions
+
+    def _stack(self, votes: Mapping[ID, int]) -> list[tuple[ID, dict[ID, int]]]:
+        """Return the blocks whose children have enough votes together, downwards, with those votes."""
+        enough = self._parameters.alpha_preference
+        if sum(votes.values()) < enough:
+            return []
+        weights: dict[ID, int] = {}
+        for block_id, number in votes.items():
+            for ancestor in self._upwards(block_id):
+                weights[ancestor] = weights.get(ancestor, 0) + number
+        stack: list[tuple[ID, dict[ID, int]]] = []
+        parent: ID | None = self.last_accepted
+        while parent is not None:
+            children = self._blocks[parent].children
+            bag = {child: weights[child] for child in children if child in weights}
+            if sum(bag.values()) < enough:
+                break
+            stack.append((parent, bag))
+            # More than half of the votes are below one child, or they end here.
+            parent = max(bag, key=bag.__getitem__)
+        return stack
+
+    def _upwards(self, block_id: ID) -> Iterator[ID]:
+        """Walk from a processing block to the child of the last accepted one; nothing of any other."""
+        block = self._blocks.get(block_id)
+        while block is not None and block.parent is not None:
+            yield block_id
+            block_id = block.parent
+            block = self._blocks[block_id]
+
+    def _let_falter(self, block: _Block, spared: ID | None) -> None:
+        """Have the children's tries forget their confidence, but for one that this poll goes on to."""
+        for child in block.children:
+            found = self._blocks.get(child)
+            if found is not None and child != spared:
+                found.falter = True
+
+    def _accept(self, block_id: ID) -> Decision:
+        """Accept a child of the last accepted block; return what is rejected for it."""
+        parent = self._blocks.pop(self.last_accepted)
+        rejected: list[ID] = []
+        waiting = [child for child in parent.children if child != block_id]
+        while waiting:
+            one = waiting.pop()
+            rejected.append(one)
+            waiting += self._blocks.pop(one).children
+        block = self._blocks[block_id]
+        block.parent = None
+        self._preferred.pop(block_id, None)
+        self._preferred_at.pop(block.height, None)
+        self.last_accepted, self.last_height = block_id, block.height
+        return Decision(block_id, tuple(rejected))
+
+    def _prefer(self, block_id: ID, height: int) -> None:
+        self._preferred[block_id] = height
+        self._preferred_at[height] = block_id
+
+    def _prefer_line(self, block_id: ID) -> None:
+        """Prefer the line through a block, and below it what the tries prefer."""
+        self._preferred.clear()
+        self._preferred_at.clear()
+        for one in self._upwards(block_id):
+            self._prefer(one, self._blocks[one].height)
+        while (trie := self._blocks[block_id].trie) is not None:
+            block_id = trie.preference
+            self._prefer(block_id, self._blocks[block_id].height)
+        self.preference = block_id

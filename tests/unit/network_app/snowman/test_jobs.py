@@ -1,0 +1,71 @@
+"""Jobs run when all that they wait for is settled; blocks that failed are found again by their children."""
+
+from dataclasses import dataclass
+
+from network_app.snowman.jobs import Jobs, Ready
+from network_app.snowman.unverified import UnverifiedBlocks
+from primitives.ids import ID
+
+
+def _id(number: int) -> ID:
+    return ID(number.to_bytes(32, "big"))
+
+
+@dataclass(frozen=True)
+class Block:
+    block_id: ID
+    parent_id: ID
+    height: int = 0
+    raw: bytes = bytes(10)
+
+
+def test_a_job_without_dependencies_is_ready() -> None:
+    jobs: Jobs[str] = Jobs()
+    assert jobs.add("vote", []) == Ready("vote", ())
+    assert len(jobs) == 0
+
+
+def test_a_job_is_ready_when_the_last_dependency_is_settled() -> None:
+    jobs: Jobs[str] = Jobs()
+    assert jobs.add("vote", [_id(1), _id(2)]) is None
+    assert jobs.fulfil(_id(1)) == []
+    assert jobs.fulfil(_id(1)) == []
+    assert jobs.abandon(_id(2)) == [Ready("vote", (_id(2),))]
+    assert len(jobs) == 0
+
+
+def test_jobs_of_one_block_come_out_as_they_came_in() -> None:
+    jobs: Jobs[int] = Jobs()
+    for number in range(5):
+        jobs.add(number, [_id(7)])
+    assert [one.job for one in jobs.fulfil(_id(7))] == [0, 1, 2, 3, 4]
+
+
+def test_a_block_that_failed_leads_to_the_ancestor_that_did_not() -> None:
+    blocks: UnverifiedBlocks[Block] = UnverifiedBlocks()
+    for number in range(1, 4):
+        blocks.add(Block(_id(number), _id(number - 1)))
+    assert blocks.verified_ancestor(_id(3)) == _id(0)
+    assert blocks.verified_ancestor(_id(9)) == _id(9)
+    blocks.remove(_id(2))
+    assert blocks.verified_ancestor(_id(3)) == _id(2)
+    assert blocks.get(_id(2)) is None
+
+
+def test_what_is_below_a_decided_block_is_forgotten() -> None:
+    blocks: UnverifiedBlocks[Block] = UnverifiedBlocks()
+    for child, parent in ((1, 0), (2, 1), (3, 1), (4, 3), (5, 9)):
+        blocks.add(Block(_id(child), _id(parent)))
+    blocks.remove_descendants(_id(1))
+    assert [number for number in range(6) if _id(number) in blocks] == [1, 5]
+    blocks.remove_descendants(_id(0))
+    assert len(blocks) == 1
+
+
+def test_the_oldest_blocks_are_not_kept_whole() -> None:
+    blocks: UnverifiedBlocks[Block] = UnverifiedBlocks(cache_bytes=25)
+    for number in range(1, 4):
+        blocks.add(Block(_id(number), _id(0)))
+        blocks.get(_id(1))
+    assert [number for number in range(1, 4) if blocks.get(_id(number)) is not None] == [1, 3]
+    assert len(blocks) == 3
