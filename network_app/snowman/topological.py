@@ -31,6 +31,8 @@ class Decision(NamedTuple):
     """A block that is accepted, and what is rejected for it."""
 
     accepted: ID
+    parent: ID
+    """The block that was the last accepted one before."""
     rejected: tuple[ID, ...]
     """Each parent before its children."""
 
@@ -196,7 +198,8 @@ class Topological:
 
     def _accept(self, block_id: ID) -> Decision:
         """Accept a child of the last accepted block; return what is rejected for it."""
-        parent = self._blocks.pop(self.last_accepted)
+        parent_id = self.last_accepted
+        parent = self._blocks.pop(parent_id)
         rejected: list[ID] = []
         waiting = [child for child in parent.children if child != block_id]
         while waiting:
@@ -208,7 +211,7 @@ class Topological:
         self._preferred.pop(block_id, None)
         self._preferred_at.pop(block.height, None)
         self.last_accepted, self.last_height = block_id, block.height
-        return Decision(block_id, tuple(rejected))
+        return Decision(block_id, parent_id, tuple(rejected))
 
     def _prefer(self, block_id: ID, height: int) -> None:
         self._preferred[block_id] = height

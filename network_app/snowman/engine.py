@@ -1,0 +1,430 @@
+"""Snowman's engine for one chain: issues blocks, asks for votes, answers those who ask (snowman.md 8).
+
+What comes in is told by calls of its public methods, one at a time; each ends when all that follows from
+it is done. Messages go out through a `Sender`, blocks are judged by a VM. No clock and no I/O of its own:
+whoever drives it keeps time and tells it of answers that did not come.
+"""
+
+from collections.abc import Awaitable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from chainvm.port import Block
+from network_app.snowman.jobs import Jobs, Ready
+from network_app.snowman.parameters import Parameters
+from network_app.snowman.polls import PollSet
+from network_app.snowman.ports import Chits, EngineVM, Sender, Validators
+from network_app.snowman.topological import Decision, Topological
+from network_app.snowman.unverified import UnverifiedBlocks
+from primitives.ids import ID, NodeID
+
+B = TypeVar("B", bound=Block)
+
+
+@dataclass(frozen=True, slots=True)
+class _Issue(Generic[B]):
+    """A block that waits for its parent."""
+
+    block: B
+    push: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """An answer that waits for the blocks that it names."""
+
+    node_id: NodeID
+    request_id: int
+    choices: tuple[ID, ...]
+
+
+Step: TypeAlias = Generator[Any, Any, None]
+"""A part of the engine's work: it yields other parts, and what is to be awaited.
+
+So a line of a thousand blocks that waits for its first does not need a thousand calls on the stack.
+"""
+
+
+class Engine(Generic[B]):
+    """Votes on one chain's blocks.
+
+    Args:
+        vm: The chain.
+        sender: Sends messages.
+        validators: Who is asked.
+        parameters: How many, and how often.
+        last_accepted: The last accepted block.
+    """
+
+    def __init__(
+        self,
+        vm: EngineVM[B],
+        sender: Sender,
+        validators: Validators,
+        parameters: Parameters,
+        last_accepted: B,
+    ) -> None:
+        self._vm = vm
+        self._sender = sender
+        self._validators = validators
+        self._parameters = parameters
+        self._first = last_accepted
+        self.tree = Topological(parameters, last_accepted.block_id, last_accepted.height)
+        self.polls = PollSet(parameters, self.tree.parent_of)
+        self.unverified: UnverifiedBlocks[B] = UnverifiedBlocks()
+        self.pending: dict[ID, B] = {}
+        """Blocks that wait for their parents to be issued."""
+        self.pending_builds = 0
+        self._requests: dict[tuple[NodeID, int], ID] = {}
+        """Blocks that nodes were asked for."""
+        self._requested: dict[ID, tuple[NodeID, int]] = {}
+        self._accepted_frontiers: dict[NodeID, tuple[ID, int]] = {}
+        self._jobs: Jobs[_Issue[B] | _Vote] = Jobs()
+        self._request_id = 0
+
+    @property
+    def requested(self) -> Iterable[ID]:
+        """The blocks that are asked for."""
+        return self._requested.keys()
+
+    # --- what comes in
+
+    async def start(self) -> None:
+        """Begin: with the options of the last accepted block, if it is a proposal."""
+        options = await self._vm.options(self._first)
+        for option in options:
+            await _run(self._deliver(option, push=False))
+        if not options:
+            await self._vm.set_preference(self.tree.preference)
+        await _run(self._build())
+
+    async def push_query(
+        self, node_id: NodeID, request_id: int, raw: bytes, requested_height: int
+    ) -> None:
+        """Answer a query that tells of a block by its bytes, and issue it."""
+        await self._answer(node_id, request_id, requested_height)
+        block = await self._vm.parse(raw)
+        if block is not None:
+            await _run(self._issue_from(node_id, block), self._build())
+
+    async def pull_query(
+        self, node_id: NodeID, request_id: int, block_id: ID, requested_height: int
+    ) -> None:
+        """Answer a query that tells of a block by its ID, and issue it."""
+        await self._answer(node_id, request_id, requested_height)
+        await _run(self._issue_by_id(node_id, block_id), self._build())
+
+    async def put(self, node_id: NodeID, request_id: int, raw: bytes) -> None:
+        """Take a block that was asked for; one that was not may have come otherwise meanwhile."""
+        block = await self._vm.parse(raw)
+        expected = self._requests.get((node_id, request_id))
+        if block is None or (expected is not None and expected != block.block_id):
+            await self.get_failed(node_id, request_id)
+            return
+        await _run(self._issue_from(node_id, block), self._build())
+
+    async def get_failed(self, node_id: NodeID, request_id: int) -> None:
+        """Note that a block will not come from the node that was asked."""
+        block_id = self._requests.pop((node_id, request_id), None)
+        if block_id is not None:
+            del self._requested[block_id]
+            await _run(self._abandon(block_id), self._build())
+
+    async def chits(self, node_id: NodeID, request_id: int, chits: Chits) -> None:
+        """Take a node's answer to a query; it votes when the blocks that it names are issued."""
+        if self._validators.is_validator(node_id):
+            self._accepted_frontiers[node_id] = chits.accepted_id, chits.accepted_height
+        choices = dict.fromkeys((chits.preferred_id, chits.preferred_id_at_height))
+        await _run(
+            *(self._issue_by_id(node_id, choice) for choice in choices),
+            self._schedule_vote(_Vote(node_id, request_id, tuple(choices))),
+            self._build(),
+        )
+
+    async def query_failed(self, node_id: NodeID, request_id: int) -> None:
+        """Note that a node does not answer a query: what it has accepted counts as its vote."""
+        known = self._accepted_frontiers.get(node_id)
+        if known is not None:
+            block_id, height = known
+            await self.chits(node_id, request_id, Chits(block_id, block_id, block_id, height))
+            return
+        await _run(self._vote(_Vote(node_id, request_id, ())), self._build())
+
+    async def want_block(self) -> None:
+        """Take note that the chain has something to put into a block."""
+        self.pending_builds += 1
+        await _run(self._build())
+
+    async def gossip(self) -> None:
+        """Ask again while something is processing; else ask one validator for what is new."""
+        if len(self.tree):
+            self._repoll()
+            return
+        node_id = self._validators.random_connected()
+        if node_id is not None:
+            request_id = self._next_request_id()
+            self._sender.send_pull_query(
+                [node_id], request_id, self.tree.preference, self.tree.last_height + 1
+            )
+
+    def validators_changed(self) -> None:
+        """Forget what those have accepted who do not validate any more."""
+        for node_id in list(self._accepted_frontiers):
+            if not self._validators.is_validator(node_id):
+                del self._accepted_frontiers[node_id]
+
+    async def chits_at(self, requested_height: int) -> Chits:
+        """Return what this node prefers and has accepted."""
+        tree = self.tree
+        at_height = tree.last_accepted
+        if requested_height < tree.last_height:
+            accepted = await self._vm.get_block_id_at_height(requested_height)
+            at_height = accepted or tree.last_accepted
+        elif requested_height > tree.last_height:
+            at_height = tree.preferred_at(requested_height) or tree.preference
+        return Chits(tree.preference, at_height, tree.last_accepted, tree.last_height)
+
+    # --- issuing
+
+    async def _answer(self, node_id: NodeID, request_id: int, requested_height: int) -> None:
+        self._sender.send_chits(node_id, request_id, await self.chits_at(requested_height))
+
+    async def _known(self, block_id: ID) -> B | None:
+        """Return a block that is here: pending, unverified, processing or accepted."""
+        found = self.pending.get(block_id) or self.unverified.get(block_id)
+        return found or await self._vm.get_block(block_id)
+
+    def _is_to_issue(self, block: B) -> bool:
+        block_id = block.block_id
+        return not (
+            self.tree.is_decided(block.parent_id, block.height)
+            or block_id in self.pending
+            or self.tree.is_processing(block_id)
+        )
+
+    def _issue_by_id(self, node_id: NodeID, block_id: ID) -> Step:
+        block = yield self._known(block_id)
+        if block is None:
+            self._request(node_id, block_id)
+        else:
+            yield self._issue_from(node_id, block)
+
+    def _issue_from(self, node_id: NodeID, block: B) -> Step:
+        """Issue a block and those before it; what is missing is asked of the node that named it."""
+        block_id = block.block_id
+        while self._is_to_issue(block):
+            yield self._issue(block, push=False)
+            block_id = block.parent_id
+            found: B | None = yield self._known(block_id)
+            if found is None:
+                self._request(node_id, block_id)
+                return
+            block = found
+        self._cancel_request(block_id)
+        if block_id not in self.pending:
+            yield self._abandon(block_id)
+
+    def _issue_built(self, block: B) -> Step:
+        """Issue a block that was built here, and those before it; nobody is asked."""
+        found: B | None = block
+        block_id = block.block_id
+        while found is not None and self._is_to_issue(found):
+            yield self._issue(found, push=True)
+            block_id = found.parent_id
+            found = yield self._known(block_id)
+        is_decided = found is not None and self.tree.is_decided(found.parent_id, found.height)
+        if is_decided or self.tree.is_processing(block_id) or block_id in self._requested:
+            return
+        yield self._abandon(block_id)
+
+    def _issue(self, block: B, *, push: bool) -> Step:
+        self.pending[block.block_id] = block
+        self._cancel_request(block.block_id)
+        parent_id = block.parent_id
+        waits = not self._can_follow(parent_id)
+        ready = self._jobs.add(_Issue(block, push), [parent_id] if waits else [])
+        if ready is not None:
+            yield self._deliver(block, push=push)
+
+    def _can_follow(self, parent_id: ID) -> bool:
+        return parent_id == self.tree.last_accepted or self.tree.is_processing(parent_id)
+
+    def _deliver(self, block: B, *, push: bool) -> Step:
+        """Verify a block whose parent is issued, make it processing, and ask for votes."""
+        block_id = block.block_id
+        self.pending.pop(block_id, None)
+        if not self._can_follow(block.parent_id) or self.tree.is_processing(block_id):
+            yield self._abandon(block_id)
+            return
+        is_added = yield self._add(block)
+        if not is_added:
+            yield self._abandon(block_id)
+            return
+        options: Sequence[B] = yield self._vm.options(block)
+        added: list[bool] = yield self._add_all(options)
+        yield self._vm.set_preference(self.tree.preference)
+        self._query_preferred(block, push=push)
+        yield self._fulfil(block_id)
+        for option, is_added in zip(options, added, strict=True):
+            if is_added:
+                self._query_preferred(option, push=push)
+            self.pending.pop(option.block_id, None)
+            yield self._fulfil(option.block_id) if is_added else self._abandon(option.block_id)
+            self._cancel_request(option.block_id)
+        if len(self.tree):
+            self._repoll()
+
+    async def _add(self, block: B) -> bool:
+        """Verify a block and add it to the tree; remember one that fails, for votes that name it."""
+        if not await self._vm.verify(block):
+            self._remember_unverified(block)
+            return False
+        self.unverified.remove(block.block_id)
+        self.tree.add(block.block_id, block.parent_id, block.height)
+        return True
+
+    async def _add_all(self, blocks: Sequence[B]) -> list[bool]:
+        return [await self._add(block) for block in blocks]
+
+    def _remember_unverified(self, block: B) -> None:
+        parent_id = block.parent_id
+        if self.tree.is_processing(block.block_id):
+            return
+        if parent_id in self.unverified or self.tree.is_processing(parent_id):
+            self.unverified.add(block)
+
+    # --- jobs
+
+    def _fulfil(self, block_id: ID) -> Step:
+        yield self._run_ready(self._jobs.fulfil(block_id))
+
+    def _abandon(self, block_id: ID) -> Step:
+        yield self._run_ready(self._jobs.abandon(block_id))
+
+    def _run_ready(self, ready: Sequence[Ready[_Issue[B] | _Vote]]) -> Step:
+        for one in ready:
+            job = one.job
+            if isinstance(job, _Vote):
+                yield self._vote(job)
+            elif one.abandoned:
+                self.pending.pop(job.block.block_id, None)
+                self._remember_unverified(job.block)
+                yield self._abandon(job.block.block_id)
+            else:
+                yield self._deliver(job.block, push=job.push)
+
+    # --- voting
+
+    def _schedule_vote(self, vote: _Vote) -> Step:
+        waits_for = [
+            choice for choice in vote.choices if choice in self.pending or choice in self._requested
+        ]
+        if self._jobs.add(vote, waits_for) is not None:
+            yield self._vote(vote)
+
+    def _vote(self, vote: _Vote) -> Step:
+        """Count a vote for the first of the choices that leads to a processing block."""
+        found = (self._processing_ancestor(choice) for choice in vote.choices)
+        block_id = next((one for one in found if one is not None), None)
+        if block_id is None:
+            results = self.polls.drop(vote.request_id, vote.node_id)
+        else:
+            results = self.polls.vote(vote.request_id, vote.node_id, block_id)
+        if not results:
+            return
+        decisions: list[Decision] = []
+        for votes in results:
+            decisions += self.tree.record_poll(votes)
+        if decisions:
+            yield self._vm.decide(decisions)
+            self._forget_decided(decisions)
+        yield self._vm.set_preference(self.tree.preference)
+        if len(self.tree):
+            self._repoll()
+
+    def _forget_decided(self, decisions: Iterable[Decision]) -> None:
+        for one in decisions:
+            self.unverified.remove_descendants(one.parent)
+            for rejected in one.rejected:
+                self.unverified.remove_descendants(rejected)
+                self.unverified.remove(rejected)
+
+    def _processing_ancestor(self, block_id: ID) -> ID | None:
+        """Return the nearest processing block that a vote counts for, as far as that is known here."""
+        block_id = self.unverified.verified_ancestor(block_id)
+        while not self.tree.is_processing(block_id):
+            block = self.unverified.get(block_id)
+            if block is None or self.tree.is_decided(block.parent_id, block.height):
+                return None
+            block_id = block.parent_id
+        return block_id
+
+    def _query_preferred(self, block: B, *, push: bool) -> None:
+        if self.tree.is_preferred(block.block_id):
+            self._query(block.block_id, block.raw if push else None)
+
+    def _repoll(self) -> None:
+        """Open polls for the preferred block until there are as many as should be."""
+        for _ in range(len(self.polls), self._parameters.concurrent_repolls):
+            self._query(self.tree.preference, None)
+
+    def _query(self, block_id: ID, raw: bytes | None) -> None:
+        """Open a poll and ask a sample of the validators; nobody where too few are connected."""
+        if self._validators.connected_share() < self._parameters.min_connected_to_poll:
+            return
+        sampled = self._validators.sample(self._parameters.k)
+        if sampled is None:
+            return
+        request_id = self._next_request_id()
+        self.polls.add(request_id, sampled)
+        height = self.tree.last_height + 1
+        if raw is None:
+            self._sender.send_pull_query(list(sampled), request_id, block_id, height)
+        else:
+            self._sender.send_push_query(list(sampled), request_id, raw, height)
+
+    # --- building and fetching
+
+    def _build(self) -> Step:
+        """Build as many blocks as the chain has asked for, while few are processing."""
+        while self.pending_builds and len(self.tree) < self._parameters.optimal_processing:
+            self.pending_builds -= 1
+            block = yield self._vm.build()
+            if block is None:
+                return
+            yield self._issue_built(block)
+
+    def _request(self, node_id: NodeID, block_id: ID) -> None:
+        if block_id in self._requested:
+            return
+        key = node_id, self._next_request_id()
+        self._requests[key] = block_id
+        self._requested[block_id] = key
+        self._sender.send_get(*key, block_id)
+
+    def _cancel_request(self, block_id: ID) -> None:
+        key = self._requested.pop(block_id, None)
+        if key is not None:
+            del self._requests[key]
+
+    def _next_request_id(self) -> int:
+        self._request_id += 1
+        return self._request_id
+
+
+async def _run(*steps: Step) -> None:
+    """Run steps, one after the other, with all that they yield."""
+    running = list(reversed(steps))
+    value: Any = None
+    while running:
+        try:
+            yielded: Step | Awaitable[Any] = running[-1].send(value)
+        except StopIteration:
+            running.pop()
+            value = None
+            continue
+        if isinstance(yielded, Generator):
+            running.append(yielded)
+            value = None
+        else:
+            value = await yielded
