@@ -12,10 +12,9 @@ Base58 is quadratic in its length: lengths are compared before anything is compu
 from collections.abc import Iterable
 from itertools import takewhile
 
-from primitives.hashing import sha256
+from primitives.hashing import CHECKSUM_SIZE, checksum
 
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-CHECKSUM_SIZE = 4
 
 MAX_SIZE = 2048
 """How many bytes a text of unknown size may hold; what nodes exchange as cb58 has 20 to 65."""
@@ -62,7 +61,7 @@ class WrongSize(Cb58Error):
 
 def encode(data: bytes) -> str:
     """Return the cb58 of bytes."""
-    payload = data + sha256(data)[-CHECKSUM_SIZE:]
+    payload = data + checksum(data)
     number = int.from_bytes(payload, "big")
     pairs = []
     while number:
@@ -92,8 +91,8 @@ def decode(text: str, size: int | None = None) -> bytes:
     payload = _decode_base58(text)
     if len(payload) < CHECKSUM_SIZE:
         raise MissingChecksum
-    data, checksum = payload[:-CHECKSUM_SIZE], payload[-CHECKSUM_SIZE:]
-    if sha256(data)[-CHECKSUM_SIZE:] != checksum:
+    data = payload[:-CHECKSUM_SIZE]
+    if not payload.endswith(checksum(data)):
         raise WrongChecksum
     if size is not None and len(data) != size:
         raise WrongSize(size, len(data))

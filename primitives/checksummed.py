@@ -15,9 +15,8 @@ from binascii import unhexlify
 from enum import StrEnum
 from typing import Self
 
-from primitives.hashing import sha256
+from primitives.hashing import CHECKSUM_SIZE, checksum
 
-CHECKSUM_SIZE = 4
 PREFIX = "0x"
 
 
@@ -101,8 +100,8 @@ def encode(data: bytes, encoding: Encoding = Encoding.HEX) -> str:
     """
     if encoding is Encoding.JSON:
         raise UnsupportedEncoding
-    checksum = b"" if encoding is Encoding.HEXNC else _checksum(data)
-    return PREFIX + (data + checksum).hex()
+    payload = data if encoding is Encoding.HEXNC else data + checksum(data)
+    return PREFIX + payload.hex()
 
 
 def decode(text: str, encoding: Encoding = Encoding.HEX) -> bytes:
@@ -126,14 +125,10 @@ def decode(text: str, encoding: Encoding = Encoding.HEX) -> bytes:
         return payload
     if len(payload) < CHECKSUM_SIZE:
         raise MissingHexChecksum
-    data, checksum = payload[:-CHECKSUM_SIZE], payload[-CHECKSUM_SIZE:]
-    if _checksum(data) != checksum:
+    data = payload[:-CHECKSUM_SIZE]
+    if not payload.endswith(checksum(data)):
         raise WrongHexChecksum
     return data
-
-
-def _checksum(data: bytes) -> bytes:
-    return sha256(data)[-CHECKSUM_SIZE:]
 
 
 def _unhexlify(digits: str) -> bytes:

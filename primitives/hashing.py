@@ -10,6 +10,12 @@ from primitives.evm import Hash
 EMPTY_HASH = Hash(bytes.fromhex("c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"))
 """keccak256 of nothing: the code hash of an account without code."""
 
+EMPTY_ROOT = Hash(bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"))
+"""keccak256 of the empty string's RLP: the root of a trie without entries."""
+
+CHECKSUM_SIZE = 4
+"""Bytes that texts of identifiers end with, against typing errors."""
+
 
 def keccak256(data: bytes) -> Hash:
     """Return the Keccak-256 hash of data, as the EVM uses it (not SHA3-256).
@@ -22,6 +28,11 @@ def keccak256(data: bytes) -> Hash:
 def sha256(data: bytes) -> bytes:
     """Return the SHA-256 hash of data, 32 bytes."""
     return hashlib.sha256(data).digest()
+
+
+def checksum(data: bytes) -> bytes:
+    """Return the last four bytes of the SHA-256 hash of data (pchain.md 1.2, 1.3)."""
+    return sha256(data)[-CHECKSUM_SIZE:]
 
 
 def ripemd160(data: bytes) -> bytes:

@@ -11,6 +11,7 @@ from typing_extensions import override
 from cchain_app.admin import display, links
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
+from cchain_app.txs.transaction import DELEGATION
 from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
 from chaindb.terms import Term, parse_term
@@ -18,9 +19,6 @@ from primitives.hashing import EMPTY_HASH
 
 MOST_SLOTS = 50
 """So many storage slots stand on an account's page."""
-
-_DELEGATION = bytes.fromhex("ef0100")
-"""How the code of an account begins that delegates to a contract (EIP-7702)."""
 
 
 @admin.register(Account)
@@ -131,9 +129,9 @@ class AccountAdmin(ReadOnlyModelAdmin):
     def delegate(self, account: Account) -> SafeString:
         """Return the contract that an account runs as its own (EIP-7702)."""
         code = self.code_of(account)
-        if not code.startswith(_DELEGATION):
+        if not code.startswith(DELEGATION):
             return display.NOTHING
-        return display.full_account(HexBytes(code.removeprefix(_DELEGATION)))
+        return display.full_account(HexBytes(code.removeprefix(DELEGATION)))
 
     @asked_once
     def code_of(self, account: Account) -> bytes:

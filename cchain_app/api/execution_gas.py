@@ -15,12 +15,12 @@ from cchain_app.api.params_call import CallRequest
 from cchain_app.api.reverts import failure
 from cchain_app.config import at_least
 from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
+from cchain_app.evm.estimation import TRANSFER_GAS
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.txs.transaction import AccessList
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import encode_quantity
 
-TRANSFER_GAS: Final = 21_000
 OSAKA_GAS_LIMIT: Final = 2**24
 """Most gas of a transaction since Osaka (EIP-7825)."""
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.header import EMPTY_ROOT, Header
+from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import encode_receipt, make_receipts
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Hash
+from primitives.hashing import EMPTY_ROOT
 
 OrderedRoot = Callable[[Sequence[bytes]], Hash]
 """Root of the trie of a list, as `StateTrie.ordered_root` computes it."""

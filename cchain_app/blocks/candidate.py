@@ -20,6 +20,7 @@ from cchain_app.blocks.errors import (
     WithdrawalsUnexpected,
 )
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
+from cchain_app.txs import gas
 from cchain_app.txs.errors import TransactionTypeNotSupported
 from primitives import rlp
 from primitives.evm import Hash
@@ -31,7 +32,7 @@ MOST_BYTES = 2 * 1024 * 1024
 LEAST_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy one whose nine fields are as short as they can be has more."""
 
-LEAST_GAS = 21_000 // 2
+LEAST_GAS = gas.TRANSACTION // 2
 """Of a transaction: what each pays, less the half that was given back at most (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"

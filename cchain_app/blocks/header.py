@@ -22,9 +22,6 @@ EMPTY_OMMERS_HASH = Hash(
 )
 """keccak256 of the empty list: sha3Uncles of every block without uncles."""
 
-EMPTY_ROOT = Hash(bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"))
-"""Root of an empty trie: of no state, transactions, receipts or withdrawals."""
-
 EMPTY_REQUESTS_HASH = Hash(
     bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 )

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.header import EMPTY_NONCE, EMPTY_OMMERS_HASH, EMPTY_ROOT, Header
+from cchain_app.blocks.header import EMPTY_NONCE, EMPTY_OMMERS_HASH, Header
 from cchain_app.config import at_least
 from cchain_app.evm.engine import BlockEnv
 from primitives.evm import Hash
+from primitives.hashing import EMPTY_ROOT
 
 MOST_AHEAD = 10
 """Seconds by which a block may be ahead of this node's clock (p2p.md 11.2)."""

@@ -211,7 +211,8 @@ def _result(values: cchain_native.Outcome) -> TransactionResult:
     )
 
 
-def _account(values: cchain_native.Account | None) -> AccountState | None:
+def account_state(values: cchain_native.Account | None) -> AccountState | None:
+    """Return an account as the crate hands it over; None for one that there is not."""
     if values is None:
         return None
     nonce, balance, code_hash = values
@@ -222,7 +223,7 @@ def _changes(values: cchain_native.Changes) -> StateChanges:
     accounts, storage, codes, cleared = values
     return StateChanges(
         accounts={
-            Address(address): AccountChange(_account(before), _account(after))
+            Address(address): AccountChange(account_state(before), account_state(after))
             for address, (before, after) in accounts.items()
         },
         storage={

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import cchain_native
 
-from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.evm.engine import StateChanges
+from cchain_app.evm.native import account_state
 from cchain_app.evm.trie import (
     ForeignNodeError,
     MissingAccountError,
@@ -59,7 +60,7 @@ class NativeStateTrie:
                 root, address, slots, reader
             )
         return StateProof(
-            account=_account(account),
+            account=account_state(account),
             storage_root=Hash(storage_root),
             account_proof=account_proof,
             storage=[(Word(value), proof) for value, proof in storage],
@@ -85,10 +86,3 @@ def _faults() -> Iterator[None]:
         raise ForeignNodeError(str(fault)) from None
     except cchain_native.MissingAccount as fault:
         raise MissingAccountError(str(fault)) from None
-
-
-def _account(values: cchain_native.Account | None) -> AccountState | None:
-    if values is None:
-        return None
-    nonce, balance, code_hash = values
-    return AccountState(nonce, balance, Hash(code_hash))

@@ -10,11 +10,10 @@ from cchain_app.evm import failures
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.reference_env import initcode_limit, intrinsic_cost
 from cchain_app.evm.reference_package import Fork
-from cchain_app.txs.transaction import SET_CODE, Transaction
+from cchain_app.txs.transaction import DELEGATION, SET_CODE, Transaction
 from primitives.hexadecimal import checksum_address
 
 _MAX_NONCE = 2**64 - 1
-_DELEGATION = bytes.fromhex("ef0100")
 
 
 class RefusalError(Exception):
@@ -100,7 +99,7 @@ def _against_sender(transaction: Transaction, account: Any) -> RefusalError | No
     balance = 0 if account is None else int(account.balance)
     code = b"" if account is None else bytes(account.code)
     sender = transaction.sender
-    if code and not (code.startswith(_DELEGATION) and len(code) == 23):
+    if code and not (code.startswith(DELEGATION) and len(code) == 23):
         return RefusalError(failures.sender_not_eoa(sender))
     if transaction.nonce != nonce:
         return RefusalError(

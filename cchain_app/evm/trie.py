@@ -13,9 +13,6 @@ from cchain_app.evm.engine import AccountState, StateChanges
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 
-EMPTY_ROOT = Hash(bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"))
-"""keccak256 of the empty string's RLP: the root of a trie without entries."""
-
 ACCOUNT_TRIE = b"a"
 """What the keys of all nodes of the account trie begin with."""
 

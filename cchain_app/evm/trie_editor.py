@@ -5,7 +5,7 @@ Which tries there are and what their values mean is in `trie_python`.
 
 from collections.abc import Iterable, Mapping
 
-from cchain_app.evm.trie import EMPTY_ROOT, ForeignNodeError, MissingNodeError
+from cchain_app.evm.trie import ForeignNodeError, MissingNodeError
 from cchain_app.evm.trie_nodes import (
     Branch,
     Extension,
@@ -21,7 +21,7 @@ from cchain_app.evm.trie_nodes import (
     unloaded,
 )
 from primitives.evm import Hash
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_ROOT, keccak256
 from primitives.rlp import encode_bytes
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
     ACCOUNT_TRIE,
-    EMPTY_ROOT,
     MissingAccountError,
     NodeReader,
     StateProof,
@@ -21,7 +20,7 @@ from cchain_app.evm.trie import (
 from cchain_app.evm.trie_editor import TrieEditor
 from cchain_app.evm.trie_loading import load, load_everything, load_siblings
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_ROOT, keccak256
 from primitives.rlp import (
     encode_bytes,
     encode_list,

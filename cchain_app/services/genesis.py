@@ -7,15 +7,15 @@ from django.db import transaction
 
 from cchain_app import runtime
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, EMPTY_ROOT, Header
+from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import at_least
-from cchain_app.evm.trie import EMPTY_ROOT as EMPTY_STATE
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.store import chain
 from chaindb import clock
 from chaindb.locks import Lock, acquire
 from primitives.evm import Hash
+from primitives.hashing import EMPTY_ROOT
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds at which the C-Chain of the reference's local network begins."""
@@ -114,7 +114,7 @@ def _write(genesis: Genesis) -> AcceptedBlock:
 
 def _first_block(genesis: Genesis) -> tuple[AcceptedBlock, TrieUpdate]:
     """Return the genesis block and the trie of its state."""
-    update = runtime.trie().update(EMPTY_STATE, genesis.state_changes(), _Nothing())
+    update = runtime.trie().update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
     fork = genesis.fork
     header = Header(
         parent_hash=genesis.parent_hash,

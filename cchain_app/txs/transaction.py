@@ -10,6 +10,9 @@ LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 
 AccessList = tuple[tuple[Address, tuple[Slot, ...]], ...]
 
+DELEGATION = bytes.fromhex("ef0100")
+"""What the code of an account begins with that runs another one's: the address follows (EIP-7702)."""
+
 
 class Authorization(NamedTuple):
     """One entry of an EIP-7702 authorization list."""

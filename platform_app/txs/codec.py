@@ -9,9 +9,9 @@ from platform_app.txs import chains, components, l1, staking, subnets
 from platform_app.txs.base import BaseTx, SignedBody, Tx, UnsignedTx
 from platform_app.txs.components import Credential, SignatureCredential
 from primitives.codec import INTERFACE, Codec
+from primitives.secp256k1 import SIGNATURE_SIZE
 
 GENESIS_SIZE_LIMIT = 2**31 - 1
-SIGNATURE_SIZE = 65
 
 
 class BlockType:

@@ -5,13 +5,13 @@ from typing import Any
 
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, EMPTY_ROOT, Header
+from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.config import BLACKHOLE
 from cchain_app.evm.engine import Log
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Address, Hash, Word
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_ROOT, keccak256
 
 EMITTER = Address(b"\xe1" * 20)
 TOPIC = Word(b"\x01" * 32)

@@ -6,12 +6,11 @@ from typing import Any
 
 from cchain_app.config import BLACKHOLE, FORKS, at_least
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage, StateChanges
-from cchain_app.evm.trie import EMPTY_ROOT
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.txs.signing import sign_authorization
 from cchain_app.txs.transaction import Authorization, Transaction
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from primitives.secp256k1 import address_of_private_key
 from tests.builders.transactions import CHAIN_ID, signed
 

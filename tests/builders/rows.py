@@ -12,11 +12,11 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from cchain_app import models
-from cchain_app.blocks.header import EMPTY_ROOT, Header, encode_header
+from cchain_app.blocks.header import Header, encode_header
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY
 from chaindb import bulk
 from primitives.evm import Address, Hash, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.transactions import signed
 
 PER_BLOCK = 10

@@ -8,9 +8,9 @@ from ethereum_types.numeric import Uint
 
 from cchain_app.evm.engine import AccountState
 from cchain_app.evm.reference_package import load_fork
-from cchain_app.evm.trie import EMPTY_ROOT, TrieUpdate, nibbles, storage_trie
+from cchain_app.evm.trie import TrieUpdate, nibbles, storage_trie
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_ROOT, keccak256
 
 specification = load_fork("prague").trie
 """Loaded so that Python's recursion limit stays what it is."""

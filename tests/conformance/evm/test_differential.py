@@ -25,10 +25,9 @@ from cchain_app.evm.engine import (
     StateChanges,
 )
 from cchain_app.evm.select import select_engine, select_trie
-from cchain_app.evm.trie import EMPTY_ROOT
 from cchain_app.txs.signing import encode_authorization
 from primitives.evm import ZERO_WORD, Address
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_ROOT, keccak256
 from tests.builders import bytecode, scenarios
 from tests.builders.cchain import (
     SENDERS,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.native_trie import NativeStateTrie
 from cchain_app.evm.trie import (
-    EMPTY_ROOT,
     ForeignNodeError,
     MissingAccountError,
     MissingNodeError,
@@ -19,7 +18,7 @@ from cchain_app.evm.trie import (
     storage_trie,
 )
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from primitives.rlp import encode_uint, iterate, read_only_item, split
 from tests.builders.recursion import recursion_limit_kept
 from tests.searching import cases

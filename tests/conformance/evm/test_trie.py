@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
-    EMPTY_ROOT,
     ForeignNodeError,
     MissingAccountError,
     MissingNodeError,
@@ -23,7 +22,7 @@ from cchain_app.evm.trie_editor import TrieEditor
 from cchain_app.evm.trie_loading import load, load_siblings
 from cchain_app.evm.trie_python import PythonStateTrie
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.tries import (
     MemoryNodes,
     nodes_from_scratch,

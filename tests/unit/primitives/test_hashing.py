@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from primitives import hashing
+from primitives import hashing, rlp
 
 # From the publication of RIPEMD-160.
 PUBLISHED = {
@@ -42,3 +42,8 @@ def test_ripemd_has_them_where_openssl_has_none(data: bytes) -> None:
 
 def test_hash160_is_ripemd_of_sha() -> None:
     assert hashing.hash160(b"abc") == hashing.ripemd160(hashlib.sha256(b"abc").digest())
+
+
+def test_the_empty_hashes_are_of_nothing() -> None:
+    assert hashing.keccak256(b"") == hashing.EMPTY_HASH
+    assert hashing.keccak256(rlp.encode_bytes(b"")) == hashing.EMPTY_ROOT

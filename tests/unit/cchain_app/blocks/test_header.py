@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from cchain_app.blocks.header import (
     EMPTY_REQUESTS_HASH,
-    EMPTY_ROOT,
     Header,
     HeaderEncoding,
     HeaderGap,
@@ -17,6 +16,7 @@ from cchain_app.blocks.header import (
     encode_header,
 )
 from primitives.evm import ZERO_HASH, Address, Hash
+from primitives.hashing import EMPTY_ROOT
 from tests.builders.recursion import recursion_limit_kept
 
 with recursion_limit_kept():

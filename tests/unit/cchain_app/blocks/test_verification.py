@@ -9,7 +9,7 @@ from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.block import encode_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
-from cchain_app.blocks.header import EMPTY_ROOT, Header
+from cchain_app.blocks.header import Header
 from cchain_app.blocks.verification import (
     verify_body,
     verify_outcome,
@@ -18,6 +18,7 @@ from cchain_app.blocks.verification import (
 )
 from cchain_app.evm.engine import BlockEnv, InvalidBlock
 from primitives.evm import ZERO_HASH, Address, Hash
+from primitives.hashing import EMPTY_ROOT
 from tests.builders.accepted import accepted, header
 from tests.builders.cchain import block_env
 
