@@ -123,17 +123,4 @@ def _in_memory(first: int, last: int) -> list[AcceptedBlock] | None:
 
 def render(log: logs.FoundLog) -> bytes:
     """Return a log from the rows as bytes."""
-    return _encode(
-        {
-            "address": wire.hexed(log.address),
-            "topics": [wire.hexed(topic) for topic in log.topics],
-            "data": wire.hexed(log.data),
-            "blockNumber": hex(log.number),
-            "blockHash": wire.hexed(log.block_hash),
-            "blockTimestamp": hex(log.timestamp),
-            "transactionHash": wire.hexed(log.transaction_hash),
-            "transactionIndex": hex(log.transaction_index),
-            "logIndex": hex(log.log_index),
-            "removed": False,
-        }
-    )
+    return _encode(wire.found_log(log))

@@ -11,6 +11,7 @@ from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.evm.engine import Log
+from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.creation import contract_address
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
@@ -192,16 +193,33 @@ def _created(transaction: Transaction) -> Address | None:
 
 def log(accepted: AcceptedBlock, index: int, log_index: int, emitted: Log) -> Json:
     """Return a log of a block's transaction; `log_index` counts over the whole block."""
+    return found_log(
+        FoundLog(
+            address=emitted.address,
+            topics=emitted.topics,
+            data=emitted.data,
+            number=accepted.number,
+            block_hash=accepted.hash,
+            timestamp=accepted.header.timestamp,
+            transaction_hash=accepted.transactions[index].hash,
+            transaction_index=index,
+            log_index=log_index,
+        )
+    )
+
+
+def found_log(found: FoundLog) -> Json:
+    """Return a log that knows its place in the chain."""
     return {
-        "address": hexed(emitted.address),
-        "topics": [hexed(topic) for topic in emitted.topics],
-        "data": hexed(emitted.data),
-        "blockNumber": hex(accepted.number),
-        "blockHash": hexed(accepted.hash),
-        "blockTimestamp": hex(accepted.header.timestamp),
-        "transactionHash": hexed(accepted.transactions[index].hash),
-        "transactionIndex": hex(index),
-        "logIndex": hex(log_index),
+        "address": hexed(found.address),
+        "topics": [hexed(topic) for topic in found.topics],
+        "data": hexed(found.data),
+        "blockNumber": hex(found.number),
+        "blockHash": hexed(found.block_hash),
+        "blockTimestamp": hex(found.timestamp),
+        "transactionHash": hexed(found.transaction_hash),
+        "transactionIndex": hex(found.transaction_index),
+        "logIndex": hex(found.log_index),
         "removed": False,
     }
 
