@@ -8,13 +8,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.terms import Term, parse_term
 from cchain_app.admin import display, links
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION
-from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
-from chaindb.terms import Term, parse_term
 from primitives.hashing import EMPTY_HASH
 
 MOST_SLOTS = 50

@@ -7,11 +7,11 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.terms import Term
 from cchain_app.admin import display, links
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.models import Block, Transaction, height_of
-from chaindb.admin import ReadOnlyModelAdmin, asked_once
-from chaindb.terms import Term
 
 
 @admin.register(Block)

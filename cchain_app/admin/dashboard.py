@@ -6,13 +6,14 @@ from django.conf import settings
 from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
+from adminkit import formats
+from adminkit.overview import Card, Overview, Panel
 from cchain_app import runtime
 from cchain_app.admin import display, links
 from cchain_app.models import Block, PoolTransaction, Transaction
 from cchain_app.selectors import pool
-from chaindb import clock, formats
+from chaindb import clock
 from chaindb.fields import HexBytes
-from chaindb.overview import Card, Overview, Panel
 from primitives.networks import name_of
 
 BLOCKS = 10

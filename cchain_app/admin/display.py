@@ -1,11 +1,10 @@
-"""How the admin shows values as HTML: accounts, wei, gas, and hex; the rest is `chaindb.display`."""
+"""How the admin shows values as HTML: accounts, wei, gas, and hex; the rest is `adminkit.display`."""
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from cchain_app.admin import formats, links
-from chaindb import display
-from chaindb.display import (
+from adminkit import display
+from adminkit.display import (
     NOTHING,
     badge,
     bar,
@@ -19,8 +18,9 @@ from chaindb.display import (
     stack,
     table,
 )
+from adminkit.formats import percent
+from cchain_app.admin import formats, links
 from chaindb.fields import HexBytes
-from chaindb.formats import percent
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 

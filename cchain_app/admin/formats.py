@@ -1,6 +1,6 @@
-"""How the admin writes amounts and types as text. What both chains write is in `chaindb.formats`."""
+"""How the admin writes amounts and types as text. What both chains write is in `adminkit.formats`."""
 
-from chaindb.formats import cut_decimals, format_units, with_unit
+from adminkit.formats import cut_decimals, format_units, with_unit
 
 _UNITS = ((10**14, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
 """From how many wei on an amount is written in a unit, the unit's size in wei, and its name."""

@@ -1,8 +1,8 @@
 """From what a person types to the page of exactly that: a block, a transaction or an account."""
 
+from adminkit.terms import parse_term
 from cchain_app.admin import links
 from cchain_app.models import Block, PoolTransaction, Transaction
-from chaindb.terms import parse_term
 
 
 def find_page(text: str) -> str | None:

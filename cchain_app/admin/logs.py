@@ -5,13 +5,13 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.terms import Term
 from cchain_app.admin import display, links
 from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
-from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
-from chaindb.terms import Term
 
 MOST_EVENTS = 16
 """Contracts with more kinds of events than this are searched as a whole, which sorts their logs."""

@@ -5,12 +5,12 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.terms import Term
 from cchain_app.admin import calls, display, formats
 from cchain_app.models import PoolTransaction
 from cchain_app.txs.codec import decode_unsigned
-from chaindb.admin import ReadOnlyModelAdmin, asked_once
 from chaindb.fields import HexBytes
-from chaindb.terms import Term
 
 
 @admin.register(PoolTransaction)

@@ -5,12 +5,12 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.terms import Term
 from cchain_app.admin import calls, display, formats, links
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
 from cchain_app.models import Log, Receipt, Transaction, row_id
-from chaindb.admin import ReadOnlyModelAdmin, asked_once
-from chaindb.terms import Term
 
 MOST_LOGS = 20
 """So many logs stand on a transaction's page; a link leads to all."""

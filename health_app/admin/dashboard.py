@@ -3,8 +3,8 @@
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from chaindb import display
-from chaindb.overview import Card, Overview, Panel
+from adminkit import display
+from adminkit.overview import Card, Overview, Panel
 from health_app.admin.shown import show_error, show_state, title_of
 from health_app.models import HealthChange
 from health_app.reporter import reporter

@@ -9,9 +9,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb import display
-from chaindb.admin import ReadOnlyModelAdmin
-from chaindb.changelist import Choice
+from adminkit import display
+from adminkit.changelist import Choice
+from adminkit.read_only import ReadOnlyModelAdmin
 from health_app.admin.shown import TITLES, show_error, show_state, title_of
 from health_app.checks import CHECKS
 from health_app.models import HealthChange

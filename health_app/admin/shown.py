@@ -5,7 +5,7 @@ from typing import Final
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chaindb import display
+from adminkit import display
 
 TITLES: Final = {
     "C": "C-Chain",

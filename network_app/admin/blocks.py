@@ -9,13 +9,12 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.changelist import Choice, KeysetChangeList, Lane
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from cchain_app.models import Block as CChainBlock
-from chaindb.admin import asked_once
-from chaindb.changelist import Choice, KeysetChangeList, Lane
 from network_app.admin import display, formats, links
-from network_app.admin.window import NetworkAdmin
 from network_app.models import OuterBlock, outer_id
-from platform_app.admin.terms import Term
 from platform_app.models import Block as PlatformBlock
 from primitives.ids import ID
 
@@ -38,7 +37,7 @@ class OuterBlockList(KeysetChangeList):
 
 
 @admin.register(OuterBlock)
-class OuterBlockAdmin(NetworkAdmin):
+class OuterBlockAdmin(IdentifierAdmin):
     """What accepted blocks are wrapped in, the latest first."""
 
     list_display = (

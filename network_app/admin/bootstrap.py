@@ -9,15 +9,14 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.identifiers import IdentifierAdmin, Term
 from network_app import selectors
 from network_app.admin import display, formats
-from network_app.admin.window import NetworkAdmin
 from network_app.models import ChainSync, SyncPhase
-from platform_app.admin.terms import Term
 
 
 @admin.register(ChainSync)
-class ChainSyncAdmin(NetworkAdmin):
+class ChainSyncAdmin(IdentifierAdmin):
     """Both chains since this node's last start."""
 
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")

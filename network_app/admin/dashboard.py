@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from chaindb.overview import Card, Overview
+from adminkit.overview import Card, Overview
 from network_app import selectors
 from network_app.admin import display, formats, links
 from network_app.admin.status import alive

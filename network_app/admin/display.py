@@ -1,4 +1,4 @@
-"""How the admin shows what the network's process reports as HTML; the rest is `chaindb.display`."""
+"""How the admin shows what the network's process reports as HTML; the rest is `adminkit.display`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,7 +7,7 @@ from math import floor
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chaindb.display import (
+from adminkit.display import (
     NOTHING,
     badge,
     bar,

@@ -1,8 +1,8 @@
-"""How the admin writes sizes, rates and moments of the network as text; the rest is `chaindb.formats`."""
+"""How the admin writes sizes, rates and moments of the network as text; the rest is `adminkit.formats`."""
 
 from datetime import datetime
 
-from chaindb.formats import format_age
+from adminkit.formats import format_age
 
 CHAINS = {"P": "P-Chain", "C": "C-Chain"}
 

@@ -9,14 +9,13 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.changelist import Choice
+from adminkit.changelist import Choice
+from adminkit.identifiers import IdentifierAdmin, Term
 from network_app.admin import display, formats, links, peer_facts
 from network_app.admin.peer_facts import Facts
-from network_app.admin.window import NetworkAdmin
 from network_app.models import Peer
 from platform_app import runtime
 from platform_app.admin.formats import format_fraction
-from platform_app.admin.terms import Term
 from platform_app.config import MILLION
 from platform_app.models import Phase, Validator
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -30,7 +29,7 @@ _VALIDATING = Validator.objects.filter(
 
 
 @admin.register(Peer)
-class PeerAdmin(NetworkAdmin):
+class PeerAdmin(IdentifierAdmin):
     """Nodes that were connected once, by node ID."""
 
     list_display = (

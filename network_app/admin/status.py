@@ -9,15 +9,14 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.identifiers import IdentifierAdmin, Term
 from network_app import selectors
 from network_app.admin import display, formats
-from network_app.admin.window import NetworkAdmin
 from network_app.models import NetworkStatus
-from platform_app.admin.terms import Term
 
 
 @admin.register(NetworkStatus)
-class NetworkStatusAdmin(NetworkAdmin):
+class NetworkStatusAdmin(IdentifierAdmin):
     """The one report there is: the last."""
 
     list_display = ("own_address", "heartbeat", "peers", "out", "into", "failures", "age")

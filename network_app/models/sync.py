@@ -3,7 +3,7 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.formats import with_unit
+from adminkit.formats import with_unit
 from network_app.ports import Gathering
 from network_app.sync.beacons import needed_of
 

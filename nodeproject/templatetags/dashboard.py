@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from django import template
 
 if TYPE_CHECKING:
-    from chaindb.overview import Overview
+    from adminkit.overview import Overview
 
 register = template.Library()
 

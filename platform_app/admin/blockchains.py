@@ -5,16 +5,15 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.identifiers import IdentifierAdmin, Term
 from chaindb.rowid import height_of
 from platform_app.admin import display, links
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import Blockchain
 from primitives.ids import ID
 
 
 @admin.register(Blockchain)
-class BlockchainAdmin(PlatformAdmin):
+class BlockchainAdmin(IdentifierAdmin):
     """All blockchains but the P-Chain itself, the latest first."""
 
     list_display = ("shown_name", "short_id", "network", "machine", "genesis", "created")

@@ -9,11 +9,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from chaindb.rowid import row_id
 from platform_app.admin import decoded, display, flows, formats, links
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.blocks.block import Block as Decoded
 from platform_app.blocks.block import parse_block
 from platform_app.blocks.render import render_block
@@ -32,7 +31,7 @@ _KINDS = {
 
 
 @admin.register(Block)
-class BlockAdmin(PlatformAdmin):
+class BlockAdmin(IdentifierAdmin):
     """Accepted blocks, the tip first."""
 
     list_display = ("height", "short_id", "type", "moment", "txs", "size")

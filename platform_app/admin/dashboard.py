@@ -3,8 +3,9 @@
 from django.db.models import Count, Sum
 from django.utils.safestring import SafeString
 
-from chaindb import clock, formats
-from chaindb.overview import Card, Overview, Panel
+from adminkit import formats
+from adminkit.overview import Card, Overview, Panel
+from chaindb import clock
 from platform_app import runtime
 from platform_app.admin import display, links
 from platform_app.admin.formats import round_coins

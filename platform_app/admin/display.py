@@ -1,11 +1,11 @@
-"""How the admin shows values of the P-Chain as HTML; what both chains have is in `chaindb.display`."""
+"""How the admin shows values of the P-Chain as HTML; what both chains have is in `adminkit.display`."""
 
 from collections.abc import Sequence
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chaindb.display import (
+from adminkit.display import (
     NOTHING,
     badge,
     bar,
@@ -23,7 +23,7 @@ from chaindb.display import (
     stack,
     table,
 )
-from chaindb.formats import format_age, format_date, format_time, percent
+from adminkit.formats import format_age, format_date, format_time, percent
 from platform_app.admin import formats, links
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows

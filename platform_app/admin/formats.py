@@ -1,8 +1,8 @@
-"""How the admin writes coins, shares and names of the P-Chain as text; the rest is `chaindb.formats`."""
+"""How the admin writes coins, shares and names of the P-Chain as text; the rest is `adminkit.formats`."""
 
 from functools import lru_cache
 
-from chaindb.formats import cut_decimals, format_units, with_unit
+from adminkit.formats import cut_decimals, format_units, with_unit
 from platform_app import runtime
 from platform_app.config import MILLION
 from primitives.addresses import format_address

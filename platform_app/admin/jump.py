@@ -1,8 +1,8 @@
 """From what a person types to the page of exactly that: block, transaction, subnet, node or address."""
 
-from chaindb.terms import parse_term
+from adminkit.identifiers import read_term
+from adminkit.terms import parse_term
 from platform_app.admin import links
-from platform_app.admin.terms import read_term
 from platform_app.models import UTXO, Block, Blockchain, DroppedTx, MempoolTx, Subnet, Tx
 from platform_app.models.staking import Staker
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID

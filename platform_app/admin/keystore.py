@@ -10,10 +10,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from platform_app.admin import display
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import KeystoreKey, KeystoreUser
 from primitives.ids import ShortID
 
@@ -22,7 +21,7 @@ MOST_ADDRESSES = 100
 
 
 @admin.register(KeystoreUser)
-class KeystoreUserAdmin(PlatformAdmin):
+class KeystoreUserAdmin(IdentifierAdmin):
     """Users by name. Salt, verifier and sealed keys stay in the database."""
 
     list_display = ("shown_name", "created", "keys")

@@ -5,11 +5,10 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from platform_app.admin import display, flows
 from platform_app.admin.opened import OpenedTxAdmin
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import DroppedTx, MempoolTx
 
 
@@ -55,7 +54,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
 
 
 @admin.register(DroppedTx)
-class DroppedTxAdmin(PlatformAdmin):
+class DroppedTxAdmin(IdentifierAdmin):
     """Transactions that were refused lately, the latest first."""
 
     list_display = ("short_id", "dropped", "why")

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 from django.contrib import admin
 from django.utils.safestring import SafeString
 
-from chaindb.admin import asked_once
+from adminkit.identifiers import IdentifierAdmin
+from adminkit.read_only import asked_once
 from platform_app.admin import decoded, display, flows, formats
-from platform_app.admin.window import PlatformAdmin
 from platform_app.selectors import chain
 from platform_app.store import rows
 from platform_app.txs.base import Tx
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
     staking_asset: ID
 
 
-class OpenedTxAdmin(PlatformAdmin):
+class OpenedTxAdmin(IdentifierAdmin):
     """Rows with a transaction's bytes in `raw`, under their `tx_id`."""
 
     list_defer = ("raw",)

@@ -9,14 +9,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
-from chaindb.changelist import Choice
-from chaindb.exports import Cells
-from chaindb.formats import format_iso
+from adminkit.changelist import Choice
+from adminkit.exports import Cells
+from adminkit.formats import format_iso
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, formats, links, staker_facts
 from platform_app.admin.staker_facts import Facts
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
 from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
@@ -40,7 +39,7 @@ def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
     )
 
 
-class StakerAdmin(PlatformAdmin):
+class StakerAdmin(IdentifierAdmin):
     """Stakers of one role, the latest first."""
 
     is_delegator: bool

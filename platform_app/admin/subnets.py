@@ -10,12 +10,11 @@ from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from chaindb import clock
-from chaindb.admin import asked_once
 from chaindb.rowid import height_of
 from platform_app.admin import display, links
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import Blockchain, Phase, Staker, Subnet, SubnetOwner
 from platform_app.store import rows
 from primitives.ids import ID
@@ -30,7 +29,7 @@ _NAMED = 3
 
 
 @admin.register(Subnet)
-class SubnetAdmin(PlatformAdmin):
+class SubnetAdmin(IdentifierAdmin):
     """All subnets, the latest first."""
 
     list_display = ("short_id", "control", "locked", "blockchain_names", "created")

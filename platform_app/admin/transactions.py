@@ -10,12 +10,12 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
-from chaindb.changelist import Choice
+from adminkit.changelist import Choice
+from adminkit.identifiers import Term
+from adminkit.read_only import asked_once
 from chaindb.rowid import row_id
 from platform_app.admin import display, flows, links
 from platform_app.admin.opened import OpenedTxAdmin
-from platform_app.admin.terms import Term
 from platform_app.models import Block, Staker, Tx, TxKind
 from platform_app.txs.base import Tx as SignedTx
 from primitives.ids import ID

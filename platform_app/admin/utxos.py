@@ -8,13 +8,12 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
-from chaindb.changelist import Elsewhere, Lane
-from chaindb.display import box
+from adminkit.changelist import Elsewhere, Lane
+from adminkit.display import box
+from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links
 from platform_app.admin.opened import read
-from platform_app.admin.terms import Term
-from platform_app.admin.window import PlatformAdmin
 from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
 from platform_app.selectors import chain
 from platform_app.store import rows
@@ -25,7 +24,7 @@ REWARDS = 2
 """So many outputs of a staking transaction are made when its staker leaves (pchain.md 7)."""
 
 
-class _OutputAdmin(PlatformAdmin):
+class _OutputAdmin(IdentifierAdmin):
     """Outputs by their IDs; those of an address in the order that getUTXOs has."""
 
     ordering = ("utxo_id",)

@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from chaindb.admin import asked_once
-from chaindb.exports import Cells
+from adminkit.exports import Cells
+from adminkit.read_only import asked_once
 from platform_app import runtime
 from platform_app.admin import display, formats, links
 from platform_app.admin.staker_facts import Facts

@@ -12,8 +12,8 @@ from tests.servers.node import BESIDE
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
-    "primitives", "chainvm", "jsonrpc", "chaindb", "platform_app", "cchain_app", "network_app", "info_app",
-    "health_app", "nodeproject", "benchmarks",
+    "primitives", "chainvm", "jsonrpc", "chaindb", "adminkit", "platform_app", "cchain_app", "network_app",
+    "info_app", "health_app", "nodeproject", "benchmarks",
 )  # fmt: skip
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}
 PURE = (

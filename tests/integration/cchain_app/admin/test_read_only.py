@@ -8,9 +8,9 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app import models
 from cchain_app.admin import Contract
-from chaindb.admin import ReadOnlyModelAdmin
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 

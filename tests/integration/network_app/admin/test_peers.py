@@ -3,8 +3,8 @@
 import pytest
 from django.utils.html import escape
 
+from adminkit.display import NOTHING
 from chaindb import clock
-from chaindb.display import NOTHING
 from network_app.models import Peer
 from platform_app import runtime
 from platform_app.services import uptime

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from chaindb.admin import ReadOnlyModelAdmin
+from adminkit.read_only import ReadOnlyModelAdmin
 from network_app import models
 from tests.integration.network_app.admin.paths import ADMIN, KEYS, MODELS, NETWORK, detail, listing
 

@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from django.http import StreamingHttpResponse
 from django.test import Client
 
-from chaindb import changelist
+from adminkit import changelist
 from platform_app import models
 from tests.builders import platform_history as past
 from tests.integration.admin_pages import Browse

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.db.models import Model
 from django.test import Client
 
-from chaindb.admin import ReadOnlyModelAdmin
+from adminkit.read_only import ReadOnlyModelAdmin
 from platform_app import models
 from tests.integration.platform_app.admin.paths import MODELS, PLATFORM, detail, export, listing
 from tests.integration.platform_app.admin.shown import keys

@@ -3,8 +3,8 @@
 import pytest
 from django.utils.html import escape
 
+from adminkit.formats import format_time
 from chaindb import clock
-from chaindb.formats import format_time
 from platform_app import models
 from platform_app.store import uptime
 from tests.builders import platform_history as past

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaindb.formats import (
+from adminkit.formats import (
     cut_decimals,
     format_age,
     format_date,

@@ -16,9 +16,9 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path
 from typing_extensions import override
 
-from chaindb.changelist import Choice, KeysetChangeList, Lane
-from chaindb.exports import Cells, csv_response
-from chaindb.terms import parse_term
+from adminkit.changelist import Choice, KeysetChangeList, Lane
+from adminkit.exports import Cells, csv_response
+from adminkit.terms import parse_term
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platform_app.admin.terms import Term, read_term
+from adminkit.identifiers import Term, read_term
 from primitives.addresses import format_address
 from primitives.ids import ID, NodeID, ShortID
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from chaindb import formats
+from adminkit import formats
 from chaindb.fields import HexBytes
 
 NOTHING = mark_safe('<span class="nd-faint">–</span>')

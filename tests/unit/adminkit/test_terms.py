@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaindb.terms import Term, parse_term
+from adminkit.terms import Term, parse_term
 
 ADDRESS = "8db97c7cece249c2b98bdc0226cc4c2a57bf52fc"
 

@@ -1,8 +1,14 @@
-"""What a person types into a search box of the P-Chain: an identifier, an address or a number."""
+"""Pages of rows that have identifiers, and what a person types into their search boxes.
+
+An identifier is the P-Chain's: an ID, a node ID or an address. Those of the C-Chain are in `terms`.
+"""
 
 from typing import NamedTuple, TypeVar
 
-from chaindb.terms import parse_term
+from typing_extensions import override
+
+from adminkit.read_only import ReadOnlyModelAdmin
+from adminkit.terms import parse_term
 from primitives.addresses import SEPARATOR, AddressError, parse_address
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, FixedId, IdError, NodeID, ShortID
@@ -55,3 +61,15 @@ def _read_bech32(text: str) -> ShortID | None:
         return parse_address(with_chain).short_id
     except AddressError:
         return None
+
+
+class IdentifierAdmin(ReadOnlyModelAdmin):
+    """A window on rows that have identifiers; its lanes take this module's `Term`."""
+
+    @override
+    def read_term(self, text: str) -> Term:
+        return read_term(text)
+
+    @override
+    def read_hash(self, text: str) -> ID | None:
+        return read_term(text).id
