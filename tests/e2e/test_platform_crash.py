@@ -1,14 +1,17 @@
 """The node is killed under load of P-Chain transactions, and nothing that it answered is lost."""
 
 import random
+import sys
 import threading
 import time
 
 import pytest
 
 from platform_app.txs.base import Tx
+from primitives.devkeys import EWOQ_KEY
 from primitives.ids import ID, NodeID
 from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import MakeNode
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_rows import check_platform_rows, known_txs
@@ -25,6 +28,9 @@ LONGEST = 1.5
 """Seconds of load before the kill, at most, but for the last one."""
 ASKED = 300
 """So many transactions the node itself is asked for after a kill; the rows are asked for all."""
+LEFTOVER = 20.0
+"""Seconds until a transaction that waited when the node was killed is in a block. Nobody wakes the builder
+for it, so it is found by the P-Chain's tick, which comes every second; the rest is for a busy machine."""
 NOT_THERE = ("failed to read consumed UTXO", "tx conflicts with other tx")
 """Refusals of what spends an output that is not there, or that something else will spend."""
 
@@ -124,14 +130,50 @@ def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> N
         outcomes = client.wait(load.answered[-ASKED:])
     assert set(outcomes) <= {"Committed", "Dropped"}
     check(fresh, load.answered, since=0)
+    # There may be one that was stored and not answered any more.
+    wait_for(lambda: not waiting(fresh), "the mempool is empty", LEFTOVER)
     with fresh.database() as ask:
-        # Among them may be one that was stored and not answered any more: it has its block a tick later.
-        wait_for(lambda: not ask("SELECT tx_id FROM p_mempool"), "the mempool is empty")
         assert ask("SELECT tx_id FROM p_delegations WHERE phase = 'current'") != []
     fresh.manage("time_travel", "16d")
     with fresh.database() as ask:
         assert ask("SELECT tx_id FROM p_delegations WHERE phase <> 'past'") == []
         check_platform_rows(ask)
+
+
+@pytest.mark.parametrize("profile", ["embedded", "production"])
+@pytest.mark.parametrize(
+    ("point", "outcome"),
+    [("inserted", "Unknown"), ("committed", "Committed"), ("told", "Committed")],
+)
+def test_what_was_stored_and_not_answered_has_its_block_after_the_restart(
+    make_node: MakeNode, profile: str, point: str, outcome: str
+) -> None:
+    command = (sys.executable, "-m", "tests.servers.killed_at", point, "runnode")
+    node = make_node(profile, command=command).start()
+    rich = Wallet(EWOQ_KEY)
+    with PlatformClient(node.port) as client:
+        rich.look(client)
+        tx = rich.pay([])
+        with pytest.raises(RpcUnreachable):
+            client.issue(raw(tx))
+    node.kill()
+    stored = "0x" + tx.tx_id.hex()
+    with node.database() as ask:
+        assert (stored in known_txs(ask)) == (outcome == "Committed")
+    if (profile, point) == ("embedded", "committed"):  # else a builder may have been quicker
+        assert waiting(node) == [stored]
+
+    node.start()
+
+    wait_for(lambda: not waiting(node), "the mempool is empty", LEFTOVER)
+    with PlatformClient(node.port) as client:
+        assert client.status(str(tx.tx_id)) == outcome
+
+
+def waiting(node: CheckedNode) -> list[str]:
+    """Return what waits for a block now; within one `database()` it would stay what it was at first."""
+    with node.database() as ask:
+        return [tx_id for (tx_id,) in ask("SELECT tx_id FROM p_mempool")]
 
 
 def check(node: CheckedNode, answered: list[str], since: int) -> None:
