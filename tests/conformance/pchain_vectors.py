@@ -10,18 +10,23 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "pchain"
 
 
 def cases(name: str, **having: Any) -> list[Any]:
-    """Return the cases of a file as parameters named by their ids; only those having these values.
+    """Return the cases of a file as parameters named by their ids; only those having these values."""
+    chosen = chosen_cases(name, **having)
+    assert chosen, f"no cases of {name} have {having}"
+    return [pytest.param(case, id=f"{case['id']} {case['name']}") for case in chosen]
+
+
+def chosen_cases(name: str, **having: Any) -> list[dict[str, Any]]:
+    """Return the cases of a file that have these values.
 
     A value of None stands for a field that is not there (or is null), `...` for one that is.
     """
     document = json.loads((VECTORS / f"{name}.json").read_text())
-    chosen = [
-        pytest.param(case, id=f"{case['id']} {case['name']}")
+    return [
+        case
         for case in document["cases"]
         if all(_matches(case.get(field), value) for field, value in having.items())
     ]
-    assert chosen, f"no cases of {name} have {having}"
-    return chosen
 
 
 def _matches(found: Any, wanted: Any) -> bool:

@@ -1,18 +1,72 @@
-"""No file of vectors is forgotten: each is named by a test."""
+"""No case of the vectors is forgotten: a test asks for it, or it stands here with the reason why none does."""
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-HERE = Path(__file__).parent
-VECTORS = HERE.parent / "vectors" / "pchain"
+from tests.conformance.pchain_vectors import VECTORS, chosen_cases
+
+TESTS = Path(__file__).parents[1]
+PLACES = ("conformance", "integration", "unit")
+NO_L1S = "transactions about L1 validators are refused, so nothing has such an ID"
+NO_QUORUM = (
+    "transactions with Warp messages are refused, so no message's weight or network is asked for"
+)
+LEFT_OUT = {
+    "2ZMmnMB44qSbARvY4qEMzmNWckkcvWAHKs4iMwHTQsuUmsZeed": NO_L1S,  # its field `id` is what is hashed
+    "warp_signatures/002": NO_QUORUM,
+    "warp_signatures/004": NO_QUORUM,
+    "warp_signatures/007": NO_QUORUM,
+    "warp_signatures/008": NO_QUORUM,
+    "warp_signatures/010": NO_QUORUM,
+}
+"""Cases that no test asks for."""
 
 
-def used_anywhere(name: str) -> bool:
-    """Say whether a test names the file."""
-    return any(f'"{name}"' in path.read_text() for path in HERE.rglob("test_*.py"))
+def asked_in(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the file and the values that each call of `cases` in a test's source names."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "cases"
+        ):
+            (name,) = map(ast.literal_eval, node.args)
+            if isinstance(name, str):  # the other `cases` counts Hypothesis's examples
+                yield name, {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in VECTORS.glob("*.json")))
-def test_every_file_of_vectors_is_tested(name: str) -> None:
-    assert used_anywhere(name)
+def asked_for() -> set[str]:
+    """Return the IDs of all cases that tests ask for."""
+    found: set[str] = set()
+    for place in PLACES:
+        for path in (TESTS / place).rglob("test_*.py"):
+            for name, having in asked_in(path.read_text()):
+                found |= {case["id"] for case in chosen_cases(name, **having)}
+    return found
+
+
+def test_every_case_of_the_vectors_is_tested_or_left_out_for_a_reason() -> None:
+    names = [path.stem for path in VECTORS.glob("*.json")]
+    every = {case["id"] for name in names for case in chosen_cases(name)}
+
+    assert len(names) > 25
+    assert every - asked_for() == LEFT_OUT.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("cases('gas_price')", [("gas_price", {})]),
+        ("cases('cb58', error=..., prefix=None)", [("cb58", {"error": ..., "prefix": None})]),
+        ("settings(max_examples=cases(30))", []),
+        ("'cases(\"gas_price\")'", []),
+    ],
+)
+def test_only_calls_count_as_asking(
+    source: str, expected: list[tuple[str, dict[str, Any]]]
+) -> None:
+    assert list(asked_in(source)) == expected
