@@ -1,4 +1,4 @@
-"""Admin for rows that consensus decides: a window, not a workshop (style.md 2.8).
+"""Admin for rows that consensus decides: a window, not a workshop.
 
 `changelist` has the lists' paging, `terms` what a search box takes.
 """

@@ -1,4 +1,4 @@
-"""Executes fetched blocks in the order of their heights, and reads the next ones meanwhile (p2p.md 9, 4)."""
+"""Executes fetched blocks in the order of their heights, and reads the next ones meanwhile (p2p.md 9, step 4)."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Gets blocks that are missing from peers: one, or a block with its ancestors (p2p.md 9, 3)."""
+"""Gets blocks that are missing from peers: one, or a block with its ancestors (p2p.md 9, step 3)."""
 
 import asyncio
 from bisect import bisect_left

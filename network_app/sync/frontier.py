@@ -1,4 +1,4 @@
-"""What the network has accepted, as the nodes say that one trusts to begin with (p2p.md 9, 1 and 2)."""
+"""What the network has accepted, as the nodes say that one trusts to begin with (p2p.md 9, its steps 1 and 2)."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping

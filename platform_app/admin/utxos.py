@@ -21,7 +21,7 @@ from platform_app.txs.components import inner_output
 from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
 
 REWARDS = 2
-"""So many outputs of a staking transaction are made when its staker leaves (pchain.md 7)."""
+"""So many outputs of a staking transaction are made when its staker leaves (pchain.md 7.3)."""
 
 
 class _OutputAdmin(IdentifierAdmin):
