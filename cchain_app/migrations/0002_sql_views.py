@@ -1,6 +1,6 @@
 """Views for people who query: hashes and addresses as 0x text, times as timestamps, wei exact.
 
-They are an interface: columns are added, never renamed or taken away (README.md, "SQL").
+They are an interface: columns are added, never renamed or taken away (docs/sql.md).
 """
 
 from django.db import migrations

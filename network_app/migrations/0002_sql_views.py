@@ -1,6 +1,6 @@
 """Views for people who query: block IDs as 0x text, nodes as NodeID-…, times as timestamps.
 
-They are an interface: columns are added, never renamed or taken away (README.md, "SQL").
+They are an interface: columns are added, never renamed or taken away (docs/sql.md).
 """
 
 from django.db import migrations

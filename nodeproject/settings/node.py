@@ -1,6 +1,6 @@
 """Every `NODE_…` variable: the only place where the node reads the environment.
 
-The table in README.md is made from this class (`manage.py node_settings`), and a test compares them.
+The table in docs/settings.md is made from this class (`manage.py node_settings`), and a test compares them.
 """
 
 from dataclasses import dataclass, replace

@@ -24,6 +24,8 @@ PURE = (
     "network_app/wire", "network_app/bloom.py", "network_app/handshake", "network_app/proposervm", "network_app/snowman",
     "network_app/gossip", "network_app/peers", "network_app/sync",
 )  # fmt: skip
+FOR_USERS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+LINKING = (*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/protocol").glob("*.md")))
 
 
 def modules() -> list[Path]:
@@ -67,26 +69,34 @@ def test_protocol_code_raises_errors_of_its_own(place: str) -> None:
         assert not raised, named(path)
 
 
-def test_each_setting_stands_in_the_readme_as_the_code_has_it() -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_each_setting_stands_in_the_table_as_the_code_has_it() -> None:
+    told = (ROOT / "docs/settings.md").read_text()
 
     for name, default, meaning in table(NodeSettings):
         shown = f"`{default}`" if default else ""
-        assert f"| `{name}` | {shown} | {meaning} |" in readme
+        assert f"| `{name}` | {shown} | {meaning} |" in told
 
 
 def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
-    told = (ROOT / "README.md").read_text().split("\n## Production\n")[1].split("\n## ")[0]
+    told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     commands = [line for line in told.splitlines() if line.startswith("    ")]
     for name in ("runnode", *BESIDE):
         assert any(name in command for command in commands), name
 
 
-def test_the_readme_names_no_setting_that_does_not_exist() -> None:
+@pytest.mark.parametrize("path", FOR_USERS, ids=named)
+def test_texts_name_no_setting_that_does_not_exist(path: Path) -> None:
     known = {name for name, _, _ in table(NodeSettings)}
-    named_there = set(re.findall(r"\bNODE_[A-Z_]+\b", (ROOT / "README.md").read_text()))
+    named_there = set(re.findall(r"\bNODE_[A-Z_]+\b", path.read_text()))
 
     assert named_there <= known | {"NODE_"}
+
+
+@pytest.mark.parametrize("path", LINKING, ids=named)
+def test_links_between_texts_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text())
+
+    assert not [target for target in targets if not (path.parent / target).exists()]
 
 
 def test_lock_files_name_no_address() -> None:

@@ -1,4 +1,4 @@
-"""`node_settings`: the table of `NODE_…` variables, as README.md shows it."""
+"""`node_settings`: the table of `NODE_…` variables, as docs/settings.md shows it."""
 
 from typing import Any
 

@@ -57,7 +57,7 @@ def test_each_is_restarted_for_ever_and_shut_in(unit: Path) -> None:
 
 
 def test_they_start_what_the_recipe_starts() -> None:
-    told = (ROOT / "README.md").read_text().split("\n## Production\n")[1].split("\n## ")[0]
+    told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     started = {_command(unit) for unit in UNITS}
     recipe = {
         line.split(".venv/bin/")[1]
