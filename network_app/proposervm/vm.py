@@ -62,20 +62,20 @@ class OuterBlocks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProposerBlock(Generic[B]):
-    """An outer block and the block inside, both parsed."""
+    """An outer block and the block inside, both parsed. Genesis alone is bare: it has no outer block."""
 
-    outer: OuterBlock
+    outer: OuterBlock | None
     inner: B
 
     @property
     def block_id(self) -> ID:
         """By which peers know it."""
-        return self.outer.outer_id
+        return self.inner.block_id if self.outer is None else self.outer.outer_id
 
     @property
     def parent_id(self) -> ID:
         """The outer parent."""
-        return self.outer.parent_id
+        return self.inner.parent_id if self.outer is None else self.outer.parent_id
 
     @property
     def height(self) -> int:
@@ -85,7 +85,7 @@ class ProposerBlock(Generic[B]):
     @property
     def raw(self) -> bytes:
         """The outer block's bytes."""
-        return self.outer.raw
+        return self.inner.raw if self.outer is None else self.outer.raw
 
     @property
     def proposer(self) -> NodeID | None:
@@ -166,7 +166,7 @@ class ProposerVM(Generic[B]):
         return self._tree.last_accepted
 
     def get_block(self, block_id: ID) -> ProposerBlock[B] | None:
-        """Return a processing or an accepted block; None for one that is neither, and for genesis."""
+        """Return a processing or an accepted block; None for one that is neither."""
         entry = self._tree.get(block_id)
         if entry is not None:
             return entry.block
@@ -174,7 +174,10 @@ class ProposerVM(Generic[B]):
             if waiting.block_id == block_id:
                 return waiting
         raw = self._accepted.raw(block_id)
-        return None if raw is None else self.parse(raw)
+        if raw is not None:
+            return self.parse(raw)
+        genesis = self._inner.get_block(block_id) if block_id == self._accepted.id_at(0) else None
+        return None if genesis is None else ProposerBlock(None, genesis)
 
     def get_block_id_at_height(self, height: int) -> ID | None:
         """Return the accepted block at a height; None above the last accepted one."""
@@ -215,7 +218,7 @@ class ProposerVM(Generic[B]):
         )
         block = ProposerBlock(outer, inner)
         if block.block_id not in self._tree:
-            self._add(block, parent)
+            self._add(block, outer, parent)
         return block
 
     def verify(self, block: ProposerBlock[B], *, now: int) -> None:
@@ -231,6 +234,7 @@ class ProposerVM(Generic[B]):
         parent = self._facts_of(block.parent_id)
         if parent is None:
             raise UnknownParent(block.block_id, block.parent_id)
+        assert block.outer is not None, "genesis follows nothing"
         verify_child(
             block.outer,
             parent,
@@ -243,7 +247,7 @@ class ProposerVM(Generic[B]):
             upgrades=self._upgrades,
         )
         self._inner.verify(block.inner, now=now)
-        self._add(block, parent)
+        self._add(block, block.outer, parent)
 
     def options(self, block: ProposerBlock[B]) -> tuple[ProposerBlock[B], ProposerBlock[B]] | None:
         """Return the two blocks of which one must follow a proposal, the preferred one first."""
@@ -319,6 +323,7 @@ class ProposerVM(Generic[B]):
     def _write(self, stored: list[ID], written: Written) -> Callable[[ID], None]:
         def write(inner_id: ID) -> None:
             block = self._unwritten[inner_id]
+            assert block.outer is not None, "genesis is written by nobody"
             self._accepted.write(block.outer, block.height)
             written(block.block_id)
             stored.append(inner_id)
@@ -357,6 +362,6 @@ class ProposerVM(Generic[B]):
             raise NotOurSlot(slot, owner)
         return self._signature
 
-    def _add(self, block: ProposerBlock[B], parent: ParentFacts) -> None:
-        facts = follow(parent, block.outer, self._inner_facts(block.inner))
+    def _add(self, block: ProposerBlock[B], outer: OuterBlock, parent: ParentFacts) -> None:
+        facts = follow(parent, outer, self._inner_facts(block.inner))
         self._tree.add(block.block_id, block.parent_id, _Entry(block, facts))

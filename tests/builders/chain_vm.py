@@ -11,6 +11,7 @@ from chainvm.port import Written
 from chainvm.processing import ProcessingTree, UnknownParent
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
 from network_app.proposervm.verification import InnerFacts, ParentFacts, follow, of_genesis
+from network_app.proposervm.vm import ProposerBlock
 from primitives.hashing import sha256
 from primitives.ids import EMPTY_ID, ID
 
@@ -154,12 +155,13 @@ class OuterBlocksInMemory:
     def raw(self, block_id: ID) -> bytes | None:
         return next((one.raw for one in self.blocks if one.outer_id == block_id), None)
 
-    def write(self, block: OuterBlock, height: int) -> None:
+    def write(self, block: OuterBlock | None, height: int) -> None:
+        assert block is not None
         assert height == len(self.blocks) + 1
         self.blocks.append(parse(block.raw))
 
 
-def time_of(block: OuterBlock) -> int:
+def time_of(block: ProposerBlock[TextBlock]) -> int:
     """Return an outer block's time."""
-    assert isinstance(block, SignedBlock)
-    return block.time
+    assert isinstance(block.outer, SignedBlock)
+    return block.outer.time

@@ -260,7 +260,7 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     setup.accept(first, proposal, abort)
     assert commit.block_id not in setup.vm
     (child,) = setup.build("after")
-    assert time_of(child.outer) == NOW
+    assert time_of(child) == NOW
 
 
 def test_accepted_blocks_are_found_by_id_and_height() -> None:
@@ -272,7 +272,14 @@ def test_accepted_blocks_are_found_by_id_and_height() -> None:
     assert setup.vm.get_block_id_at_height(0) == GENESIS.block_id
     assert setup.vm.get_block_id_at_height(2) == blocks[1].block_id
     assert setup.vm.get_block_id_at_height(3) is None
-    assert setup.vm.get_block(GENESIS.block_id) is None
+    genesis = setup.vm.get_block(GENESIS.block_id)
+    assert genesis == ProposerBlock(None, GENESIS)
+    assert (genesis.block_id, genesis.raw, genesis.proposer) == (
+        GENESIS.block_id,
+        GENESIS.raw,
+        None,
+    )
+    assert setup.vm.get_block(blocks[0].inner.block_id) is None
 
 
 def test_only_a_whole_line_is_accepted() -> None:
@@ -324,7 +331,7 @@ def test_what_another_process_has_accepted_is_seen() -> None:
     (rival,) = twin.build("rival")
     (second,) = setup.build("two")
     setup.accept(second)
-    twin.rows.blocks.append(second.outer)
+    twin.rows.write(second.outer, 2)
     twin.inner.accepted.append(second.inner)
     twin.inner.tree.begin_at(second.inner.block_id)
     assert twin.vm.last_accepted() == second.block_id
