@@ -58,8 +58,8 @@ class TextVM:
     """A VM that keeps all in memory. What was `accepted` is what a restart finds."""
 
     accepted: list[TextBlock] = field(default_factory=lambda: [GENESIS])
-    waiting: list[TextBlock | str] = field(default_factory=list)
-    """Texts for the next blocks."""
+    waiting: list[str] = field(default_factory=list)
+    """Texts for blocks, until one with it is accepted."""
     verified: list[ID] = field(default_factory=list)
     """In the order in which they were; once for each time that one was really looked at."""
     fails: bool = False
@@ -85,13 +85,14 @@ class TextVM:
         return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
 
     def build(self, *, now: int) -> TextBlock | None:
+        """Build a block of the first text that waits and is in no undecided ancestor."""
         del now
-        if not self.waiting:
-            return None
         parent = self.get_block(self.tree.preference)
         assert parent is not None
-        text = self.waiting.pop(0)
-        assert isinstance(text, str)
+        included = {one.text for one in self.tree.line(parent.block_id)}
+        text = next((one for one in self.waiting if one not in included), None)
+        if text is None:
+            return None
         block = text_block(parent, text, PROPOSAL if text.startswith("proposal") else PLAIN)
         self.verify(block, now=0)
         return block
@@ -125,6 +126,8 @@ class TextVM:
             assert block is not None
             self.tree.accept(block.block_id)
             self.accepted.append(block)
+            if block.text in self.waiting:
+                self.waiting.remove(block.text)
             written(block.block_id)
 
     def reject(self, block_id: ID) -> None:

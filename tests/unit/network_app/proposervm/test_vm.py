@@ -77,7 +77,7 @@ class Setup:
         """Build a line of blocks, each on the one before."""
         found = []
         for text in texts:
-            self.inner.waiting.append(text)
+            self.inner.waiting = [text]
             block = self.vm.build(now=now)
             assert block is not None
             self.vm.set_preference(block.block_id)

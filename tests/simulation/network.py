@@ -1,0 +1,80 @@
+"""A whole simulated network, and what a run of it must show."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from network_app.snowman.parameters import Parameters
+from tests.builders.outer_blocks import Node, a_node
+from tests.simulation.bus import Bus
+from tests.simulation.node import HonestNode, World
+
+SMALL = Parameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
+"""For four to nine validators; with fewer polls in a row than a real network asks for."""
+
+
+def identities(count: int) -> list[Node]:
+    """Return keys for nodes; they take longer to make than a run takes."""
+    return [a_node() for _ in range(count)]
+
+
+class SimulatedNetwork:
+    """Nodes with equal stake on one bus.
+
+    Args:
+        seed: Of all chance.
+        nodes: Their keys.
+        kinds: The nodes that are not honest, by number.
+        skews: Seconds by which clocks are ahead, by number.
+        parameters: How many are asked.
+        loss: Share of the messages that get lost.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        nodes: Sequence[Node],
+        *,
+        kinds: Mapping[int, type[HonestNode]] | None = None,
+        skews: Mapping[int, float] | None = None,
+        parameters: Parameters = SMALL,
+        loss: float = 0.0,
+    ) -> None:
+        self.bus = Bus(Random(seed), loss)
+        self.world = World(self.bus, parameters, nodes, {one.node_id: 2000 for one in nodes})
+        for number in range(len(nodes)):
+            kind = (kinds or {}).get(number, HonestNode)
+            node = kind(self.world, number, (skews or {}).get(number, 0.0))
+            self.world.nodes.append(node)
+        self.honest = [one for one in self.world.nodes if type(one) is HonestNode]
+        self._texts = 0
+
+    def issue(self, count: int = 1) -> None:
+        """Have a transaction reach all nodes that are up."""
+        for _ in range(count):
+            self._texts += 1
+            for node in self.world.nodes:
+                node.inner.waiting.append(f"tx {self._texts}")
+
+    def run(self, seconds: float) -> None:
+        """Let time pass, whatever happens."""
+        self.bus.run(self.bus.now + seconds, lambda: False)
+
+    def reach(self, height: int, seconds: float, among: Sequence[HonestNode] = ()) -> bool:
+        """Let time pass until nodes have accepted blocks up to a height; say whether they have."""
+        nodes = among or self.honest
+        return self.bus.run(
+            self.bus.now + seconds, lambda: all(node.height >= height for node in nodes)
+        )
+
+    @property
+    def height(self) -> int:
+        """The highest block that an honest node has accepted."""
+        return max(node.height for node in self.honest)
+
+    def split(self, *groups: set[int]) -> None:
+        """Let nodes hear only those of their group."""
+        self.bus.groups = list(groups)
+
+    def heal(self) -> None:
+        """Let all hear all."""
+        self.bus.groups = []

@@ -1,0 +1,124 @@
+"""Five nodes under every fault: never two accepted blocks at one height, and progress again afterwards.
+
+Each run follows from its seed. That no two honest nodes accept different blocks at a height is asserted
+whenever one accepts (`World.note`).
+"""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.searching import seeds
+from tests.simulation.network import SimulatedNetwork, identities
+from tests.simulation.node import (
+    DoubleProposer,
+    HonestNode,
+    RandomVoter,
+    SilentNode,
+    VoterForEverything,
+)
+
+NODES = identities(5)
+SOON = 60.0
+"""Seconds within which a network goes on once nothing is wrong: a dozen slots."""
+
+SEEDS = seeds(int(__import__("os").environ.get("SEEDS", "4")), thorough=1_000)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_network_without_faults(seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES)
+    for height in range(1, 4):
+        network.issue()
+        assert network.reach(height, SOON)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES, loss=0.1)
+    network.bus.latency = (0.001, 0.5)
+    network.issue(2)
+    assert network.reach(2, 3 * SOON)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "groups", [[{0, 1, 2}, {3, 4}], [{0, 1}, {2, 3}, {4}]], ids=["3/2", "2/2/1"]
+)
+def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES)
+    network.issue()
+    network.run(network.bus.random.uniform(0.0, 0.3))  # in the middle of a decision, mostly
+    network.split(*groups)
+    network.issue()
+    network.run(10.0)
+    apart = network.height
+    network.issue()
+    network.run(10.0)
+    assert network.height == apart  # nobody hears enough of the stake
+    network.heal()
+    assert network.reach(3, SOON)
+
+
+FAULTY: Mapping[str, type[HonestNode]] = {
+    "votes at random": RandomVoter,
+    "votes for everything": VoterForEverything,
+    "proposes two blocks": DoubleProposer,
+    "never answers": SilentNode,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", FAULTY.values(), ids=FAULTY)
+def test_one_node_that_is_not_honest(kind: type[HonestNode], seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES, kinds={4: kind})
+    network.issue(2)
+    assert network.reach(2, 2 * SOON)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clocks_that_are_apart(seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES, skews={0: 5.0, 1: -2.5, 3: 2.5})
+    network.issue(2)
+    assert network.reach(2, 2 * SOON)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
+    network = SimulatedNetwork(seed, NODES)
+    victim = network.honest[seed % len(NODES)]
+    victim.dies_at = seed // len(NODES) % 3
+    network.issue()
+    assert network.reach(1, SOON, [one for one in network.honest if one is not victim])
+    network.run(1.0)
+    assert not victim.is_up
+    victim.start()
+    network.issue()
+    assert network.reach(2, SOON)
+
+
+def test_more_than_a_quarter_of_the_stake_that_is_away_stops_the_network() -> None:
+    network = SimulatedNetwork(1, NODES)
+    network.issue()
+    assert network.reach(1, SOON)
+    for node in network.honest[:2]:
+        node.stop()
+    network.issue()
+    network.run(SOON)
+    assert network.height == 1
+    for node in network.honest[:2]:
+        node.start()
+    assert network.reach(2, SOON)
+
+
+RUNS: Mapping[str, Callable[[], SimulatedNetwork]] = {
+    "20": lambda: SimulatedNetwork(1, identities(20)),
+    "100": lambda: SimulatedNetwork(1, identities(100)),
+}
+
+
+@pytest.mark.parametrize("build", RUNS.values(), ids=RUNS)
+def test_larger_networks(build: Callable[[], SimulatedNetwork]) -> None:
+    network = build()
+    network.issue()
+    assert network.reach(1, SOON)
