@@ -12,6 +12,7 @@ from typing import Any, Final
 from jsonrpc import eager
 from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded, handler_crashed
 from jsonrpc.gate import Gate, Head, HttpConnection, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
@@ -23,6 +24,9 @@ from jsonrpc.workers import Workers
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Coroutine[Any, Any, Message]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+READ_BEFORE: Final = "jsonrpc.body"
+"""Where a scope's state has the `Body` of a request that a door before this one has read already."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -100,7 +104,7 @@ class RawDoor:
             return await _send(send, reply, with_body=head.method != "HEAD")
         share = Share(self._memory, lambda: endpoint.gate.client(head))
         try:
-            reply = await self._reply(endpoint, head, receive, share)
+            reply = await self._reply(endpoint, head, receive, share, _read_before(scope))
             endpoint.replies.count(head.method, reply.status)
             if len(reply.body) <= SMALL:
                 share.give_back()
@@ -111,11 +115,19 @@ class RawDoor:
         finally:
             share.give_back()
 
-    async def _reply(self, endpoint: Endpoint, head: Head, receive: Receive, share: Share) -> Reply:
+    async def _reply(
+        self,
+        endpoint: Endpoint,
+        head: Head,
+        receive: Receive,
+        share: Share,
+        before: Body | None,
+    ) -> Reply:
         """Read the body and answer it. What is long of either is counted until it is given back."""
         gate = endpoint.gate
         try:
-            body = await self._read(receive, gate.config.max_body, share)
+            text = await self._read(receive, gate.config.max_body, share)
+            body = before if before is not None and before.text == text else Body(text)
             reply = await self._answer(endpoint, head, body)
             if len(reply.body) > SMALL:
                 share.grow(len(body) + len(reply.body))
@@ -190,7 +202,7 @@ class RawDoor:
                     return b"".join(parts)
                 message = await receive()
 
-    async def _answer(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
+    async def _answer(self, endpoint: Endpoint, head: Head, body: Body) -> Reply:
         dispatcher = endpoint.dispatcher
         try:
             if endpoint.throttle is not None:
@@ -209,7 +221,7 @@ class RawDoor:
             _log.exception("the door itself failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
-    async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: bytes) -> Reply:
+    async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: Body) -> Reply:
         """Answer, and compress, away from the event loop."""
         dispatcher = endpoint.dispatcher
         if dispatcher.may_gather(body):
@@ -222,7 +234,7 @@ class RawDoor:
         return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)
 
 
-async def give_up(dispatcher: Dispatcher, body: bytes) -> bytes | None:
+async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
     """The answer to a body whose work has not come back in time. A long body is read in a thread.
 
     Not in one of the workers: they are what it waited for.
@@ -232,7 +244,7 @@ async def give_up(dispatcher: Dispatcher, body: bytes) -> bytes | None:
     return dispatcher.give_up(body)
 
 
-async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: bytes) -> float:
+async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: Body) -> float:
     """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
 
     Raises:
@@ -262,6 +274,11 @@ def read_head(scope: Scope) -> Head:
         bool(scope["query_string"]),
         client[0] if client else "",
     )
+
+
+def _read_before(scope: Scope) -> Body | None:
+    body: Body | None = scope.get("state", {}).get(READ_BEFORE)
+    return body
 
 
 def _guard(gate: Gate, head: Head) -> Reply | None:

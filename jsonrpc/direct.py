@@ -19,7 +19,9 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.dispatch import MISS
+from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
@@ -113,6 +115,8 @@ class DirectProtocol(GuardedProtocol):
         super().__init__(*arguments, **options)
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
+        self._before: Body | None = None
+        """The body of the request that is handed on, as long as that takes."""
         self._unread: Share | None = None
         """What a long answer holds until it is read."""
 
@@ -123,12 +127,21 @@ class DirectProtocol(GuardedProtocol):
             known = self.heads.read(data[:end]) if end > 0 else None
             if known is not None and len(data) == end + 4 + known.length:
                 connection = self._http or self._know(known)
-                reply = _answer(known, data[end + 4 :], connection)
+                body = Body(data[end + 4 :])
+                reply = _answer(known, body, connection)
                 if reply is not None and self._has_room(len(reply.body), connection):
                     known.endpoint.replies.answered()
                     self._write(reply)
                     return
+                self._before = body
         super().data_received(data)
+        self._before = None
+
+    @override
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._before is not None:
+            self.scope["state"][READ_BEFORE] = self._before
 
     @override
     def resume_writing(self) -> None:
@@ -189,7 +202,7 @@ class DirectProtocol(GuardedProtocol):
         HttpToolsProtocol.on_response_complete(self)  # nothing lingers here
 
 
-def _answer(known: Known, body: bytes, connection: HttpConnection) -> Reply | None:
+def _answer(known: Known, body: Body, connection: HttpConnection) -> Reply | None:
     """Return the reply to a body, if it can be given at once."""
     try:
         answer = known.endpoint.dispatcher.answer_hot(body, connection)

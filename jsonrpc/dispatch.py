@@ -7,7 +7,7 @@ Limits of a body and of a batch are here; HTTP and WebSocket are not.
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
@@ -16,7 +16,7 @@ from jsonrpc import errors
 from jsonrpc.batch import Batch
 from jsonrpc.calls import LATE, REFUSED, Executor, Observer, Outage
 from jsonrpc.dialects import GETH, Dialect
-from jsonrpc.envelope import NULL, Call, valid_id
+from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import MethodRegistry
@@ -59,7 +59,10 @@ class _TooLong(Exception):
 
 
 class Dispatcher:
-    """Answers the bodies of one interface. It has no state of calls and may run in any thread."""
+    """Answers the bodies of one interface. It has no state of calls and may run in any thread.
+
+    Who asks several things about a body hands a `Body` in, which is read once for all of them.
+    """
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class Dispatcher:
             registry, dialect, clock=clock, observer=observer, inflight=inflight, outage=outage
         )
 
-    def answer_hot(self, body: bytes, connection: object = None) -> HotAnswer:
+    def answer_hot(self, body: bytes | Body, connection: object = None) -> HotAnswer:
         """Answer on the event loop, or return `MISS`.
 
         Nothing is executed unless every method in the body is hot. A batch in which a later call
@@ -112,24 +115,22 @@ class Dispatcher:
         """
         if len(body) > self._small and self._is_for_a_thread(body):
             return MISS
-        try:
-            request = self.dialect.read(body, self.limits.batch)
-        except JsonRpcError as error:
-            return self._executor.refuse(NULL, error)
+        request = self._read(body)
+        if isinstance(request, JsonRpcError):
+            return self._executor.refuse(NULL, request)
         if isinstance(request, list):
             return self._hot_batch(request, connection)
         return self._hot_call(request, connection)
 
-    def answer(self, body: bytes, connection: object = None) -> bytes | None:
+    def answer(self, body: bytes | Body, connection: object = None) -> bytes | None:
         """Answer in a worker thread; None if there is nothing to answer. Never raises."""
         started = self._clock()
-        try:
-            # A thread that reads does not let go of the interpreter: several are not faster, but
-            # the event loop would have to wait for each of them in turn.
-            with self._reading if len(body) > self._small else nullcontext():
-                request = self.dialect.read(body, self.limits.batch)
-        except JsonRpcError as error:
-            return self._executor.refuse(NULL, error)
+        # A thread that reads does not let go of the interpreter: several are not faster, but
+        # the event loop would have to wait for each of them in turn.
+        with self._reading if len(body) > self._small else nullcontext():
+            request = self._read(body)
+        if isinstance(request, JsonRpcError):
+            return self._executor.refuse(NULL, request)
         if isinstance(request, list):
             return self._batch(request, connection, started)
         try:
@@ -141,28 +142,26 @@ class Dispatcher:
             return self._executor.reject(request, errors.request_timed_out(), LATE)
         return answer
 
-    def may_gather(self, body: bytes) -> bool:
+    def may_gather(self, body: bytes | Body) -> bool:
         """Whether a body is one call that is best worked off together with others like it."""
-        if not body.startswith(b"{") or (len(body) > self._small and self._is_for_a_thread(body)):
+        if not _text(body).startswith(b"{") or (
+            len(body) > self._small and self._is_for_a_thread(body)
+        ):
             return False
-        try:
-            request = self.dialect.read(body, self.limits.batch)
-        except JsonRpcError:
-            return False
-        if isinstance(request, list):
+        request = self._read(body)
+        if not isinstance(request, Call):
             return False
         method = self.registry.methods.get(request.method)
         return method is not None and method.vectorized is not None and not method.hot
 
-    def answer_together(self, bodies: Sequence[bytes]) -> list[bytes | None]:
+    def answer_together(self, bodies: Sequence[bytes | Body]) -> list[bytes | None]:
         """Answer bodies for which `may_gather` holds, in a worker thread. Never raises.
 
         Consecutive calls of one vectorized method are one piece of work, as in a batch; but each
         body has an answer, and room for it, of its own.
         """
         started = self._clock()
-        read = (self.dialect.read(body, self.limits.batch) for body in bodies)
-        calls = [call for call in read if not isinstance(call, list)]
+        calls = [call for call in map(self._read, bodies) if isinstance(call, Call)]
         batch = Batch(
             self._executor,
             calls,
@@ -172,44 +171,43 @@ class Dispatcher:
         )
         return batch.run_each()
 
-    def count(self, body: bytes) -> int:
+    def count(self, body: bytes | Body) -> int:
         """The number of calls that a body counts for: what a rate limit charges.
 
         A batch that will be refused for its length, and a body that is none, count as one.
         """
-        if not body.lstrip().startswith(b"["):
+        if not _text(body).lstrip().startswith(b"["):
             return 1
-        try:
-            request = self.dialect.read(body, self.limits.batch)
-        except JsonRpcError:
-            return 1
+        request = self._read(body)
         if not isinstance(request, list) or len(request) > self.limits.batch:
             return 1
         return max(1, len(request))
 
-    def refuse(self, body: bytes, error: JsonRpcError, why: str = REFUSED) -> bytes:
+    def refuse(self, body: bytes | Body, error: JsonRpcError, why: str = REFUSED) -> bytes:
         """One error object for a whole body that is not executed; the observer hears why.
 
         It has the id of a single call; a batch, and a body too long to be read for that, has none.
         """
         identifier = None
         if len(body) <= self.limits.hot_body:
-            with suppress(JsonRpcError):
-                request = self.dialect.read(body, self.limits.batch)
-                identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
+            request = self._read(body)
+            identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
         return self._executor.refuse(identifier or NULL, error, why)
 
-    def give_up(self, body: bytes) -> bytes | None:
+    def give_up(self, body: bytes | Body) -> bytes | None:
         """The answer to a body whose work has not come back in time: each call timed out."""
-        try:
-            request = self.dialect.read(body, self.limits.batch)
-        except JsonRpcError as error:
-            return self._executor.refuse(NULL, error)
+        request = self._read(body)
+        if isinstance(request, JsonRpcError):
+            return self._executor.refuse(NULL, request)
         if isinstance(request, list):
             return self._batch(request, None, self._clock() - self.limits.seconds - 1)
         return self._executor.reject(request, errors.request_timed_out(), LATE)
 
-    def _is_for_a_thread(self, body: bytes) -> bool:
+    def _read(self, body: bytes | Body) -> Said:
+        asked = body if isinstance(body, Body) else Body(body)
+        return asked.says(self.dialect.read, self.limits.batch)
+
+    def _is_for_a_thread(self, body: bytes | Body) -> bool:
         """Whether not even reading a body that is not small is for the event loop now."""
         return len(body) > self.limits.hot_body or self._turn.is_spent()
 
@@ -283,3 +281,7 @@ class Dispatcher:
 
     def _expired(self, started: float) -> bool:
         return self._clock() - started > self.limits.seconds
+
+
+def _text(body: bytes | Body) -> bytes:
+    return body.text if isinstance(body, Body) else body

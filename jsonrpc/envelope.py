@@ -6,6 +6,7 @@ and error codes of methods are elsewhere. Rules: JSON-RPC 2.0, as geth's server 
 
 import re
 from array import array
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Final
 
@@ -22,7 +23,17 @@ from jsonrpc.counting import (
     may_be_too_many,
 )
 
-__all__ = ["MAX_DEPTH", "NULL", "Call", "Raw", "nesting", "notification", "read", "valid_id"]
+__all__ = [
+    "MAX_DEPTH",
+    "NULL",
+    "Body",
+    "Call",
+    "Raw",
+    "nesting",
+    "notification",
+    "read",
+    "valid_id",
+]
 
 MAX_DEPTH: Final = 64
 """Levels of arrays and objects that a body may have."""
@@ -60,6 +71,36 @@ class Call(msgspec.Struct, gc=False):
     method: str = ""
     id: Raw = _ABSENT
     params: Raw = _ABSENT
+
+
+Said = Call | list[Call] | errors.JsonRpcError
+"""What a body says: one call, those of a batch, or why it is neither."""
+
+
+class Body:
+    """A body that is read once, however many ask what it says.
+
+    The doors ask what it is charged for, whether it can be answered at once or together with
+    others, and at last for the answer. Belongs to one interface, and to one thread at a time.
+    """
+
+    __slots__ = ("_said", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text: Final = text
+        self._said: Said | None = None
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def says(self, read: Callable[[bytes, int], Call | list[Call]], most: int) -> Said:
+        """Return what `read` makes of it; of a batch with more calls than `most` only a few more."""
+        if self._said is None:
+            try:
+                self._said = read(self.text, most)
+            except errors.JsonRpcError as error:
+                self._said = error.with_traceback(None)  # which would keep its frames
+        return self._said
 
 
 class _AnyMembers(msgspec.Struct, gc=False):

@@ -8,6 +8,7 @@ import asyncio
 from typing import Final
 
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
 from jsonrpc.workers import Workers
 
@@ -20,7 +21,7 @@ GRACE_SECONDS: Final = 1.0
 MOST_WAITING: Final = 8192
 """Bodies that may wait; more are refused as overload."""
 
-_Waiting = tuple[bytes, "asyncio.Future[bytes | None]"]
+_Waiting = tuple[bytes | Body, "asyncio.Future[bytes | None]"]
 
 
 class Gatherer:
@@ -33,7 +34,7 @@ class Gatherer:
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def answer(self, body: bytes) -> bytes | None:
+    async def answer(self, body: bytes | Body) -> bytes | None:
         """Wait for the answer to a body.
 
         Raises:

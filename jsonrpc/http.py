@@ -12,6 +12,7 @@ from http import HTTPStatus
 
 from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.envelope import Body
 from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.gate import Gate, GateConfig, Head, Reply
 from jsonrpc.replies import Replies
@@ -61,13 +62,13 @@ class Endpoint:
             return 0.0
         return await self.throttle.take(self.gate.client(head), calls)
 
-    def limited(self, head: Head, body: bytes, wait: float) -> Reply:
+    def limited(self, head: Head, body: Body, wait: float) -> Reply:
         """The reply to a client that asks too often. `Retry-After` has whole seconds."""
         seconds = max(1, math.ceil(wait))
         text = self.dispatcher.refuse(body, rate_limit_exceeded(), LIMITED)
         return self._later(head, text, HTTPStatus.TOO_MANY_REQUESTS, seconds)
 
-    def busy(self, head: Head, body: bytes) -> Reply:
+    def busy(self, head: Head, body: bytes | Body) -> Reply:
         """The reply while too many calls wait for a worker.
 
         Unspecified: geth queues without a limit. A 503 with `Retry-After` is what clients retry.

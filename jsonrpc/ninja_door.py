@@ -6,6 +6,7 @@ The body is never parsed by ninja, which would answer in its own shape. Runs in 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
+from jsonrpc.envelope import Body
 from jsonrpc.gate import Head, HttpConnection, Reply
 from jsonrpc.http import Endpoint
 
@@ -24,9 +25,10 @@ def _reply(request: HttpRequest, endpoint: Endpoint, head: Head) -> Reply:
     if reply is not None:
         return reply
     # Not `request.body`: Django's own limit would answer with a page of its own.
-    body = request.read(gate.config.max_body + 1)
-    if len(body) > gate.config.max_body:
+    text = request.read(gate.config.max_body + 1)
+    if len(text) > gate.config.max_body:
         return gate.too_large(head)
+    body = Body(text)
     calls = endpoint.dispatcher.count(body) if endpoint.throttle is not None else 0
     wait = endpoint.charge_now(head, calls)
     if wait is None:

@@ -16,7 +16,7 @@ from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
 from jsonrpc.delivery import PART, STALL_SECONDS, Message
 from jsonrpc.dispatch import MISS
-from jsonrpc.envelope import NULL
+from jsonrpc.envelope import NULL, Body
 from jsonrpc.errors import (
     Overloaded,
     TooManyConnections,
@@ -148,7 +148,7 @@ class Session:
             del body
             await self._connection.drained()
 
-    async def _handle(self, head: Head, body: bytes, client: str) -> None:
+    async def _handle(self, head: Head, body: Body, client: str) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
         exchange = Exchange(self._hub, self._connection, client)
         share = Share(self._memory, lambda: client)
@@ -176,7 +176,7 @@ class Session:
             if not handed_on:
                 share.give_back()
 
-    async def _charge(self, head: Head, body: bytes) -> bytes | None:
+    async def _charge(self, head: Head, body: Body) -> bytes | None:
         """Charge the client; the answer if it may not go on. Its socket stays open."""
         refuse = self._dispatcher.refuse
         try:
@@ -185,7 +185,7 @@ class Session:
             return refuse(body, server_busy(), OVERLOADED)
         return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
 
-    async def _work(self, exchange: Exchange, body: bytes) -> None:
+    async def _work(self, exchange: Exchange, body: Body) -> None:
         answer: bytes | None
         try:
             answer = await self._answer(exchange, body)
@@ -195,7 +195,7 @@ class Session:
             answer = await give_up(self._dispatcher, body)
         await self._deliver(exchange, answer, body)
 
-    async def _answer(self, exchange: Exchange, body: bytes) -> bytes | None:
+    async def _answer(self, exchange: Exchange, body: Body) -> bytes | None:
         """Have a worker answer. Methods that are gathered know nothing of the connection."""
         dispatcher = self._dispatcher
         if dispatcher.may_gather(body):
@@ -203,7 +203,9 @@ class Session:
         seconds = dispatcher.limits.seconds + GRACE_SECONDS
         return await self._workers.run(seconds, dispatcher.answer, body, exchange)
 
-    async def _deliver(self, exchange: Exchange, answer: bytes | None, body: bytes = b"") -> None:
+    async def _deliver(
+        self, exchange: Exchange, answer: bytes | None, body: bytes | Body = b""
+    ) -> None:
         """Send the answer, then let the subscriptions made in it begin.
 
         A long one is counted until it is read; what does not fit is refused, and what was subscribed
@@ -262,7 +264,6 @@ class Session:
             self._main.cancel()
 
 
-def _body_of(message: Message) -> bytes:
+def _body_of(message: Message) -> Body:
     text: str | None = message.get("text")
-    body: bytes = message.get("bytes", b"") if text is None else text.encode()
-    return body
+    return Body(message.get("bytes", b"") if text is None else text.encode())

@@ -13,9 +13,11 @@ import uvicorn
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from jsonrpc import envelope
 from jsonrpc.asgi import RawDoor
 from jsonrpc.direct import DirectProtocol, Heads
 from jsonrpc.dispatch import MISS, Dispatcher
+from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.replies import Replies
@@ -225,6 +227,22 @@ def test_what_the_direct_door_answers_is_counted_once(served: Served) -> None:
     exchange(served, "direct", request(), request(THREAD))
 
     assert served.replies.read()["POST", 200] == before + 2
+
+
+def test_a_body_is_read_once_by_whichever_doors_it_goes(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = [CALL, THREAD, b"[%b,%b]" % (CALL, THREAD), b"{"]
+    read = []
+
+    def counted(body: bytes, most: int) -> Any:
+        read.append(body)
+        return envelope.read(body, most)
+
+    monkeypatch.setattr(Geth, "read", staticmethod(counted))
+    exchange(served, "direct", *map(request, bodies))
+
+    assert read == bodies
 
 
 def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served: Served) -> None:

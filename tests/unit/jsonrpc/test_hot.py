@@ -7,8 +7,11 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+from jsonrpc import envelope
 from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
+from jsonrpc.envelope import Body
 from jsonrpc.errors import server_busy
+from jsonrpc.geth import Geth
 from jsonrpc.inflight import Inflight
 from jsonrpc.turn import LoopTurn
 
@@ -143,6 +146,30 @@ def test_a_refusal_has_the_id_of_a_single_call_that_is_not_long(registry) -> Non
     ):
         answer = msgspec.json.decode(dispatcher.refuse(text, server_busy()))
         assert (answer["id"], answer["error"]["code"]) == (identifier, -32005)
+
+
+@pytest.mark.parametrize("text", [body("wait", 2), b"[%b]" % body("wait", 2), b"nonsense"])
+def test_a_body_is_read_once_for_all_that_is_asked_of_it(
+    dispatcher: Dispatcher, monkeypatch, text: bytes
+) -> None:
+    read = []
+
+    def counted(body: bytes, most: int) -> object:
+        read.append(body)
+        return envelope.read(body, most)
+
+    monkeypatch.setattr(Geth, "read", staticmethod(counted))
+    asked = Body(text)
+    answers = [
+        dispatcher.count(asked), dispatcher.answer_hot(asked), dispatcher.may_gather(asked),
+        dispatcher.answer(asked), dispatcher.refuse(asked, server_busy()), dispatcher.give_up(asked),
+    ]  # fmt: skip
+
+    assert read == [text]
+    assert answers == [
+        dispatcher.count(text), dispatcher.answer_hot(text), dispatcher.may_gather(text),
+        dispatcher.answer(text), dispatcher.refuse(text, server_busy()), dispatcher.give_up(text),
+    ]  # fmt: skip
 
 
 def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:
