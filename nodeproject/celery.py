@@ -12,7 +12,7 @@ choose_settings()
 
 _log: Final = logging.getLogger(__name__)
 
-app = Celery("node")
+app = Celery("node", amqp="nodeproject.reconnecting:BrokerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # A block takes a few milliseconds: a new connection for each task would double that. `release`
 # below does what is needed after a task.

@@ -56,7 +56,12 @@ CELERY_BROKER_URL = NODE.redis_url
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "ack_emulation": False,
     "socket_timeout": 5,
-    "socket_connect_timeout": 2,
+    "socket_connect_timeout": 1,
+    # Between two attempts to connect: a try and a wait are shorter than the 3 s in which an outage is over.
+    # They do not grow (`nodeproject.reconnecting`): one worker and one beat burden nobody.
+    "interval_start": 0.5,
+    "interval_step": 0,
+    "interval_max": 0.5,
 }
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True  # those acknowledged late: none
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # an outage may last
