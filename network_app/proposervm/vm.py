@@ -221,6 +221,27 @@ class ProposerVM(Generic[B]):
             self._add(block, outer, parent)
         return block
 
+    def builds_from(self, *, now: int) -> int | None:
+        """Return since when this node may build on the preferred block (Unix seconds).
+
+        None: it owns no slot within the hour. A block that has come first changes the answer.
+        """
+        parent = self._preferred()
+        time = max(now, parent.time)
+        if parent.p_chain_height is None:
+            return time
+        first = windower.slot_of(time, parent.time)
+        slot = windower.next_slot(
+            self._chain_id,
+            parent.height + 1,
+            self._node_id,
+            self._validators.proposers(parent.p_chain_height),
+            first=first,
+        )
+        if slot is None or slot == first:
+            return None if slot is None else time
+        return parent.time + slot * windower.SLOT
+
     def verify(self, block: ProposerBlock[B], *, now: int) -> None:
         """Verify an outer block and the one inside on their parents; from then on it is processing.
 
