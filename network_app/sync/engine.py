@@ -111,6 +111,10 @@ class Engine(MessageHandler):
     def _in_order(self) -> list[Line]:
         return list(self._lines.values())
 
+    def line(self, alias: str) -> Line:
+        """Return what is done with one of the chains, "P" or "C"."""
+        return self._by_alias[alias]
+
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
@@ -123,11 +127,11 @@ class Engine(MessageHandler):
 
     def blocks_accepted(self, alias: str, height: int | None = None) -> None:
         """Note that this node has accepted blocks up to a height; None: look up to which."""
-        self._by_alias[alias].announcer.blocks_accepted(height)
+        self.line(alias).announcer.blocks_accepted(height)
 
     def transactions_issued(self, alias: str, tx_ids: Collection[ID] | None = None) -> None:
         """Note that this node has taken in transactions; None: look which ones."""
-        self._by_alias[alias].gossip.issued(tx_ids)
+        self.line(alias).gossip.issued(tx_ids)
 
     def benched(self) -> Mapping[NodeID, Collection[str]]:
         """Return the chains about which some peers are not asked, by peer.

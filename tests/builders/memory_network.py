@@ -275,6 +275,15 @@ async def running(*nodes: Node) -> AsyncIterator[None]:
     assert [node.failures for node in nodes] == [[] for _ in nodes]
 
 
+async def polled(node: Node, times: int = 3) -> None:
+    """Wait until a node has asked so many more times what others have accepted, and was answered.
+
+    So much happens in that time, and not so many seconds: what would go wrong, goes wrong on any machine.
+    """
+    before = node.received["chits"]
+    await until(lambda: node.received["chits"] >= before + times)
+
+
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds

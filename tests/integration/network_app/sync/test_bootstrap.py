@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from network_app.ports import Accepted
-from network_app.wire.p2p_pb2 import Message
+from network_app.wire.p2p_pb2 import Get, Message
 from primitives.ids import NodeID
 from tests.builders.memory_chain import BAD, SEAL, MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import Node, World, quick_config, running, until
@@ -70,11 +70,12 @@ async def test_bootstrapping_begins_when_three_quarters_of_the_beacons_are_there
     names = ["first", "second", "third", "fourth"]
     nodes = [world.add(name, long_chain(10), weight=1) for name in names]
     joining = world.add("joining", beacons=names)
+    for node in nodes[:2]:
+        world.link(node, joining)
     async with running(joining, *nodes):
-        for node in nodes[:2]:
-            world.link(node, joining)
-        await asyncio.sleep(0.3)
+        await until(lambda: bool(joining.records.of("P")))  # it has looked who is there by then
         assert joining.sent["get_accepted_frontier"] == 0
+        assert joining.records.of("P")[-1].waiting is not None
 
         world.link(nodes[2], joining)
         await until(joining.follows)
@@ -371,7 +372,9 @@ async def test_questions_are_answered_while_a_chain_bootstraps_and_queries_are_n
                 inner.container_id = genesis
             asking.send(joining.node_id, message)
         await until(lambda: len(answers) >= 4)
-        await asyncio.sleep(0.05)
+        again = Get(chain_id=bytes(32), deadline=10**9, container_id=genesis)
+        asking.send(joining.node_id, Message(get=again))
+        await until(lambda: len(answers) >= 5)  # so the query before has been worked off
         chain.may_execute.set()
         await until(joining.follows)
 

@@ -1,7 +1,5 @@
 """What is fetched and not executed is bounded, whoever says that there is more."""
 
-import asyncio
-
 import pytest
 
 from network_app.sync import backlog
@@ -9,7 +7,7 @@ from network_app.sync.claims import MOST_FAILURES
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, Tamper, World, quick_config, running, until
+from tests.builders.memory_network import Node, Tamper, World, polled, quick_config, running, until
 
 KIB = 1024
 PIECE = 200
@@ -49,7 +47,7 @@ async def joined_beside(claimer: MemoryChain, tamper: Tamper) -> tuple[Node, Nod
         await until(joining.follows)
         producer.make_block()
         await until(lambda: joining.chain.height == 601)
-        await asyncio.sleep(0.5)
+        await polled(joining)
     assert joining.chain.raws == producer.chain.raws
     assert joining.chain.stored == {}
     assert joining.chain.most_bytes_stored <= ROOM

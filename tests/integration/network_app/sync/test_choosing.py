@@ -35,7 +35,7 @@ async def test_without_validators_the_bootstrappers_are_polled_and_no_strangers(
     world = World()
     node = world.add("node", beacons=["beacon"])
     add_silent_strangers(world, node)
-    choice = node.engine._by_alias["P"]._shared.choice
+    choice = node.engine.line("P")._shared.choice
     assert choice.someone("P") != node_id("beacon")
     beacon = world.add("beacon")
     world.link(node, beacon)
@@ -49,7 +49,7 @@ async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -
     beacon = world.add("beacon")
     world.link(node, beacon)
     add_silent_strangers(world, node)
-    fetcher = node.engine._by_alias["P"].follower._fetcher
+    fetcher = node.engine.line("P").follower._fetcher
     with pytest.raises(NobodyHas):
         await fetcher.block(UNKNOWN, [beacon.node_id])
     assert node.sent["get"] == ROUNDS * (1 + MOST_OTHERS)
@@ -90,7 +90,7 @@ async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> Non
         world.cut(producer.node_id, follower.node_id)
         producer.chain.make_many(600)
         producer.engine.blocks_accepted("P")
-        announcer = producer.engine._by_alias["P"].announcer
+        announcer = producer.engine.line("P").announcer
         await until(lambda: announcer._pushed == 610)  # so these are not pushed to who comes now
         world.link(producer, follower)
         await until(lambda: follower.chain.height == 610 and follower.follows())

@@ -1,13 +1,11 @@
 """Beacons that are empty themselves, one that is ahead of them, and peers that claim what is not there."""
 
-import asyncio
-
 import pytest
 
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import SEAL, MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, Tamper, World, quick_config, running, until
+from tests.builders.memory_network import Node, Tamper, World, polled, quick_config, running, until
 
 UNKNOWN = bytes([7]) * 32
 
@@ -118,7 +116,7 @@ async def joined_beside(lying: MemoryChain, tamper: Tamper) -> tuple[World, Node
         assert bootstrapped_at(joining)[0] == 600
         producer.make_block()
         await until(lambda: joining.chain.height == 601)
-        await asyncio.sleep(1.0)
+        await polled(joining, 4)  # the liar among them, as long as it is asked
         assert joining.follows()
         assert joining.records.of("P")[-1].target_height >= 600
     assert joining.chain.raws == producer.chain.raws

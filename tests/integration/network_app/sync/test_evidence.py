@@ -1,13 +1,11 @@
 """A node that follows leaves that only for blocks that it could accept, whatever peers say."""
 
-import asyncio
-
 import pytest
 
 from network_app.wire.p2p_pb2 import Message, PullQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import World, running, until
+from tests.builders.memory_network import World, polled, running, until
 
 FAR = 1_000_000
 
@@ -48,7 +46,7 @@ async def test_a_bogus_block_does_not_stop_a_node_without_bootstrappers(weight: 
         await until(producer.follows)
         await producer.engine.handle(liar.node_id, Message(pull_query=far))
         await until(lambda: liar.sent["put"] > 0)
-        await asyncio.sleep(0.3)
+        await polled(producer)
         votes = producer.sent["chits"]
         await producer.engine.handle(liar.node_id, Message(pull_query=far))
         assert producer.sent["chits"] == votes + 1

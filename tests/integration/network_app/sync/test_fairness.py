@@ -35,7 +35,7 @@ def muted_pair() -> tuple[Node, Node]:
 
 async def test_a_peer_is_asked_for_one_block_at_a_time() -> None:
     node, peer = muted_pair()
-    fetcher = node.engine._by_alias["P"].follower._fetcher
+    fetcher = node.engine.line("P").follower._fetcher
     wanted = [ID(bytes([at]) * 32) for at in range(3)]
     asking = [
         asyncio.create_task(fetcher.try_one(peer.node_id, one, 0, alone=True)) for one in wanted
@@ -66,7 +66,7 @@ async def test_a_block_is_made_ready_once_for_all_peers() -> None:
     peers = [world.add(f"peer {at}") for at in range(5)]
     for peer in peers:
         world.link(node, peer)
-    requests = node.engine._by_alias["P"].requests
+    requests = node.engine.line("P").requests
     sent: list[Message | Packed] = []
     node.send = lambda _peer, message: not sent.append(message)  # type: ignore[method-assign, func-returns-value]
     answers: list[object] = []
@@ -83,7 +83,7 @@ async def test_a_block_is_made_ready_once_for_all_peers() -> None:
 
 async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
     node, peer = muted_pair()
-    requests = node.engine._by_alias["P"].requests
+    requests = node.engine.line("P").requests
     huge = PushQuery(container=bytes(MAX_FRAME))
     assert requests.post_to_all({peer.node_id: lambda _: None}, huge, Chits) == []
     assert len(requests) == 0
@@ -115,11 +115,11 @@ async def test_what_could_not_be_issued_is_pulled_again() -> None:
     world = World()
     node, peer = world.add("node", weight=1), world.add("peer", weight=1)
     world.link_all()
-    known = node.engine._by_alias["P"].gossip.known
+    known = node.engine.line("P").gossip.known
     issue = node.chain.issue
     arrivals = [Arrival(TRANSACTION, peer.node_id)]
     tx_id = node.chain.transaction_id(TRANSACTION)
-    gossiping = node.engine._by_alias["P"].gossip
+    gossiping = node.engine.line("P").gossip
 
     def is_away(_raws: object) -> list[ID | Exception]:
         raise OSError("the database is away")
@@ -185,7 +185,7 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
 async def test_a_gossip_of_a_million_empty_transactions_is_not_looked_into() -> None:
     node, peer = muted_pair()
     offered: list[object] = []
-    node.engine._by_alias["P"].gossip.offer = lambda told, _: offered.append(told)  # type: ignore[method-assign]
+    node.engine.line("P").gossip.offer = lambda told, _: offered.append(told)  # type: ignore[method-assign]
     payload = with_handler(0, b"\x0a\x00" * 1_000_000)
     flood = enclose(AppGossip(chain_id=bytes(32), app_bytes=payload))
     await node.engine.handle(peer.node_id, flood)

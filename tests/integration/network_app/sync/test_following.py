@@ -16,7 +16,7 @@ from tests.builders.memory_chain import (
     block_bytes,
     id_of,
 )
-from tests.builders.memory_network import PATIENT, Node, World, quick_config, running, until
+from tests.builders.memory_network import PATIENT, Node, World, polled, quick_config, running, until
 
 
 def pair(**fields: float) -> tuple[World, Node, Node]:
@@ -128,8 +128,7 @@ async def test_a_node_that_was_cut_off_for_three_hundred_blocks_heals() -> None:
         world.traits(producer, follower)["muted"] = 1
         for _ in range(300):
             producer.make_block()
-        await asyncio.sleep(0.8)
-        assert follower.chain.height == 1
+        await until(lambda: producer.engine.line("P").head.place.height == 301)  # all were pushed
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 301)
         producer.make_block()
@@ -148,7 +147,7 @@ async def test_a_node_that_missed_fewer_blocks_fetches_them_and_goes_on() -> Non
         world.traits(producer, follower)["muted"] = 1
         for _ in range(200):
             producer.make_block()
-        await asyncio.sleep(0.5)
+        await until(lambda: producer.engine.line("P").head.place.height == 200)
         world.traits(producer, follower)["muted"] = 0
         await until(lambda: follower.chain.height == 200)
     assert all(state.bootstrapped for state in follower.records.of("P")[1:])
@@ -172,16 +171,26 @@ async def test_pushes_go_on_after_a_connection_was_lost() -> None:
 
 async def test_a_node_without_peers_is_not_asked_for_its_blocks() -> None:
     world = World()
-    producer = world.add("producer", weight=1)
-    asked = []
+    producer, watcher = world.add("producer", weight=1), world.add("watcher")
+    asked: list[int] = []
     since = producer.chain.accepted_since
-    producer.chain.accepted_since = lambda *args: asked.append(args) or since(*args)  # type: ignore[method-assign]
-    async with running(producer):
+
+    def noted(height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+        asked.append(height)
+        return since(height, count)
+
+    producer.chain.accepted_since = noted  # type: ignore[method-assign]
+    async with running(producer, watcher):
         await until(producer.follows)
         for _ in range(10):
             producer.make_block()
-        await asyncio.sleep(0.05)
-    assert asked == []
+            await asyncio.sleep(0)
+        world.link(producer, watcher)
+        await until(lambda: not producer.engine.line("P").head.stale)
+        producer.make_block()
+        await until(lambda: producer.sent["push_query"] == 1)
+    # Who pushes looks at blocks in their order: those that were made alone would have come before.
+    assert min(asked) == 10
 
 
 async def test_a_proposal_waits_for_its_option_and_both_are_accepted_together() -> None:
@@ -192,8 +201,7 @@ async def test_a_proposal_waits_for_its_option_and_both_are_accepted_together() 
         await until(lambda: follower.chain.height == 1)
         producer.chain.make(b"proposal", kind=PROPOSAL)
         producer.engine.blocks_accepted("P")
-        await until(lambda: follower.received["push_query"] == 2)
-        await asyncio.sleep(0.05)
+        await until(lambda: len(follower.engine.line("P").progress.buffer) == 1)
         assert follower.chain.height == 1
         producer.chain.make(b"option", kind=OPTION)
         producer.engine.blocks_accepted("P")
@@ -285,9 +293,8 @@ async def test_heights_that_are_not_true_change_nothing() -> None:
     world, producer, follower = pair(sync_repeat=60)
     boaster = world.add("boaster")
     world.link(boaster, follower)
-    async with running(producer, follower, boaster):
-        await until(follower.follows)
-        before = follower.sent["get_accepted_frontier"]
+
+    async def boast() -> None:
         for at in range(50):
             pull = PullQuery(
                 chain_id=bytes(32),
@@ -300,10 +307,17 @@ async def test_heights_that_are_not_true_change_nothing() -> None:
                 boaster.node_id,
                 query(follower, block_bytes(ID(bytes([at]) * 32), 1_000_000 + at)),
             )
+
+    async with running(producer, follower, boaster):
+        await until(follower.follows)
+        before = follower.sent["get_accepted_frontier"]
+        await boast()
         producer.make_block()
         await until(lambda: follower.chain.height == 1)
         await until(lambda: follower.sent["get_accepted_frontier"] > before)
-        await asyncio.sleep(0.3)
+        await polled(follower)
+        await boast()
+        await polled(follower)
         # It looked at the beacons' frontier again: once, and once more if it found the new block.
         assert 1 <= follower.sent["get_accepted_frontier"] - before <= 2
 
@@ -328,7 +342,7 @@ async def test_a_producer_that_hears_of_untrue_heights_goes_on_pushing() -> None
 
 async def test_floods_of_blocks_are_kept_within_bounds() -> None:
     _, producer, follower = pair(behind_by=1 << 62)
-    line = follower.engine._by_alias["P"]
+    line = follower.engine.line("P")
     async with running(producer, follower):
         await until(follower.follows)
         for at in range(3000):
@@ -347,7 +361,7 @@ async def test_floods_of_blocks_are_kept_within_bounds() -> None:
 
 async def test_a_fetch_that_is_cancelled_before_it_begins_makes_room_for_others() -> None:
     _, producer, follower = pair()
-    line = follower.engine._by_alias["P"]
+    line = follower.engine.line("P")
     async with running(producer, follower):
         await until(follower.follows)
         line.follower.seek(BlockPlace(7, ID(b"m" * 32)), producer.node_id)
@@ -359,7 +373,7 @@ async def test_a_fetch_that_is_cancelled_before_it_begins_makes_room_for_others(
 
 async def test_who_does_not_give_one_parent_is_not_asked_for_all_the_others() -> None:
     _, producer, follower = pair()
-    line = follower.engine._by_alias["P"]
+    line = follower.engine.line("P")
     add, kept = line.progress.buffer.add, set[int]()
 
     def noted(block: ParsedBlock, *given: Any, **named: Any) -> bool:
@@ -384,13 +398,12 @@ async def test_a_peer_that_does_not_answer_is_not_pushed_to_without_end() -> Non
     async with running(producer, follower):
         await until(follower.follows)
         follower.tamper = lambda message, _: None if message.HasField("chits") else message
-        await asyncio.sleep(0.05)
         before = producer.sent["push_query"]
         for _ in range(200):
             producer.make_block()
         await until(lambda: follower.chain.height == 200)
         assert producer.sent["push_query"] - before < 2 * announcing.WINDOW
-        assert len(producer.engine._by_alias["P"].requests) <= 2 * announcing.WINDOW
+        assert len(producer.engine.line("P").requests) <= 2 * announcing.WINDOW
 
 
 async def test_a_second_chain_waits_for_what_it_needs_of_the_first() -> None:
@@ -398,9 +411,10 @@ async def test_a_second_chain_waits_for_what_it_needs_of_the_first() -> None:
     producer = world.add("producer", MemoryChain("P"), MemoryChain("C"), weight=1)
     waiting = MemoryChain("C")
     follower = world.add("follower", MemoryChain("P"), waiting, beacons=["producer"])
-    accept = waiting.accept
+    accept, tried = waiting.accept, list[int]()
 
     def needs_the_first(raws: list[bytes], **given: Any) -> object:
+        tried.append(follower.chain.height)
         if follower.chain.height < 1:
             raise NotYet("a height of the P-Chain is not there")
         return accept(raws, **given)
@@ -410,10 +424,10 @@ async def test_a_second_chain_waits_for_what_it_needs_of_the_first() -> None:
     async with running(producer, follower):
         await until(lambda: follower.follows("C"))
         producer.make_block(alias="C")
-        await asyncio.sleep(0.15)
-        assert waiting.height == 0
+        await until(lambda: len(tried) >= 2)  # by itself, too
         producer.make_block(alias="P")
         await until(lambda: waiting.height == 1)
+    assert tried[-1] == 1
     assert follower.aside() == []
 
 
@@ -430,7 +444,7 @@ async def test_own_blocks_are_pushed_and_those_of_others_are_not() -> None:
             await until(lambda: len({node.chain.height for node in nodes}) == 1)
             for node in nodes:  # as the chain's notice does on every node
                 node.engine.blocks_accepted("P")
-        await asyncio.sleep(0.05)
+        await until(lambda: all(node.sent["push_query"] >= 20 for node in nodes))
     assert {tuple(node.chain.raws) for node in nodes} == {tuple(nodes[0].chain.raws)}
     assert [node.sent["push_query"] for node in nodes] == [20, 20, 20]
 

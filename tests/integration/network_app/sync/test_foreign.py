@@ -259,7 +259,7 @@ async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
     _, five, joining = network_of_five()
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
-        line = joining.engine._by_alias["P"]
+        line = joining.engine.line("P")
         known = InvalidBlock(id_of(joining.chain.raws[7]), None, "cannot be read")
         assert not await line.follower._witnesses.judge(BlockRefused(known))
         assert line.head.obstacle.words is None
@@ -276,6 +276,6 @@ async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
         await until(lambda: obstacle(joining, "P") is not None)
         for one in five:  # as nodes that are set up anew
             one.chain.heights.pop(id_of(one.chain.raws.pop()))
-            one.engine._by_alias["P"].head.place = joining.engine._by_alias["P"].head.place
+            one.engine.line("P").head.place = joining.engine.line("P").head.place
         await until(lambda: obstacle(joining, "P") is None)
         assert joining.chain.height == 30

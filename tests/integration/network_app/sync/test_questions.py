@@ -182,9 +182,9 @@ async def test_a_peer_that_asks_a_lot_waits_for_itself() -> None:
             await release.wait()
 
     greedy = [asyncio.create_task(work(PEER, "greedy")) for _ in range(10)]
-    await asyncio.sleep(0.01)
+    await until(lambda: len(order) >= 2)
     modest = asyncio.create_task(work(OTHER, "modest"))
-    await asyncio.sleep(0.01)
+    await until(lambda: "modest" in order)
     assert order == ["greedy", "greedy", "modest"]
     release.set()
     await asyncio.gather(modest, *greedy)

@@ -47,7 +47,7 @@ def pulled(*known: bytes) -> bytes:
 
 
 def gossip_of(node: Node) -> Gossip:
-    return node.engine._by_alias["P"].gossip
+    return node.engine.line("P").gossip
 
 
 def stop_clock(*nodes: Node) -> list[float]:
@@ -117,7 +117,7 @@ async def test_transactions_are_pushed_at_most_once_in_an_interval() -> None:
     nodes[1].chain.waiting = counted  # type: ignore[method-assign, assignment]
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
-        await asyncio.sleep(0.2)
+        await until(lambda: asked > 0 and not gossip_of(nodes[1])._scan)  # to begin with
         asked, began = 0, time.monotonic()
         for at in range(100):
             submit(nodes[1], b"transaction %d" % at)
@@ -151,9 +151,10 @@ async def test_a_transaction_is_passed_on_to_a_producer_that_its_sender_does_not
         await until(lambda: len(chain[3].chain.pool) == 1)
         for node in chain:
             node.engine.transactions_issued("P")
-        await asyncio.sleep(0.3)
-    # Each told the next one; nobody was told by whom he told.
-    assert [node.sent["app_gossip"] for node in chain] == [1, 1, 1, 0]
+        submit(chain[0], b"another")
+        await until(lambda: len(chain[3].chain.pool) == 2)
+    # Each told the next one, twice; nobody was told by whom he told.
+    assert [node.sent["app_gossip"] for node in chain] == [2, 2, 2, 0]
 
 
 async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() -> None:
@@ -211,8 +212,9 @@ async def test_what_is_in_a_block_soon_is_not_passed_on() -> None:
             node.chain.pool.clear()
         now[0] += 1.0
         await until(lambda: not any(gossip._passing_on for gossip in told))
-        await asyncio.sleep(0.3)
-    assert sum(node.sent["app_gossip"] for node in nodes) == 4
+        submit(nodes[1], b"later")  # told behind all that is told before
+        await until(lambda: all(node.chain.pool for node in nodes))
+    assert sum(node.sent["app_gossip"] for node in nodes) == 4 + 4
 
 
 async def test_what_waits_long_is_pushed_again() -> None:
@@ -221,7 +223,7 @@ async def test_what_waits_long_is_pushed_again() -> None:
         await until(lambda: all(node.follows() for node in nodes))
         world.traits(*nodes)["muted"] = 1
         submit(nodes[1], b"patient")
-        await asyncio.sleep(0.2)
+        await until(lambda: nodes[1].sent["app_gossip"] == 1)
         world.traits(*nodes)["muted"] = 0
         await until(lambda: len(nodes[0].chain.pool) == 1)
 
@@ -247,23 +249,22 @@ async def test_a_notice_that_was_lost_is_made_up_for() -> None:
 async def test_a_refused_transaction_is_not_told_on_and_may_come_again_later() -> None:
     _, nodes = mesh(3)
     now = stop_clock(*nodes)
-    gossip = Message(
-        app_gossip=AppGossip(
-            chain_id=bytes(32),
-            app_bytes=with_handler(0, PushGossip(gossip=[BAD]).SerializeToString()),
-        )
-    )
+    worse = BAD + BAD
+
+    def gossip(raw: bytes) -> Message:
+        told = with_handler(0, PushGossip(gossip=[raw]).SerializeToString())
+        return Message(app_gossip=AppGossip(chain_id=bytes(32), app_bytes=told))
+
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
         for _ in range(5):
-            await nodes[0].engine.handle(nodes[1].node_id, gossip)
-        await until(lambda: bool(nodes[0].chain.issued))
-        await until(lambda: not len(gossip_of(nodes[0])._inbox))
-        await asyncio.sleep(0.15)
-        assert nodes[0].chain.issued == [BAD]
+            await nodes[0].engine.handle(nodes[1].node_id, gossip(BAD))
+        await nodes[0].engine.handle(nodes[1].node_id, gossip(worse))
+        await until(lambda: worse in nodes[0].chain.issued)
+        assert nodes[0].chain.issued == [BAD, worse]
         now[0] += quick_config().push_again
-        await nodes[0].engine.handle(nodes[1].node_id, gossip)
-        await until(lambda: len(nodes[0].chain.issued) == 2)
+        await nodes[0].engine.handle(nodes[1].node_id, gossip(BAD))
+        await until(lambda: len(nodes[0].chain.issued) == 3)
     assert nodes[0].sent["app_gossip"] == 0
 
 
@@ -313,7 +314,7 @@ async def test_what_is_not_understood_gets_an_error() -> None:
 
 async def test_floods_of_transactions_are_kept_within_bounds() -> None:
     _, (one, two) = mesh(2)
-    gossip = one.engine._by_alias["P"].gossip
+    gossip = one.engine.line("P").gossip
     async with running(one, two):
         await until(one.follows)
         one.chain.issue = lambda raws: [RuntimeError("full") for _ in raws]  # type: ignore[method-assign]
@@ -343,7 +344,8 @@ async def test_gossip_of_a_chain_that_bootstraps_is_not_taken_in() -> None:
         assert await asyncio.to_thread(chain.executing.wait, 60)
         submit(producer, b"too early")
         await until(lambda: joining.received["app_gossip"] > 0)
-        await asyncio.sleep(0.05)
-        assert chain.issued == []
         chain.may_execute.set()
         await until(joining.follows)
+        submit(producer, b"in time")
+        await until(lambda: bool(chain.issued))
+        assert chain.issued == [b"in time"]

@@ -14,6 +14,7 @@ from network_app.sync.errors import TooMuchFetched
 from network_app.sync.head import Head
 from network_app.wire.limits import LARGEST
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
+from tests.builders.memory_network import until
 
 WORDS = "fetched blocks take more than 1000 bytes and none of them can be executed yet"
 
@@ -70,11 +71,14 @@ async def test_it_waits_while_blocks_are_being_executed(monkeypatch: pytest.Monk
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))
+    looks: list[int] = []
+    bytes_now = chain.fetched_bytes
+    chain.fetched_bytes = lambda: looks.append(bytes_now()) or bytes_now()  # type: ignore[method-assign, func-returns-value]
     waiting = asyncio.create_task(kept.keep(blocks(11, 12), drains=lambda: True))
-    await asyncio.sleep(0.02)
+    await until(lambda: len(looks) > 2)
     assert not waiting.done()
     chain.forget_fetched(1)
-    await asyncio.sleep(0.02)
+    await until(lambda: looks.count(900) > 2)
     assert not waiting.done()
     chain.forget_fetched(2)
     await waiting
