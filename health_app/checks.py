@@ -1,11 +1,11 @@
-"""The table of the six checks (specification 2), and how each one measures.
+"""The six checks (specification 2), and how each one measures.
 
 What is measured is judged by `rules`. A check may wait for the database or the cache, so it runs in
 a thread; what it raises is told by `reporter`.
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -14,10 +14,10 @@ from django.conf import settings
 from cchain_app.selectors import due as cchain
 from chaindb import building, clock, turns
 from chaindb.chains import Chain, present
-from health_app import metrics, rules
+from health_app import rules
 from health_app.result import Finding
 from health_app.rules import Outstanding, Standstill, Traffic
-from health_app.writing import WRITES
+from health_app.writing import Writes
 from network_app import selectors as network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
@@ -45,22 +45,20 @@ class Check(NamedTuple):
     """Besides `ALL`."""
 
 
-def measure_c_chain() -> Finding:
-    """Look at the blocks that the C-Chain makes or accepts."""
+def measure_c_chain(refusal: str = "") -> Finding:
+    """Look at the blocks that the C-Chain makes or accepts, and why the database takes none."""
     if not Chain.C.is_here:
         return rules.absent(Chain.C.absence)
-    return rules.c_chain(
-        _outstanding(Chain.C), WRITES.refusal(), _conflict(Chain.C), _standstill(Chain.C)
-    )
+    return rules.c_chain(_outstanding(Chain.C), refusal, _conflict(Chain.C), _standstill(Chain.C))
 
 
-def measure_p_chain() -> Finding:
-    """Look at the blocks that the P-Chain makes or accepts, and at the stake that is connected."""
+def measure_p_chain(refusal: str = "") -> Finding:
+    """Look at the P-Chain as at the C-Chain, and at the stake that is connected."""
     stake = network.connected_stake().fraction
     return rules.p_chain(
         _outstanding(Chain.P),
         stake,
-        WRITES.refusal(),
+        refusal,
         _conflict(Chain.P),
         _standstill(Chain.P),
         in_network=network.in_network(),
@@ -111,19 +109,35 @@ def measure_network() -> Finding:
     return rules.network(traffic, in_network=network.in_network())
 
 
-def measure_router() -> Finding:
-    """Look at the requests that are being answered, in all processes of the node."""
-    return rules.router(Outstanding(*metrics.router()))
+TAGS: Final[Mapping[str, frozenset[str]]] = {
+    "C": _PRIMARY_NETWORK,
+    "P": _PRIMARY_NETWORK,
+    "X": _PRIMARY_NETWORK,
+    "bootstrapped": frozenset({APPLICATION}),
+    "network": frozenset({APPLICATION}),
+    "router": frozenset({APPLICATION}),
+}
+"""Of each check by its name, besides `ALL`."""
 
 
-CHECKS: Final = (
-    Check("C", measure_c_chain, _PRIMARY_NETWORK),
-    Check("P", measure_p_chain, _PRIMARY_NETWORK),
-    Check("X", measure_x_chain, _PRIMARY_NETWORK),
-    Check("bootstrapped", measure_bootstrapped, frozenset({APPLICATION})),
-    Check("network", measure_network, frozenset({APPLICATION})),
-    Check("router", measure_router, frozenset({APPLICATION})),
-)
+def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[Check, ...]:
+    """Return the checks of this process.
+
+    Args:
+        router: returns how many calls of the whole node are not answered, and for how many seconds the
+            oldest one has been running.
+        writes: what the writes of this process have come to.
+    """
+    measures: Mapping[str, Callable[[], Finding]] = {
+        "C": lambda: measure_c_chain(writes.refusal()),
+        "P": lambda: measure_p_chain(writes.refusal()),
+        "X": measure_x_chain,
+        "bootstrapped": measure_bootstrapped,
+        "network": measure_network,
+        "router": lambda: rules.router(Outstanding(*router())),
+    }
+    return tuple(Check(name, measures[name], tags) for name, tags in TAGS.items())
+
 
 READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""

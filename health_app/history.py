@@ -17,7 +17,7 @@ from django.db import connections
 
 from health_app import services
 from health_app.result import CheckResult
-from health_app.writing import WRITES, Writes
+from health_app.writing import Writes
 
 KEPT: Final = 1000
 """Changes that wait; the oldest is forgotten for the next one."""
@@ -42,7 +42,7 @@ class History:
         record: Callable[[str, CheckResult], object] = services.record,
         touch: Callable[[], object] = services.touch,
         *,
-        writes: Writes = WRITES,
+        writes: Writes,
         retry: float = RETRY,
     ) -> None:
         self._record = record

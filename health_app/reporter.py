@@ -8,20 +8,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
 from typing import Final
 
-from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections
 from typing_extensions import override
 
 from chaindb import servers
 from chaindb.connections import release
-from health_app.checks import ALL, APPLICATION, CHECKS, READINESS, Check
-from health_app.history import History
+from health_app.checks import ALL, APPLICATION, READINESS, Check
 from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
-from health_app.writing import HOLD, WRITES, reason
+from health_app.writing import reason
 
 SECONDS: Final = 5.0
 """A check that takes longer has failed."""
@@ -57,7 +54,7 @@ class Reporter:
 
     def __init__(
         self,
-        checks: Iterable[Check] = CHECKS,
+        checks: Iterable[Check],
         readiness: Collection[str] = READINESS,
         *,
         changed: Changed,
@@ -233,18 +230,3 @@ def _failure(error: Exception) -> Finding:
         why = reason(error) or type(error).__name__
         return Finding(error=f"the database does not answer: {why}", cause=error)
     return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
-
-
-@cache
-def reporter() -> Reporter:
-    """Return this process's reporter, which writes changes to the history."""
-    history = History()
-    interval = max(SHORTEST_INTERVAL, settings.NODE.health_interval)
-    WRITES.hold = max(HOLD, 2 * interval)
-    return Reporter(
-        changed=history.note,
-        begin=history.probe,
-        outages=servers.outages,
-        interval=interval,
-        warm_up=WARM_UP,
-    )

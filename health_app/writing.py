@@ -36,11 +36,15 @@ def reason(error: BaseException) -> str:
 
 
 class Writes:
-    """What the writes of this process have come to. Safe to use from any thread."""
+    """What the writes of this process have come to. Safe to use from any thread.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.hold = HOLD
-        """Seconds for which a refusal counts."""
+    Args:
+        hold: seconds for which a refusal counts.
+        clock: seconds from some moment on.
+    """
+
+    def __init__(self, hold: float = HOLD, clock: Callable[[], float] = time.monotonic) -> None:
+        self._hold = hold
         self._clock = clock
         self._lock = threading.Lock()
         self._refusal = ""
@@ -51,13 +55,9 @@ class Writes:
         words = reason(error)
         if words:
             with self._lock:
-                self._refusal, self._until = words, self._clock() + self.hold
+                self._refusal, self._until = words, self._clock() + self._hold
 
     def refusal(self) -> str:
         """Return why the database takes no writes; empty when it does."""
         with self._lock:
             return self._refusal if self._clock() < self._until else ""
-
-
-WRITES: Final = Writes()
-"""Of this process."""

@@ -21,7 +21,6 @@ from cchain_app.consumers import EthConsumer  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
 from health_app.metrics import SOURCES  # noqa: E402
 from health_app.metrics.sources import OTHER  # noqa: E402
-from health_app.reporter import reporter  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
@@ -85,7 +84,7 @@ class Node:
             return
         self._follow()  # servers without lifespan events (daphne) begin here
         if scope["type"] == "http":
-            reporter().start()
+            observation.reporter().start()
         await self._door(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:
@@ -98,10 +97,10 @@ class Node:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._follow()
-                reporter().start()
+                observation.reporter().start()
                 await send({"type": "lifespan.startup.complete"})
             else:
-                reporter().stop()
+                observation.reporter().stop()
                 if self._follower is not None:
                     await self._follower.stop()
                 doors.workers().close()

@@ -14,7 +14,7 @@ from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
-from health_app import api as health_api
+from health_app.api import HealthApi
 from health_app.metrics import SOURCES
 from info_app import api as info_api
 from jsonrpc.client_address import TrustedProxies
@@ -28,6 +28,7 @@ from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
+from nodeproject import observation
 from nodeproject.process import connection_limits
 from platform_app import api as platform_api
 from platform_app.api.own_node import own_node_id
@@ -106,7 +107,7 @@ def info() -> Endpoint:
 @cache
 def health() -> Endpoint:
     """Return the interface to health reports: POST on `/ext/health`; GET is in `plain`."""
-    return _by_name("health", HEALTH_PATHS, health_api.HEALTH)
+    return _by_name("health", HEALTH_PATHS, HealthApi(observation.reporter()).methods())
 
 
 def endpoints() -> list[Endpoint]:

@@ -1,20 +1,23 @@
-"""Shows this process to monitoring: what it has that counts, or can be asked, is made known here."""
+"""Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
 
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.cache import caches
 
 from cchain_app.api.subscriptions import hub
 from cchain_app.blocks.bloom import bloom_bits
 from cchain_app.selectors import blocks
-from chaindb import building
+from chaindb import building, servers
 from health_app import metrics
-from health_app.checks import ALL, CHECKS
+from health_app.checks import ALL, TAGS, table
+from health_app.history import History
 from health_app.metrics import SOURCES, celery_tasks, statements
 from health_app.metrics.sources import CacheState, CheckState
-from health_app.reporter import reporter
+from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
+from health_app.writing import HOLD, Writes
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
 from nodeproject.memory_cache import MemoryCache
@@ -34,10 +37,34 @@ _REMEMBERING: Final[Mapping[str, Any]] = {
 
 
 @cache
+def writes() -> Writes:
+    """Return what the writes of this process have come to."""
+    return Writes(max(HOLD, 2 * _health_interval()))
+
+
+@cache
+def reporter() -> Reporter:
+    """Return what runs this process's health checks, and writes changes to the history."""
+    history = History(writes=writes())
+    return Reporter(
+        table(metrics.router, writes()),
+        changed=history.note,
+        begin=history.probe,
+        outages=servers.outages,
+        interval=_health_interval(),
+        warm_up=WARM_UP,
+    )
+
+
+def _health_interval() -> float:
+    return max(SHORTEST_INTERVAL, settings.NODE.health_interval)
+
+
+@cache
 def observe_work() -> None:
     """Count statements, tasks and blocks of this process; once, in whatever process."""
     statements.connect()
-    celery_tasks.connect()
+    celery_tasks.connect(writes())
     building.observe(SOURCES.blocks.observe)
     SOURCES.caches = _cache_states
 
@@ -72,16 +99,15 @@ def observe_beat() -> None:
 
 def check_states() -> list[CheckState]:
     """Return how the health checks of this process came out."""
-    results = reporter().health().checks
     return [
         CheckState(
-            name=check.name,
-            tags=check.tags | {ALL},
-            fails=not results[check.name].healthy,
-            seconds=results[check.name].duration / _NANOSECONDS,
-            contiguous_failures=results[check.name].contiguous_failures,
+            name=name,
+            tags=TAGS[name] | {ALL},
+            fails=not result.healthy,
+            seconds=result.duration / _NANOSECONDS,
+            contiguous_failures=result.contiguous_failures,
         )
-        for check in CHECKS
+        for name, result in reporter().health().checks.items()
     ]
 
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 from django.http import HttpRequest, HttpResponse
 
 from chaindb.connections import release
-from health_app import api as health
+from health_app.api import Answer, HealthApi
 from health_app.metrics import SOURCES, exposition
 from health_app.metrics.sources import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
@@ -29,7 +29,7 @@ from jsonrpc.ninja_door import read_head as read_django_head
 from jsonrpc.ninja_door import to_response
 from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
-from nodeproject import doors
+from nodeproject import doors, observation
 
 DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
 """What Django answers below /ext by itself."""
@@ -208,11 +208,12 @@ def workers() -> Workers:
 
 def pages() -> dict[str, Page]:
     """Return the pages of this node by their paths."""
-    reports = {path: Page(_health(show)) for path, show in health.PAGES.items()}
+    health = HealthApi(observation.reporter())
+    reports = {path: Page(_health(show)) for path, show in health.pages().items()}
     return {**reports, METRICS_PATH: Page(_metrics, waits=True)}
 
 
-def _health(show: Callable[[Collection[str]], health.Answer]) -> Callable[[Query], Shown]:
+def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query], Shown]:
     def shown(query: Query) -> Shown:
         status, body = show(query.get("tag", ()))
         return Shown(status, _JSON, body)

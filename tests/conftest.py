@@ -57,21 +57,22 @@ def forget_process() -> None:
     from cchain_app import runtime
     from cchain_app.selectors import blocks
     from cchain_app.services import limits
-    from health_app import reporter
     from info_app import identity as info_identity
     from info_app import version
     from network_app import turns
-    from nodeproject import doors, identity, plain
+    from nodeproject import doors, identity, observation, plain
     from platform_app import runtime as platform
     from platform_app.selectors import stakers
 
     modules: tuple[ModuleType, ...] = (
         runtime, blocks, limits, doors, identity, platform, stakers, info_identity, version, plain,
-        reporter, turns,
+        turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
+    for cached in (observation.reporter, observation.writes):
+        cached.cache_clear()
     for cache in caches.all(initialized_only=True):
         cache.clear()

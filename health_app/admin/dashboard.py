@@ -7,15 +7,15 @@ from adminkit import display
 from adminkit.overview import Card, Overview, Panel
 from health_app.admin.shown import show_error, show_state, title_of
 from health_app.models import HealthChange
-from health_app.reporter import reporter
+from health_app.reporter import Reporter
 from health_app.result import CheckResult
 
 CHANGES = 5
 
 
-def overview() -> Overview:
+def overview(reporter: Reporter) -> Overview:
     """Return how the checks are now."""
-    checks = reporter().health().checks
+    checks = reporter.health().checks
     return Overview(
         name="Health",
         cards=tuple(_card(name, checks[name]) for name in sorted(checks, key=title_of)),

@@ -13,7 +13,7 @@ from adminkit import display
 from adminkit.changelist import Choice
 from adminkit.read_only import ReadOnlyModelAdmin
 from health_app.admin.shown import TITLES, show_error, show_state, title_of
-from health_app.checks import CHECKS
+from health_app.checks import TAGS
 from health_app.models import HealthChange
 
 
@@ -28,7 +28,7 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     choices = (
         Choice("all", "All"),
         Choice("failures", "Failures", (Q(healthy=False),)),
-        *(Choice(one.name, title_of(one.name), (Q(name=one.name),)) for one in CHECKS),
+        *(Choice(name, title_of(name), (Q(name=name),)) for name in TAGS),
     )
     fieldsets = (
         (None, {"fields": ("check_name", "state", "when", "why")}),
@@ -38,7 +38,7 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     @override
     def read_term(self, text: str) -> Any:
         wanted = text.strip().lower()
-        names = {one.name.lower(): one.name for one in CHECKS}
+        names = {name.lower(): name for name in TAGS}
         names |= {title.lower(): name for name, title in TITLES.items()}
         return names.get(wanted, text.strip())
 

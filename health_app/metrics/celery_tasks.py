@@ -10,7 +10,7 @@ from celery import signals
 
 from health_app.metrics import shared
 from health_app.metrics.sources import SOURCES
-from health_app.writing import WRITES
+from health_app.writing import Writes
 
 SUCCESS: Final = "SUCCESS"
 
@@ -18,11 +18,15 @@ _running: Final[dict[str, tuple[int, float]]] = {}
 """By the task's ID: its ticket, and when it began by the monotonic clock."""
 
 
-def connect() -> None:
-    """Begin to count the tasks that this process runs."""
+def connect(writes: Writes) -> None:
+    """Begin to count the tasks that this process runs; tell of those that failed."""
+
+    def fail(exception: BaseException, **_: Any) -> None:
+        writes.failed(exception)
+
     signals.task_prerun.connect(_begin, weak=False, dispatch_uid="metrics")
     signals.task_postrun.connect(_end, weak=False, dispatch_uid="metrics")
-    signals.task_failure.connect(_fail, weak=False, dispatch_uid="metrics")
+    signals.task_failure.connect(fail, weak=False, dispatch_uid="metrics")
     signals.worker_ready.connect(_enrol_worker, weak=False, dispatch_uid="metrics")
 
 
@@ -42,10 +46,6 @@ def _end(task_id: str, task: Any, state: str | None = None, **_: Any) -> None:
     failed = "" if state in {SUCCESS, None} else str(state).lower()
     tasks.durations.observe(task.name, time.monotonic() - started, failed)
     tasks.last_ended[task.name] = time.time()
-
-
-def _fail(exception: BaseException, **_: Any) -> None:
-    WRITES.failed(exception)
 
 
 def _enrol_worker(**_: Any) -> None:

@@ -20,9 +20,11 @@ def overviews() -> "list[Overview]":
     from cchain_app.admin import dashboard as cchain
     from health_app.admin import dashboard as health
     from network_app.admin import dashboard as network
+    from nodeproject import observation
     from platform_app.admin import dashboard as platform
 
     chains = [one for one in (platform.overview(), cchain.overview()) if one is not None]
     if not chains:
         return []
-    return [one for one in (health.overview(), network.overview(), *chains) if one is not None]
+    own = health.overview(observation.reporter())
+    return [one for one in (own, network.overview(), *chains) if one is not None]

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from health_app import api, services
+from health_app import checks, services
 from health_app.reporter import Reporter
+from health_app.writing import Writes
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
-from nodeproject import doors, plain
+from nodeproject import doors, observation, plain
 from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -26,10 +28,17 @@ Get = Callable[..., Any]
 
 
 @pytest.fixture
-def reporter(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
+def writes() -> Writes:
+    """What this process has written, or not."""
+    return Writes()
+
+
+@pytest.fixture
+def reporter(pchain: PChain, writes: Writes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
     """The process's reporter: it runs in the test's own thread and writes history at once."""
-    made = Reporter(changed=services.record, interval=60.0)
-    monkeypatch.setattr(api, "reporter", lambda: made)
+    table = checks.table(lambda: (0, 0.0), writes)
+    made = Reporter(table, changed=services.record, interval=60.0)
+    monkeypatch.setattr(observation, "reporter", cache(lambda: made))
     _forget()
     yield made
     _forget()

@@ -1,5 +1,6 @@
 """What each check measures, from the rows and tables that hold it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from chaindb.building import building
 from chaindb.chains import Chain
 from health_app import checks, metrics
 from health_app.result import Finding
+from health_app.writing import Writes
 from network_app.models import SyncPhase
 from platform_app import runtime
 from tests.builders import network_rows
@@ -176,10 +178,13 @@ def test_a_network_process_that_is_silent(
     assert checks.measure_network().error == ""
 
 
-def test_the_router_counts_what_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "router", lambda: (2, 400.0))
+def measure_router(router: Callable[[], tuple[int, float]]) -> Finding:
+    (found,) = (one for one in checks.table(router, Writes()) if one.name == "router")
+    return found.measure()
 
-    found = checks.measure_router()
+
+def test_the_router_counts_what_is_not_answered() -> None:
+    found = measure_router(lambda: (2, 400.0))
 
     assert found.message == {"longestRunningRequest": "6m40s", "outstandingRequests": 2}
     assert found.error == "the router is not healthy reason: time for longest request 6m40s > 5m0s"
@@ -188,7 +193,7 @@ def test_the_router_counts_what_is_not_answered(monkeypatch: pytest.MonkeyPatch)
 def test_a_call_in_a_thread_is_a_request_of_the_router() -> None:
     ticket = metrics.SOURCES.inflight.begin("eth_call")
     try:
-        found: Any = checks.measure_router().message
+        found: Any = measure_router(metrics.router).message
         assert found["outstandingRequests"] >= 1
     finally:
         metrics.SOURCES.inflight.end(ticket)

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db import connection
 
-from health_app import checks, services
+from health_app import services
 from health_app.history import History
 from health_app.models import WriteProbe
 from health_app.reporter import Reporter
@@ -14,13 +14,6 @@ from tests.builders import network_rows
 
 READ_ONLY = {"sqlite": "PRAGMA query_only=1", "postgresql": "SET TRANSACTION READ ONLY"}
 WRITABLE = {"sqlite": "PRAGMA query_only=0", "postgresql": "SELECT 1"}
-
-
-@pytest.fixture
-def writes(monkeypatch: pytest.MonkeyPatch) -> Writes:
-    made = Writes()
-    monkeypatch.setattr(checks, "WRITES", made)
-    return made
 
 
 def execute(statements: dict[str, str]) -> None:

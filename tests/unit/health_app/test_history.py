@@ -33,7 +33,7 @@ class Database:
 
 def test_changes_are_written_in_their_order() -> None:
     database = Database(wanted=3)
-    history = History(database.record, retry=0)
+    history = History(database.record, writes=Writes(), retry=0)
     for error in ("a", "", "b"):
         history.note("C", CheckResult(error=error))
 
@@ -45,7 +45,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(*[OperationalError("away")] * 3, wanted=2)
-    history = History(database.record, retry=0)
+    history = History(database.record, writes=Writes(), retry=0)
     history.note("P", CheckResult(error="the database does not answer"))
     history.note("P", CheckResult())
 
@@ -61,7 +61,7 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(TypeError("no JSON"), wanted=1)
-    history = History(database.record, retry=0)
+    history = History(database.record, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="odd"))
     history.note("C", CheckResult())
 
@@ -82,7 +82,7 @@ def test_only_so_many_changes_wait() -> None:
         if result.error == "last":
             done.set()
 
-    history = History(record, retry=0)
+    history = History(record, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="first"))
     assert begun.wait(60)
     for number in range(KEPT + 5):

@@ -71,7 +71,7 @@ def test_what_is_only_locked_or_wrong_is_no_refusal(tmp_path: Path) -> None:
 
 def test_a_refusal_counts_for_a_while() -> None:
     clock = Clock()
-    writes = Writes(clock)
+    writes = Writes(clock=clock)
     writes.failed(ZeroDivisionError())
     assert writes.refusal() == ""
 

@@ -9,8 +9,8 @@ from health_app.result import Finding
 
 
 @pytest.fixture
-def reporter(db: None, monkeypatch: pytest.MonkeyPatch) -> Reporter:
-    made = Reporter(
+def reporter(db: None) -> Reporter:
+    return Reporter(
         (
             Check("P", lambda: Finding({}), frozenset()),
             Check("network", lambda: Finding({}, "it is bad reason: alone, silent"), frozenset()),
@@ -18,19 +18,17 @@ def reporter(db: None, monkeypatch: pytest.MonkeyPatch) -> Reporter:
         changed=lambda *_: None,
         interval=60.0,
     )
-    monkeypatch.setattr(dashboard, "reporter", lambda: made)
-    return made
 
 
 def test_before_the_first_run(reporter: Reporter) -> None:
-    cards = dashboard.overview().cards
+    cards = dashboard.overview(reporter).cards
     assert [card.title for card in cards] == ["Network", "P-Chain"]
     assert all("not yet run" in str(card.value) for card in cards)
 
 
 def test_each_check_has_a_card(reporter: Reporter) -> None:
     reporter.run_once()
-    network, platform = dashboard.overview().cards
+    network, platform = dashboard.overview(reporter).cards
 
     assert ">passes<" in str(platform.value)
     assert platform.note == ""
@@ -41,7 +39,7 @@ def test_each_check_has_a_card(reporter: Reporter) -> None:
 
 @pytest.mark.usefixtures("history")
 def test_the_latest_changes_lead_to_their_pages(reporter: Reporter) -> None:
-    (panel,) = dashboard.overview().panels
+    (panel,) = dashboard.overview(reporter).panels
 
     assert panel.title == "Latest changes"
     assert str(panel.body).count("/admin/health_app/healthchange/") == dashboard.CHANGES

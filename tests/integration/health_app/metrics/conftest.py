@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from health_app import reporter as reporters
 from health_app.metrics import SOURCES, exposition, rows
 from jsonrpc.hub import Hub
 from network_app.models import SyncPhase
@@ -59,9 +58,9 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> Iterator[No
     observation.observe_web(doors.workers())
     observation.observe_work.cache_clear()
     observation.observe_work()
-    reporters.reporter.cache_clear()
+    observation.reporter.cache_clear()
     yield
-    reporters.reporter.cache_clear()
+    observation.reporter.cache_clear()
 
 
 @pytest.fixture
