@@ -162,7 +162,7 @@ def test_nothing_is_built_in_the_slot_of_another() -> None:
     setup.inner.waiting.append("two")
     with pytest.raises(NotOurSlot, match=f"slot 0 belongs to {BOB.node_id}"):
         setup.vm.build(now=NOW)
-    assert setup.inner.waiting == ["two"]
+    assert len(setup.vm) == len(setup.inner.tree) == 1
 
 
 def test_where_nobody_validates_blocks_are_unsigned() -> None:
@@ -189,6 +189,21 @@ def test_each_builds_in_its_slot_and_is_taken_by_the_other() -> None:
         assert block.proposer == owner
         judge.vm.verify(block, now=time)
     assert len(alice.vm) == len(bob.vm) == 7
+
+
+def test_a_node_knows_since_when_it_may_build() -> None:
+    weights = {ALICE.node_id: 3, BOB.node_id: 2}
+    setup = Setup(validators=Validators(weights))
+    assert setup.vm.builds_from(now=NOW) == NOW  # the first block is anybody's
+    setup.accept(*setup.build("one"))
+    owners = [proposer_at(CHAIN, 2, slot, weights) for slot in range(20)]
+    assert set(owners) == set(weights)
+    for slot in range(10):
+        begins = setup.vm.builds_from(now=NOW + slot * SLOT + 2)
+        own = slot + owners[slot:].index(ALICE.node_id)
+        assert begins == NOW + (slot * SLOT + 2 if own == slot else own * SLOT)
+    setup.validators.weights = {BOB.node_id: 1}
+    assert setup.vm.builds_from(now=NOW) is None
 
 
 def test_a_block_of_another_slot_is_refused() -> None:
@@ -358,7 +373,9 @@ class AnyOrder(RuleBasedStateMachine):
         self.count += not same
         self.setup.inner.waiting = [f"{self.count}"]
         block = self.setup.vm.build(now=NOW + late)
-        assert block is not None
+        if block is None:  # an ancestor has the text
+            assert same
+            return
         self.known.append(block)
 
     @precondition(lambda self: self.processing())
