@@ -46,6 +46,7 @@ test: setup-test  ## Run all checks and tests
 	$(TOGETHER) lint types
 	$(MAKE) test-unit
 	$(MAKE) test-conformance
+	$(MAKE) test-simulation
 	$(MAKE) test-integration
 	$(MAKE) test-native
 	$(MAKE) e2e
@@ -70,10 +71,15 @@ test-unit: $(STAMPS)/dev native  ## Rules alone: no database, no network
 .PHONY: search
 search: $(STAMPS)/dev native  ## Property tests with dozens of cases for each that `test` tries; takes long
 	$(SCRATCH) $(PYTEST) tests/unit tests/conformance -m hypothesis --hypothesis-profile=thorough -n 2
+	$(SCRATCH) $(PYTEST) tests/simulation --hypothesis-profile=thorough -n 2
 
 .PHONY: test-conformance
 test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implementations
 	$(SCRATCH) $(PYTEST) tests/conformance -n 2
+
+.PHONY: test-simulation
+test-simulation: $(STAMPS)/dev native  ## Networks that vote, in virtual time, with every fault
+	$(SCRATCH) $(PYTEST) tests/simulation -n 2
 
 .PHONY: test-integration
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from network_app.snowman.parameters import Parameters
 from tests.searching import seeds
 from tests.simulation.network import SimulatedNetwork, identities
 from tests.simulation.node import (
@@ -22,7 +23,7 @@ NODES = identities(5)
 SOON = 60.0
 """Seconds within which a network goes on once nothing is wrong: a dozen slots."""
 
-SEEDS = seeds(int(__import__("os").environ.get("SEEDS", "4")), thorough=1_000)
+SEEDS = seeds(100, thorough=1_000)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -95,6 +96,21 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
     victim.start()
     network.issue()
     assert network.reach(2, SOON)
+
+
+def test_these_runs_would_find_a_network_that_is_too_sure() -> None:
+    """With one poll of three validators as enough, clocks apart make two accepted blocks of one height."""
+    weak = Parameters(k=3, alpha_preference=2, alpha_confidence=2, beta=1, concurrent_repolls=1)
+
+    def run() -> None:
+        for seed in range(40):
+            network = SimulatedNetwork(seed, NODES, parameters=weak, skews={0: 1.0, 1: 2.0, 2: 3.0})
+            network.bus.latency = (0.001, 0.5)
+            network.issue()
+            network.reach(1, SOON)
+
+    with pytest.raises(AssertionError, match="two blocks at 1"):
+        run()
 
 
 def test_more_than_a_quarter_of_the_stake_that_is_away_stops_the_network() -> None:
