@@ -102,7 +102,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, redis.AuthenticationError):
         return "it refuses this node's password"
     if isinstance(error, redis.TimeoutError):
-        return "no answer within 1s"
+        return f"no answer within {SECONDS:g}s"
     if "refused" in str(error):
         return "connection refused"
     if "resolution" in str(error) or "not known" in str(error):

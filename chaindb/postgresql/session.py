@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import psycopg
 from django.db import connections
-from psycopg import pq
+from psycopg import pq, waiting
 from typing_extensions import override
 
 from chaindb.servers import SILENCE, Server, ServerAway
@@ -57,6 +57,7 @@ class Connection(psycopg.Connection[Any]):
 def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Hand on what a wait yields and is sent, and end it when nothing comes of a server that is away."""
     silent_since: float | None = None
+    read = False
     try:
         state = next(gen)
         while True:
@@ -65,11 +66,16 @@ def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
                 silent_since = None
             else:
                 now = time.monotonic()
-                silent_since = silent_since or now
+                silent_since = silent_since or now - _BEAT  # it has lasted for one
                 if now - silent_since >= SILENCE and (words := server().suspect()):
                     raise PostgresqlAway(words)
+            read = bool(ready & waiting.Ready.R)
             state = gen.send(ready)
+            if read:  # and it was not the end of the connection: that raises
+                server().heard()
     except StopIteration as done:
+        if read:
+            server().heard()
         return done.value
 
 
@@ -86,11 +92,14 @@ def _ask() -> None:
 
     Raises:
         OperationalError: It does not.
+        TimeoutError: It has said nothing.
     """
     parameters = connections["default"].get_connection_params()
     try:
         with psycopg.connect(**parameters, autocommit=True) as connection:
             connection.execute("SELECT 1")
+    except psycopg.errors.ConnectionTimeout as error:
+        raise TimeoutError(str(error)) from error
     except psycopg.OperationalError as error:
         if not any(words in str(error) for words in _FULL):
             raise

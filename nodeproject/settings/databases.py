@@ -61,18 +61,19 @@ def _sqlite(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
 
 def _postgresql(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
     from chaindb.postgresql.session import Connection  # SQLite needs no driver of PostgreSQL
+    from chaindb.servers import SILENCE
 
     # A pool, since persistent connections of many threads run a server out of connections. The
     # time-outs end what would hold a lock for ever; a block commits in far less.
     # The pool gives up soon, and tries to connect only as long as somebody asks: whether it is busy or
-    # the server away, and when that is back, is found out by `chaindb.servers`.
+    # the server away, and when that is back, is found out by `chaindb.servers`: its time comes on top.
     entry["ENGINE"] = "chaindb.postgresql"
     entry["CONN_HEALTH_CHECKS"] = True
     entry["OPTIONS"] = {
         "pool": {
             "min_size": 1,
             "max_size": node.database_pool,
-            "timeout": 1,
+            "timeout": SILENCE,
             "reconnect_timeout": 1,
             "connection_class": Connection,
         },

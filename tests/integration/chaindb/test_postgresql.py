@@ -1,7 +1,9 @@
 """Connections to PostgreSQL: long work is waited for, and what ends a connection is told as what it is."""
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -11,6 +13,8 @@ from chaindb import servers
 from chaindb.postgresql import session
 from chaindb.servers import SILENCE
 from tests.integration.waking import by_postgresql
+
+SECONDS = 60.0
 
 pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -29,6 +33,40 @@ def test_a_statement_may_take_long_while_the_server_lives() -> None:
         assert cursor.fetchone() == ("",)
 
     assert time.monotonic() - began >= 3 * SILENCE
+    assert session.server().away == ""
+
+
+@pytest.fixture
+def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the server take three seconds for each login from now on; the pool has its first one."""
+    connection.ensure_connection()
+    options = connection.settings_dict["OPTIONS"]
+    with monkeypatch.context() as patched:
+        patched.setitem(options, "options", f"{options['options']} -c post_auth_delay=3")
+        yield
+    question = session.server()._question
+    if question is not None:  # nobody is to wait for that login any more
+        assert question.ended.wait(SECONDS)
+
+
+@pytest.mark.usefixtures("fresh", "slow_logins")
+def test_a_slow_login_is_no_outage_while_others_are_answered() -> None:
+    ending = threading.Event()
+
+    def ask() -> str:
+        try:
+            return session.server().suspect(psycopg.OperationalError("lost"))
+        finally:
+            ending.set()
+
+    with ThreadPoolExecutor() as pool:
+        asking = pool.submit(ask)
+        while not ending.is_set():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        found = asking.result()
+
+    assert found == ""
     assert session.server().away == ""
 
 

@@ -1,17 +1,29 @@
 """An outage of a server: found out once, told with the same words, counted, and over by itself."""
 
+import contextlib
 import logging
 import threading
+from collections.abc import Iterator
 from weakref import WeakSet
 
 import pytest
 
-from chaindb import servers
+from chaindb import redis_cache, servers
 from chaindb.outage_log import OutageFilter
+from chaindb.postgresql import session
 from chaindb.servers import Server, ServerAway
+from nodeproject.settings.databases import database
+from nodeproject.settings.node import NodeSettings
 
 SECONDS = 60.0
-WORDS = "PostgreSQL at db:5432 does not answer: connection refused"
+PROMISED = 2.0
+"""Seconds in which a call that needs a server which is away has failed."""
+ROOM = 0.15
+"""Of these, for the work around the waits."""
+SLOW_LOGIN = 1.2
+"""Seconds of a login on a machine with much to do."""
+AWAY = "PostgreSQL at db:5432 does not answer: "
+WORDS = f"{AWAY}connection refused"
 
 
 class Refused(Exception):
@@ -121,6 +133,74 @@ def test_one_that_hangs_is_away_too(somewhere: Somewhere, monkeypatch: pytest.Mo
     assert server.suspect() == "PostgreSQL at db:5432 does not answer: no answer within 0.05s"
     somewhere.hangs.set()
     wait_until_back(server)
+
+
+@contextlib.contextmanager
+def heard_by_somebody(server: Server) -> Iterator[None]:
+    """Let something come from the server all the while."""
+    ending = threading.Event()
+
+    def hear() -> None:
+        while not ending.wait(0.01):
+            server.heard()
+
+    hearing = threading.Thread(target=hear)
+    hearing.start()
+    yield
+    ending.set()
+    hearing.join(SECONDS)
+
+
+def test_one_that_is_heard_while_its_answer_is_awaited_is_slow_and_not_away(
+    somewhere: Somewhere, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = somewhere.server()
+    somewhere.hangs.clear()
+    with heard_by_somebody(server):
+        assert [server.suspect(Refused()) for _ in range(2)] == ["", ""]
+
+    assert somewhere.asked == 1  # and it is not burdened with a second question
+    assert (server.away, caplog.messages) == ("", [])
+    assert server.suspect(Refused()) == f"{AWAY}no answer within {servers.PATIENCE:g}s"
+    assert server._question is None  # what was lost with the server is not waited for again
+    somewhere.hangs.set()
+    wait_until_back(server)
+
+
+def test_an_answer_that_nobody_waited_for_is_none_to_the_next_who_asks(
+    somewhere: Somewhere,
+) -> None:
+    server = somewhere.server()
+    somewhere.hangs.clear()
+    with heard_by_somebody(server):
+        assert server.suspect(Refused()) == ""
+    somewhere.hangs.set()
+    assert server._question is not None
+    assert server._question.ended.wait(SECONDS)
+    somewhere.there = False
+
+    assert server.suspect(Refused()) == WORDS
+    assert somewhere.asked >= 2
+
+
+def test_who_was_heard_is_trusted_in_silence_and_asked_after_an_error(somewhere: Somewhere) -> None:
+    server = somewhere.server()
+    somewhere.there = False
+    server.heard()
+
+    assert server.suspect() == ""
+    assert somewhere.asked == 0
+    assert server.suspect(Refused()) == WORDS
+
+
+def test_a_call_that_needs_a_lost_server_fails_in_less_than_what_is_promised() -> None:
+    pool = database(NodeSettings(database_url="postgres://node@db/node"))["OPTIONS"]["pool"]
+    redis_answers = min(servers.PATIENCE, 2 * redis_cache.SECONDS)  # to connect, and a question
+
+    assert servers.SILENCE + session._BEAT + servers.PATIENCE <= PROMISED - ROOM
+    assert pool["timeout"] + servers.PATIENCE <= PROMISED - ROOM
+    assert redis_cache.SECONDS + redis_answers <= PROMISED - ROOM
+    assert servers.PATIENCE > SLOW_LOGIN
 
 
 def test_the_cause_of_an_exception_is_found() -> None:
