@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from django.conf import settings
 
 from cchain_app.selectors import due as cchain
+from cchain_app.selectors import figures
 from chaindb import building, clock, turns
 from chaindb.chains import Chain, present
 from health_app import rules
@@ -23,6 +24,7 @@ from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
 from network_app.turns import producers
 from platform_app import runtime
+from platform_app.selectors import chain as platform_chain
 from platform_app.selectors import due as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -145,7 +147,7 @@ READINESS: Final = frozenset({"bootstrapped"})
 
 def _outstanding(chain: Chain) -> Outstanding:
     """Return the blocks that this node makes or should make, and undecided ones that peers made."""
-    here = building.outstanding(chain)
+    here = _being_made(chain)
     count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
     overdue = _overdue(chain)
     if overdue is not None:  # the one that is being made, where one is
@@ -156,6 +158,22 @@ def _outstanding(chain: Chain) -> Outstanding:
     if row.oldest_outstanding_at is not None:
         longest = max(longest, _age(row.oldest_outstanding_at, datetime.now(UTC)))
     return Outstanding(count + row.outstanding, longest)
+
+
+def _being_made(chain: Chain) -> list[tuple[int, float]]:
+    """Return height and age in seconds of the blocks that this node's processes are at.
+
+    A process that was killed leaves an entry behind, and others go on: what the chain has is made.
+    """
+    here = building.outstanding(chain)  # first: what is committed meanwhile was being made
+    if not here:
+        return []
+    if chain is Chain.P:
+        height = platform_chain.tip().height
+    else:
+        head = figures.head()
+        height = -1 if head is None else head.number
+    return [(number, seconds) for number, seconds in here if number > height]
 
 
 def _standstill(chain: Chain) -> Standstill | None:

@@ -46,6 +46,20 @@ def test_a_block_that_is_being_made_is_outstanding(chain: Chain, measure: Any) -
     assert consensus(measure())["outstandingBlocks"] == 0
 
 
+@pytest.mark.usefixtures("pchain", "chain")
+@pytest.mark.parametrize(
+    ("of", "measure"),
+    [(Chain.C, checks.measure_c_chain), (Chain.P, checks.measure_p_chain)],
+)
+def test_what_a_killed_process_was_making_is_not_outstanding_once_the_chain_has_it(
+    of: Chain, measure: Any
+) -> None:
+    with building(of, 0):  # whose entry nobody takes away
+        assert consensus(measure())["outstandingBlocks"] == 0
+    with building(of, 1):
+        assert consensus(measure())["outstandingBlocks"] == 1
+
+
 @network_rows.still()
 @pytest.mark.usefixtures("pchain")
 @pytest.mark.parametrize(
