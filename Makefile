@@ -105,6 +105,10 @@ e2e: setup-test  ## Real clients against the running node
 bench: setup native  ## Measure the node beside others
 	$(PYTHON) -m benchmarks
 
+.PHONY: walks
+walks: $(STAMPS)/dev native  ## Count the files that requests pass (docs/architecture.md)
+	@$(SCRATCH) $(PYTHON) -m tests.walks
+
 .PHONY: fmt
 fmt: $(STAMPS)/dev  ## Format the sources
 	$(BIN)/ruff check --fix-only --quiet .

@@ -5,16 +5,17 @@ and "design 9" are short for the texts of these names.
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ROOT / "docs" / "protocol"
-CODE = (
-    "primitives", "chainvm", "jsonrpc", "chaindb", "platform_app", "cchain_app", "network_app", "info_app",
-    "health_app", "nodeproject", "benchmarks", "scripts", "tests", "native/src",
-)  # fmt: skip
+PRODUCT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "root_packages"
+]
+CODE = (*PRODUCT, "benchmarks", "scripts", "tests", "native/src")
 KINDS = {".py", ".pyi", ".rs", ".proto", ".sh", ".toml", ".html"}
 BY_NAME = re.compile(r"[A-Za-z0-9_./-]*\w\.md\b")
 SECTION = r"\d+(?:\.\d+)*"

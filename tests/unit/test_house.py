@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,18 @@ def test_each_setting_stands_in_the_table_as_the_code_has_it() -> None:
     for name, default, meaning in table(NodeSettings):
         shown = f"`{default}`" if default else ""
         assert f"| `{name}` | {shown} | {meaning} |" in told
+
+
+def test_the_picture_of_the_house_is_that_of_the_import_contracts() -> None:
+    shown = (ROOT / "docs/architecture.md").read_text()
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+
+    assert [name for name in linter["root_packages"] if f'{name}["<b>{name}</b>' not in shown] == []
+    for contract in linter["contracts"]:
+        if contract["type"] == "layers" and "containers" in contract:
+            (package,) = contract["containers"]
+            rooms = " → ".join(layer.replace(" | ", ", ") for layer in contract["layers"])
+            assert f"| `{package}` | {rooms} |" in shown
 
 
 def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
