@@ -102,7 +102,7 @@ e2e: setup-test  ## Real clients against the running node
 	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadgroup
 
 .PHONY: bench
-bench: setup native  ## Measure the node beside others
+bench: $(STAMPS)/dev native  ## Measure the node beside others
 	$(PYTHON) -m benchmarks
 
 .PHONY: walks

@@ -7,11 +7,10 @@ Source: contracts/Bench.sol, compiled by solc 0.8.30 with `--evm-version shangha
 from collections.abc import Sequence
 from pathlib import Path
 
-from primitives.evm import Address
-from primitives.hashing import keccak256
+from eth_utils import keccak
 
 DIRECTORY = Path(__file__).with_name("contracts")
-TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
+TRANSFER_TOPIC = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 
 
 def creation_code(name: str) -> bytes:
@@ -19,20 +18,20 @@ def creation_code(name: str) -> bytes:
     return bytes.fromhex((DIRECTORY / f"{name}.hex").read_text().strip())
 
 
-def call_data(signature: str, *arguments: int | Address) -> bytes:
+def call_data(signature: str, *arguments: int | bytes) -> bytes:
     """Return a call with arguments that take one word each."""
     words = (
         argument.to_bytes(32, "big") if isinstance(argument, int) else argument.rjust(32, b"\0")
         for argument in arguments
     )
-    return keccak256(signature.encode())[:4] + b"".join(words)
+    return keccak(signature.encode())[:4] + b"".join(words)
 
 
-def transfer(to: Address, amount: int) -> bytes:
+def transfer(to: bytes, amount: int) -> bytes:
     """Return the call of Token.transfer."""
     return call_data("transfer(address,uint256)", to, amount)
 
 
-def pay(to: Sequence[Address]) -> bytes:
+def pay(to: Sequence[bytes]) -> bytes:
     """Return the call of Disperser.pay."""
     return call_data("pay(address[])", 32, len(to), *to)

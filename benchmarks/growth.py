@@ -7,7 +7,6 @@ from benchmarks.contracts import call_data, transfer
 from benchmarks.rpc import body
 from benchmarks.scene import Scene
 from benchmarks.signing import account, hash_of, sign
-from primitives.evm import Address
 
 NEEDLES = 10
 """Logs of the sparse query, spread over the blocks."""
@@ -97,5 +96,5 @@ def _grow_accounts(scene: Scene) -> Grown:
     return Grown(made, wanted, "accounts")
 
 
-def _address(number: int) -> Address:
-    return Address((0xB10C << 128 | number).to_bytes(20, "big"))
+def _address(number: int) -> bytes:
+    return bytes((0xB10C << 128 | number).to_bytes(20, "big"))

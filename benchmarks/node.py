@@ -1,10 +1,9 @@
 """How this node is started for a measurement: embedded profile, a data directory of its own.
 
-What fills such a directory before the start is `seeding`, a process of its own: the settings of a
-process name one data directory.
+What fills such a directory before the start is a management command of the node (`seed_platform`,
+`seed_history`), a process of its own: the settings of a process name one data directory.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -20,13 +19,18 @@ DATA_DIR = "NODE_DATA_DIR"
 
 
 def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str]) -> str:
-    """Run `seeding` with some settings and return what it prints.
+    """Fill a data directory by the command of that subject, with some settings; return what it prints.
 
     Raises:
         StartFailed: It failed; the last lines of its output are in the message.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.seeding", subject, json.dumps(shape)],
+        [
+            sys.executable,
+            str(ROOT / "manage.py"),
+            f"seed_{subject}",
+            *(f"--{name}={value}" for name, value in shape.items()),
+        ],
         cwd=ROOT,
         env={**os.environ, "NODE_PROFILE": "embedded", **settings},
         check=False,

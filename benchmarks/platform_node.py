@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from benchmarks.coins import owner
 from benchmarks.node import DATA_DIR, NODE, seed
 from benchmarks.server import Kind
 
 EMPTY = replace(NODE, http_path="/ext/P", probe="platform.getHeight")
 """A local network that has just begun."""
+
+HOLDER = owner("holder")
+"""Whose outputs are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,13 @@ class Shape:
     apart: int
     """Seconds between the ends of validators."""
     coins: int = 0
-    """Outputs of one address, each of another transaction."""
+    """Outputs of the holder, each of another transaction."""
     past: int = 0
     """Delegators that were rewarded and are gone, one after the other."""
 
 
 def started_on(shape: Shape) -> Kind:
-    """Return the node on a copy of what `seeding` made."""
+    """Return the node on a copy of what `seed_platform` made."""
 
     def fill(environment: Mapping[str, str]) -> None:
         shutil.copytree(_seed(shape), environment[DATA_DIR], dirs_exist_ok=True)
@@ -53,7 +57,7 @@ def _seed(shape: Shape) -> Path:
     else:
         directory.mkdir()
         more["NODE_PLATFORM_GENESIS"] = str(directory / "genesis.json")
-    seed("platform", asdict(shape), more)
+    seed("platform", {**asdict(shape), "holder": HOLDER.text}, more)
     return directory
 
 

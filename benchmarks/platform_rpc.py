@@ -3,13 +3,10 @@
 import time
 from collections.abc import Sequence
 
-from benchmarks.coins import RICH, Owner, coins_of, largest, split
+from benchmarks import texts
+from benchmarks.coins import RICH, Coin, Owner, Tx, coins_of, largest, read_coin, split
 from benchmarks.rpc import NotMined, WrongAnswer, named
 from benchmarks.scene import Scene
-from platform_app.txs.base import Tx
-from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO
-from primitives.checksummed import decode, encode
 
 PATIENCE = 20.0
 """Seconds after which a transaction that was taken is given up."""
@@ -19,7 +16,7 @@ PAUSE = 0.0003
 
 def issuing(tx: Tx) -> bytes:
     """Return the call that issues a transaction, as SDKs make it."""
-    return named("platform.issueTx", tx=encode(tx.raw), encoding="hex")
+    return named("platform.issueTx", tx=texts.hexed(tx.raw), encoding="hex")
 
 
 def issue(scene: Scene, tx: Tx) -> None:
@@ -30,13 +27,13 @@ def issue(scene: Scene, tx: Tx) -> None:
         WrongAnswer: It was dropped.
         NotMined: It was neither accepted nor dropped in time.
     """
-    scene.client.call_named("platform.issueTx", tx=encode(tx.raw), encoding="hex")
+    scene.client.call_named("platform.issueTx", tx=texts.hexed(tx.raw), encoding="hex")
     await_committed(scene, tx)
 
 
 def await_committed(scene: Scene, tx: Tx) -> None:
     """Ask for the status of a transaction until it is Committed. Raises as `issue`."""
-    question = named("platform.getTxStatus", txID=str(tx.tx_id))
+    question = named("platform.getTxStatus", txID=texts.cb58(tx.tx_id))
     deadline = time.perf_counter() + PATIENCE
     while time.perf_counter() < deadline:
         answer = scene.client.ask(question)["result"]
@@ -45,14 +42,14 @@ def await_committed(scene: Scene, tx: Tx) -> None:
         if answer["status"] != "Processing":
             raise WrongAnswer(str(answer))
         time.sleep(PAUSE)
-    raise NotMined(f"{tx.tx_id} is not in a block after {PATIENCE:.0f} s")
+    raise NotMined(f"{texts.cb58(tx.tx_id)} is not in a block after {PATIENCE:.0f} s")
 
 
-def take(scene: Scene, taker: Owner, amount: int, count: int) -> list[UTXO]:
+def take(scene: Scene, taker: Owner, amount: int, count: int) -> list[Coin]:
     """Give somebody so many outputs of an amount, from the network's rich owner. Raises as `issue`."""
     found = scene.client.call_named("platform.getUTXOs", addresses=[RICH.text])
-    coins = (CODEC.unmarshal(UTXO, decode(text)) for text in found["utxos"])
-    txs = split(largest(coins), RICH, [(taker.short_id, amount)] * count)
+    coins = [read_coin(texts.unhexed(text)) for text in found["utxos"]]
+    txs = split(largest(filter(None, coins)), RICH, [(taker.short_id, amount)] * count)
     for tx in txs:
         issue(scene, tx)
     return [coin for tx in txs for coin in coins_of(tx, taker)]

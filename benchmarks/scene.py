@@ -11,11 +11,11 @@ from benchmarks.scale import Scale
 from benchmarks.server import Server
 from benchmarks.signing import Account, account_of, contract_address, hash_of, sign
 from benchmarks.wire import Http, WebSocket
-from primitives.devkeys import DEV_KEYS
-from primitives.evm import Address
 
 CONTRACTS = ("Token", "Burner", "Emitter", "Disperser")
-FUNDER = account_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
+FUNDER = account_of(
+    bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+)
 """Account 0 of the mnemonic that every server funds."""
 
 ALLOWANCE = 40 * 10**18
@@ -54,11 +54,11 @@ class Scene:
             self.from_funder(None, data=contracts.creation_code(name))
 
     @staticmethod
-    def contract(name: str) -> Address:
+    def contract(name: str) -> bytes:
         """Return where a contract was put: the funder's first transactions create them."""
         return contract_address(FUNDER.address, CONTRACTS.index(name))
 
-    def from_funder(self, to: Address | None, *, value: int = 0, data: bytes = b"") -> Any:
+    def from_funder(self, to: bytes | None, *, value: int = 0, data: bytes = b"") -> Any:
         """Send a transaction of the funder and return its receipt.
 
         Raises:

@@ -7,18 +7,17 @@ serve them all.
 from dataclasses import dataclass
 from functools import cache
 
+import rlp
 from coincurve import PrivateKey
-
-from primitives import rlp
-from primitives.evm import Address
-from primitives.hashing import keccak256
-from primitives.secp256k1 import address_of_private_key
+from eth_utils import keccak
 
 CHAIN_ID = 43112
 GWEI = 10**9
 MAX_FEE = 100 * GWEI
 """Wei for each gas: far above the base fee that any workload drives up."""
 
+TYPE = b"\x02"
+"""EIP-1559."""
 TRANSFER_GAS = 21_000
 CALL_GAS = 150_000
 """Enough for a token transfer to a new holder."""
@@ -29,7 +28,7 @@ class Account:
     """A key that signs."""
 
     key: PrivateKey
-    address: Address
+    address: bytes
 
     @property
     def text(self) -> str:
@@ -40,51 +39,37 @@ class Account:
 @cache
 def account(purpose: str, index: int = 0) -> Account:
     """Return the account that a workload uses for a purpose, always the same one."""
-    return account_of(keccak256(f"{purpose} {index}".encode()))
+    return account_of(keccak(f"{purpose} {index}".encode()))
 
 
 def account_of(secret: bytes) -> Account:
     """Return the account of a private key."""
-    return Account(PrivateKey(secret), address_of_private_key(secret))
+    key = PrivateKey(secret)
+    return Account(key, keccak(key.public_key.format(compressed=False)[1:])[12:])
 
 
 def sign(
     sender: Account,
     nonce: int,
-    to: Address | None,
+    to: bytes | None,
     *,
     value: int = 0,
     data: bytes = b"",
     gas: int = TRANSFER_GAS,
 ) -> str:
     """Return a signed EIP-1559 transaction as 0x hex; amounts in wei."""
-    fields = [
-        rlp.encode_uint(CHAIN_ID),
-        rlp.encode_uint(nonce),
-        rlp.encode_uint(GWEI),
-        rlp.encode_uint(MAX_FEE),
-        rlp.encode_uint(gas),
-        rlp.encode_bytes(to or b""),
-        rlp.encode_uint(value),
-        rlp.encode_bytes(data),
-        rlp.encode_list([]),
-    ]
-    digest = keccak256(b"\x02" + rlp.encode_list(fields))
+    fields = [CHAIN_ID, nonce, GWEI, MAX_FEE, gas, to or b"", value, data, []]
+    digest = keccak(TYPE + rlp.encode(fields))
     signature = sender.key.sign_recoverable(digest, hasher=None)
-    fields += [
-        rlp.encode_uint(signature[64]),
-        rlp.encode_uint(int.from_bytes(signature[:32], "big")),
-        rlp.encode_uint(int.from_bytes(signature[32:64], "big")),
-    ]
-    return "0x02" + rlp.encode_list(fields).hex()
+    r, s = (int.from_bytes(signature[at : at + 32], "big") for at in (0, 32))
+    return "0x" + (TYPE + rlp.encode([*fields, signature[64], r, s])).hex()
 
 
 def hash_of(raw: str) -> str:
     """Return the hash of a signed transaction as 0x hex."""
-    return "0x" + keccak256(bytes.fromhex(raw[2:])).hex()
+    return "0x" + keccak(bytes.fromhex(raw[2:])).hex()
 
 
-def contract_address(creator: Address, nonce: int) -> Address:
+def contract_address(creator: bytes, nonce: int) -> bytes:
     """Return the address of the contract that a transaction creates."""
-    encoded = rlp.encode_list([rlp.encode_bytes(creator), rlp.encode_uint(nonce)])
-    return Address(keccak256(encoded)[12:])
+    return keccak(rlp.encode([creator, nonce]))[12:]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from benchmarks.coins import FEE, owner, transfer
+from benchmarks.coins import FEE, Tx, owner, transfer
 from benchmarks.commits import Heads, watching
 from benchmarks.load import send_streams
 from benchmarks.network_nodes import data_directory, joiner
@@ -22,7 +22,6 @@ from benchmarks.signing import account, sign
 from benchmarks.wire import Endpoint, Http, Pages
 from benchmarks.workload import Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import CONNECTIONS, Check, repeat, run_loop
-from platform_app.txs.base import Tx
 
 SENDERS = 32
 SINGLES = 200

@@ -5,16 +5,16 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.coins import COIN, delegation, node_id, owner
-from benchmarks.platform_node import Shape, started_on
+from benchmarks.coins import COIN, DAY, delegation, owner
+from benchmarks.platform_node import HOLDER, Shape, started_on
 from benchmarks.platform_rpc import height, issue, take
 from benchmarks.rpc import WrongAnswer, named
 from benchmarks.scale import FULL, Scale
 from benchmarks.scene import Scene
 from benchmarks.server import Kind
+from benchmarks.texts import uncb58
 from benchmarks.workload import Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import Check, repeat
-from platform_app.config import DAY
 
 COINS = 10_000
 """Outputs of the address whose balance is asked for."""
@@ -26,6 +26,8 @@ APART = 5_400
 JOINING = 10
 """Delegators that join while validators are asked for."""
 STAKE = 25 * COIN
+NODE_ID = 20
+"""Bytes of the ID of a node."""
 
 _VALIDATORS = named("platform.getCurrentValidators")
 
@@ -65,9 +67,12 @@ def _old_validators(scene: Scene) -> Measurement:
 def _changed_validators(scene: Scene) -> Measurement:
     """Time the first answer after a block that changed a staker: what was remembered is stale."""
     delegator, now = owner("newcomer"), int(time.time())
+    everybody = scene.client.ask(_VALIDATORS)["result"]["validators"]
+    nodes = [one["nodeID"] for one in everybody if int(one["delegatorCount"])]
     times = []
     for number, coin in enumerate(take(scene, delegator, STAKE, JOINING)):
-        issue(scene, delegation(coin, delegator, node_id(number), now, now + 30 * DAY))
+        node_id = uncb58(nodes[number].removeprefix("NodeID-"), NODE_ID)
+        issue(scene, delegation(coin, delegator, node_id, now, now + 30 * DAY))
         started = time.perf_counter()
         answer = scene.client.ask(_VALIDATORS)
         times.append(time.perf_counter() - started)
@@ -78,7 +83,7 @@ def _changed_validators(scene: Scene) -> Measurement:
 
 
 def _balance(scene: Scene) -> Measurement:
-    question = named("platform.getBalance", address=owner("holder").text)
+    question = named("platform.getBalance", address=HOLDER.text)
     return _time(
         scene,
         question,
@@ -87,7 +92,7 @@ def _balance(scene: Scene) -> Measurement:
 
 
 def _utxos(scene: Scene) -> Measurement:
-    question = named("platform.getUTXOs", addresses=[owner("holder").text], limit=PAGE)
+    question = named("platform.getUTXOs", addresses=[HOLDER.text], limit=PAGE)
     return _time(scene, question, lambda result: len(result["utxos"]) == PAGE)
 
 

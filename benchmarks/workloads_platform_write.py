@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.coins import FEE, Owner, owner, transfer
+from benchmarks.coins import FEE, Owner, Tx, owner, transfer
 from benchmarks.load import send_streams
 from benchmarks.node import ROOT
 from benchmarks.platform_node import EMPTY, Shape, started_on
@@ -16,7 +16,6 @@ from benchmarks.scale import FULL, Scale
 from benchmarks.scene import Scene
 from benchmarks.server import Kind
 from benchmarks.workload import Bar, Better, Measurement, Workload
-from platform_app.txs.base import Tx
 
 SENDERS = 32
 SINGLES = 250

@@ -10,7 +10,6 @@ from benchmarks.rpc import WrongAnswer, batch, body
 from benchmarks.scene import Scene
 from benchmarks.signing import Account, account, hash_of, sign
 from benchmarks.workload import Bar, Measurement, Workload
-from primitives.evm import Address
 
 SENDERS = 32
 RECIPIENTS = 1_000
@@ -130,7 +129,7 @@ def _senders(purpose: str) -> list[Account]:
     return [account(purpose, index) for index in range(SENDERS)]
 
 
-def _recipient(number: int) -> Address:
+def _recipient(number: int) -> bytes:
     return account("recipient", number % RECIPIENTS).address
 
 
@@ -144,7 +143,7 @@ def _transfers(purpose: str, count: int) -> list[list[str]]:
 
 
 @cache
-def _token_transfers(purpose: str, count: int, token: Address) -> list[list[str]]:
+def _token_transfers(purpose: str, count: int, token: bytes) -> list[list[str]]:
     """Sign each sender's token transfers; once for all servers."""
     return [
         [

@@ -103,6 +103,21 @@ class _Outcomes:
         return Outcome.REMOVED if removed else Outcome.ENDED
 
 
+def spread(moments: Mapping[ID, Moment], changes: StateChanges) -> None:
+    """Date what was written with one commit anew, as if each staker had left with a block of its own.
+
+    Args:
+        moments: When each staker left, by its transaction.
+        changes: Those of the commit: outputs and rewards of these stakers, and no others.
+    """
+    left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
+    bulk.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
+    made = ((moments[one.tx_id].height, one.utxo_id) for one in changes.produced)
+    bulk.update(models.UTXO, ("utxo_id",), ("height",), made)
+    paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in changes.reward_utxos)
+    bulk.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
+
+
 def _write_left(moment: Moment, left: list[Staker], outcomes: _Outcomes) -> None:
     if not left:
         return

@@ -16,6 +16,7 @@ PACKAGES = (
     "primitives", "chainvm", "jsonrpc", "chaindb", "adminkit", "platform_app", "cchain_app", "network_app",
     "info_app", "health_app", "nodeproject", "benchmarks",
 )  # fmt: skip
+PRODUCT = set(PACKAGES) - {"benchmarks"}
 BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}
 PURE = (
     "primitives", "platform_app/config.py", "platform_app/txs", "platform_app/state",
@@ -54,6 +55,24 @@ def test_each_module_is_a_small_room_with_a_name() -> None:
 
     assert not large
     assert not [named(path) for path in found if path.stem in BANNED]
+
+
+def test_benchmarks_are_clients_and_know_nothing_of_the_inside() -> None:
+    found = {
+        f"{named(path)}: {name}"
+        for path in (ROOT / "benchmarks").rglob("*.py")
+        for name in imported(path.read_text())
+        if name.partition(".")[0] in PRODUCT
+    }
+
+    assert not found
+
+
+def imported(source: str) -> set[str]:
+    """Return the modules that a source imports, at its beginning or later."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
+    return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
 def _first_line(path: Path) -> str:

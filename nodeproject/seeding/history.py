@@ -4,24 +4,22 @@ Nothing else happens meanwhile: no interface, no worker, no peer. So this is pro
 speed; what a node makes for clients comes after their requests.
 """
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from django.db import connections
-
-from benchmarks.coins import FEE, RICH, Owner, coins_of, largest, owner, split
-from benchmarks.coins import transfer as payment
-from benchmarks.network_nodes import History, Past, Stretch
-from benchmarks.scene import FUNDER
-from benchmarks.signing import account, sign
+from cchain_app import runtime
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import transactions
 from cchain_app.services.chain import produce_block
+from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
+from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
 from nodeproject.initialise import initialise
+from nodeproject.seeding.owners import FUNDER, RICH, Owner, owner
+from nodeproject.seeding.payments import FEE, coins_of, largest, split, transfer
 from platform_app.selectors import chain as platform_chain
 from platform_app.selectors import coins
 from platform_app.services import chain, mempool
@@ -29,25 +27,70 @@ from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO
 from primitives.evm import Address
 
-ALLOWANCE = 10**18
+ALLOWANCE: Final = 10**18
 """Wei that each sender gets."""
-RECIPIENTS = 1_000
+RECIPIENTS: Final = 1_000
+GWEI: Final = 10**9
+MAX_FEE: Final = 100 * GWEI
+"""Wei for each gas: far above the base fee that a history drives up."""
+TRANSFER_GAS: Final = 21_000
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is made, in this order."""
+
+    empty: int
+    """Blocks of the C-Chain without transactions."""
+    light: int
+    """Blocks of the C-Chain with some transfers."""
+    transfers: int
+    """In each of these."""
+    platform: int
+    """Blocks of the P-Chain with payments."""
+    payments: int
+    """In each of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Blocks of one chain that are alike: those above `low`, up to `high`."""
+
+    chain: str
+    """"P" or "C"."""
+    low: int
+    high: int
+    transactions: int
+    seconds: float
+    """Which their production took: transactions taken in and blocks made."""
+    processor: float
+    """Seconds of processor time that it took."""
+
+
+class Past(NamedTuple):
+    """How a history was made."""
+
+    empty: Stretch
+    light: Stretch
+    platform: Stretch
 
 
 class NotMade(Exception):
     """A block of the history has not what it should have."""
 
 
-def make(history: History) -> None:
-    """Make the history in the data directory that the settings name, and print how (`Past`)."""
+def seed(history: History) -> Past:
+    """Make the history in the data directory that the settings name.
+
+    Raises:
+        NotMade: Another one makes blocks besides.
+    """
     initialise()
-    made = Past(
+    return Past(
         empty=_empty(history.empty),
         light=_transfers(history.light, history.transfers),
         platform=_platform(history.platform, history.payments),
     )
-    connections.close_all()
-    print(json.dumps([asdict(one) for one in made]))
 
 
 def _empty(count: int) -> Stretch:
@@ -59,12 +102,13 @@ def _empty(count: int) -> Stretch:
 
 def _transfers(count: int, each: int) -> Stretch:
     """Make blocks of transfers, one of each sender."""
-    senders = [account("history", number) for number in range(each)]
-    _offer([sign(FUNDER, nonce, one.address, value=ALLOWANCE) for nonce, one in enumerate(senders)])
+    senders = [owner("history", number) for number in range(each)]
+    recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
+    _offer([_pay(FUNDER, nonce, one.address, ALLOWANCE) for nonce, one in enumerate(senders)])
     _produce(each)
     offered = [
         [
-            sign(one, nonce, _recipient(nonce * each + place), value=1)
+            _pay(one, nonce, recipients[(nonce * each + place) % RECIPIENTS], 1)
             for place, one in enumerate(senders)
         ]
         for nonce in range(count)
@@ -82,8 +126,23 @@ def _stretch(blocks: int, transactions: int, clocks: list[float]) -> Stretch:
     return Stretch("C", high - blocks, high, transactions, *clocks)
 
 
-def _offer(raws: Sequence[str]) -> None:
-    for outcome in transactions.submit([bytes.fromhex(raw[2:]) for raw in raws]):
+def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
+    """Return a signed transfer of so many wei."""
+    transaction = UnsignedTransaction(
+        type=DYNAMIC_FEE,
+        chain_id=runtime.config().chain_id,
+        nonce=nonce,
+        gas=TRANSFER_GAS,
+        to=to,
+        value=value,
+        max_fee_per_gas=MAX_FEE,
+        max_priority_fee_per_gas=GWEI,
+    )
+    return sign_transaction(transaction, sender.key)
+
+
+def _offer(raws: Sequence[bytes]) -> None:
+    for outcome in transactions.submit(raws):
         if isinstance(outcome, Exception):
             raise outcome
 
@@ -98,7 +157,7 @@ def _platform(count: int, each: int) -> Stretch:
     """Make blocks of payments that depend on nothing but what the sender had before."""
     sender, taker = owner("history"), owner("history", 1)
     txs = [
-        payment(coin, sender, [(taker.short_id, FEE)])
+        transfer(coin, sender, [(taker.short_id, FEE)])
         for coin in _coins(sender, 2 * FEE, count * each)
     ]
     low = platform_chain.tip().height
@@ -124,10 +183,6 @@ def _build(txs: Sequence[Tx]) -> None:
     block = chain.build_block(now=clock.now())
     if block is None or len(block.txs) != len(txs):
         raise NotMade(f"{block} has not {len(txs)} transactions")
-
-
-def _recipient(number: int) -> Address:
-    return account("recipient", number % RECIPIENTS).address
 
 
 @contextmanager

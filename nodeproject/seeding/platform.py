@@ -1,4 +1,4 @@
-"""A P-Chain in the database, made fast and by its rules, so that a node can go on from there.
+"""A P-Chain with many validators, delegators, outputs and past stakers.
 
 Genesis file, signed transactions, blocks: all is verified as a node does it. What a node does not do is
 to take transactions past the mempool, and to write the rows of many blocks at once.
@@ -6,36 +6,32 @@ to take transactions past the mempool, and to write the rows of many blocks at o
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connections
 from django.db import transaction as database
 
-from benchmarks.coins import (
-    COIN,
-    FEE,
-    RICH,
-    Owner,
-    coins_of,
-    delegation,
-    largest,
-    node_id,
-    owner,
-    split,
-    transfer,
-)
-from benchmarks.node import ROOT
-from benchmarks.platform_node import Shape
-from chaindb import bulk, clock
+from chaindb import clock
 from chaindb.chains import Chain
 from network_app import turns
 from nodeproject import identity
 from nodeproject.initialise import initialise
-from platform_app import models, runtime
+from nodeproject.seeding.owners import RICH, Owner, node_id, owner
+from nodeproject.seeding.payments import (
+    COIN,
+    FEE,
+    coins_of,
+    delegation,
+    largest,
+    split,
+    transfer,
+)
+from platform_app import runtime
 from platform_app.blocks.block import Block, build_options, build_proposal
 from platform_app.blocks.builder import build as build_block
 from platform_app.config import DAY
@@ -47,6 +43,8 @@ from platform_app.services.chain import Step, accept
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
+from platform_app.store import chain as chain_rows
+from platform_app.store.staking import Moment, spread
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build
@@ -54,42 +52,74 @@ from platform_app.txs.components import UTXO, ProofOfPossession
 from platform_app.txs.staking import RewardValidatorTx
 from primitives import bls
 from primitives.addresses import format_address
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, NodeID, ShortID
 
-AGE = 4 * DAY
+AGE: Final = 4 * DAY
 """Seconds that the chain is old when a node starts on it: stakers of the past need some days."""
-STAY = 365 * DAY
+STAY: Final = 365 * DAY
 """Seconds that the validator stays which stays longest."""
-VALIDATED, DELEGATED = 4_000 * COIN, 25 * COIN
-OFFERED = 500
+VALIDATED: Final = 4_000 * COIN
+DELEGATED: Final = 25 * COIN
+OFFERED: Final = 500
 """Transactions that are read together; about three hundred fit into a block."""
-REWARDED = 100
+REWARDED: Final = 100
 """Stakers that leave in one commit."""
 
-_LOCAL = ROOT / "platform_app" / "genesis_files" / "local.json"
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a P-Chain is to hold."""
+
+    validators: int
+    """Besides the node itself, from the genesis on."""
+    delegators: int
+    """Spread evenly over the validators."""
+    apart: int
+    """Seconds between the ends of validators."""
+    coins: int
+    """Outputs of one coin each, which the holder gets in as many transactions."""
+    holder: ShortID | None
+    past: int
+    """Delegators that were rewarded and are gone, one after the other."""
 
 
-def make(shape: Shape) -> None:
-    """Make what is missing: the network first, then its past stakers."""
+class NowhereToWrite(Exception):
+    """A new chain is wanted, and no setting says where its genesis file is to be."""
+
+    def __init__(self) -> None:
+        super().__init__("NODE_PLATFORM_GENESIS has to say where the genesis file is written.")
+
+
+def seed(shape: Shape) -> None:
+    """Make what is missing: the network first, then its past stakers.
+
+    The genesis file is written to where NODE_PLATFORM_GENESIS points.
+
+    Raises:
+        NowhereToWrite: It points nowhere, and there is no chain yet.
+    """
     call_command("migrate", interactive=False, verbosity=0)
-    if not models.Chain.objects.exists():
+    if chain_rows.read() is None:
         _begin(shape)
-        _fund_holder(shape.coins)
+        if shape.holder is not None:
+            _fund(shape.holder, shape.coins)
         _delegate(shape)
     _add_past(shape)
     # As on a node that made them one by one; else it would do so while it is measured.
     turns.wrapper(Chain.P).last()
-    connections.close_all()
 
 
 def _begin(shape: Shape) -> None:
     """Write the genesis: the local network's own, with validators that stake equal parts."""
+    if not settings.NODE.platform_genesis:
+        raise NowhereToWrite
     now = clock.now()
     identity.make_identity(now)
-    staked = _address(owner("staked"))
+    staked, rewarded = _address(owner("staked")), _address(owner("rewarded"))
     nodes = {runtime.node_id(): identity.signer()}
     nodes |= {node_id(number): _proof(number) for number in range(shape.validators)}
-    document = json.loads(_LOCAL.read_text())
+    local = files("platform_app").joinpath("genesis_files", "local.json").read_text()
+    document: dict[str, Any] = json.loads(local)
     document["allocations"].append(
         {
             "ethAddr": "0x" + "00" * 20,
@@ -103,21 +133,23 @@ def _begin(shape: Shape) -> None:
         "initialStakeDuration": STAY,
         "initialStakeDurationOffset": shape.apart,
         "initialStakedFunds": [staked],
-        "initialStakers": [_validator(node, proof) for node, proof in nodes.items()],
+        "initialStakers": [_validator(node, proof, rewarded) for node, proof in nodes.items()],
     }
     Path(settings.NODE.platform_genesis).write_text(json.dumps(document))
     initialise()
 
 
-def _fund_holder(count: int) -> None:
+def _fund(holder: ShortID, count: int) -> None:
     """Give one address so many outputs, each of another transaction."""
-    payer, holder = owner("payer"), owner("holder")
-    payment = [(holder.short_id, COIN)]
+    payer = owner("payer")
+    payment = [(holder, COIN)]
     _accept([transfer(coin, payer, payment) for coin in _take(payer, COIN + FEE, count)])
 
 
 def _delegate(shape: Shape) -> None:
     """Give every validator its delegators, whose ends are spread over its time."""
+    if not shape.validators:
+        return
     delegator, now = owner("delegator"), tips.tip().timestamp
     of_each = shape.delegators // shape.validators
     txs = []
@@ -212,21 +244,18 @@ def _reward(
 
 def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> None:
     """Write which block each staker left with, and paid it: a commit has one height for all."""
-    height_of = {one.tx_id: block.height for one, block in zip(leaving, options, strict=True)}
-    changes = diff.changes()
-    left = ((height_of[one.tx_id], one.end, one.tx_id) for one in leaving)
-    bulk.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
-    made = ((height_of[one.tx_id], one.utxo_id) for one in changes.produced)
-    bulk.update(models.UTXO, ("utxo_id",), ("height",), made)
-    paid = ((height_of[tx_id], one.utxo_id) for tx_id, one in changes.reward_utxos)
-    bulk.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
+    moments = {
+        one.tx_id: Moment(block.height, one.end)
+        for one, block in zip(leaving, options, strict=True)
+    }
+    spread(moments, diff.changes())
 
 
-def _validator(node: NodeID, proof: ProofOfPossession) -> dict[str, Any]:
+def _validator(node: NodeID, proof: ProofOfPossession, rewarded: str) -> dict[str, Any]:
     """Return a validator of the genesis file."""
     return {
         "nodeID": str(node),
-        "rewardAddress": _address(owner("rewarded")),
+        "rewardAddress": rewarded,
         "delegationFee": 20_000,
         "signer": {
             "publicKey": f"0x{proof.public_key.hex()}",

@@ -1,0 +1,49 @@
+"""`seed_history`: blocks of both chains, for measurements of nodes that join."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from typing_extensions import override
+
+from nodeproject.seeding.history import History, NotMade, seed
+from primitives.networks import LOCAL
+
+_NUMBERS = {
+    "empty": "blocks of the C-Chain without transactions",
+    "light": "blocks of the C-Chain with transfers",
+    "transfers": "transfers in each of these",
+    "platform": "blocks of the P-Chain with payments",
+    "payments": "payments in each of these",
+}
+
+
+class Command(BaseCommand):
+    """Fills the data directory that NODE_DATA_DIR names and prints as JSON which blocks, and how fast."""
+
+    help = (
+        "Fill a data directory with a history of both chains, for measurements, and print as JSON "
+        "which blocks were made and how long it took. NODE_MINING has to be manual."
+    )
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        for name, meaning in _NUMBERS.items():
+            parser.add_argument(f"--{name}", type=int, required=True, help=meaning)
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.NODE.network_id != LOCAL:
+            raise CommandError(f"Only a local network is seeded: NODE_NETWORK_ID is not {LOCAL}.")
+        if settings.NODE.mining != "manual":
+            raise CommandError("Nothing else may make blocks meanwhile: NODE_MINING is not manual.")
+        try:
+            past = seed(History(**{name: options[name] for name in _NUMBERS}))
+        except NotMade as error:
+            raise CommandError(str(error)) from error
+        connections.close_all()
+        self.stdout.write(json.dumps([asdict(one) for one in past]))

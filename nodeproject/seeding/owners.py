@@ -1,0 +1,42 @@
+"""Whose coins and accounts a seeded chain has: keys that anybody can derive, and those of every local network."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from primitives.devkeys import DEV_KEYS, EWOQ_KEY
+from primitives.evm import Address
+from primitives.hashing import sha256
+from primitives.ids import NodeID, ShortID
+from primitives.keys import address_of
+from primitives.secp256k1 import address_of_private_key
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A key, and the addresses that it opens on the P-Chain and on the C-Chain."""
+
+    key: bytes = field(repr=False)
+    short_id: ShortID
+    address: Address
+
+
+def owner(purpose: str, number: int = 0) -> Owner:
+    """Return the owner for a purpose, always the same one: its key is the hash of both."""
+    return owner_of(sha256(f"{purpose} {number}".encode()))
+
+
+def owner_of(key: bytes) -> Owner:
+    """Return the owner of a private key of 32 bytes."""
+    return Owner(key, address_of(key), address_of_private_key(key))
+
+
+def node_id(number: int) -> NodeID:
+    """Return the ID of a validator that is nobody's node."""
+    return NodeID(sha256(f"node {number}".encode())[: NodeID.SIZE])
+
+
+RICH: Final = owner_of(EWOQ_KEY)
+"""Whom every local network funds on the P-Chain."""
+
+FUNDER: Final = owner_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
+"""Whom it funds on the C-Chain: account 0 of the well-known mnemonic."""

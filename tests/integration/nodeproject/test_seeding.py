@@ -1,0 +1,130 @@
+"""Chains that are made for measurements: what is in them, as clients see it, and what is refused."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from cchain_app.selectors import blocks
+from nodeproject import doors
+from nodeproject.seeding.owners import owner
+from primitives.addresses import format_address
+from tests.integration.platform_app.conftest import Rpc, asking
+
+HOLDER = format_address("P", "local", owner("some holder").short_id)
+
+
+@pytest.fixture
+def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Rpc:
+    """An empty data directory; returns who asks `platform.*` about what is in it in the end."""
+    genesis = str(tmp_path / "genesis.json")
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
+
+    def ask(method: str, **params: Any) -> Any:
+        return asking(doors.platform().dispatcher)(method, **params)
+
+    return ask
+
+
+def seed(subject: str, **numbers: object) -> str:
+    out = StringIO()
+    options = [f"--{name}={value}" for name, value in numbers.items()]
+    call_command(f"seed_{subject}", *options, stdout=out)
+    return out.getvalue()
+
+
+def seed_platform(past: int) -> str:
+    return seed(
+        "platform", validators=3, delegators=6, apart=5_400, coins=4, holder=HOLDER, past=past
+    )
+
+
+def test_a_seeded_p_chain_has_stakers_outputs_and_a_past(fresh: Rpc, settings: Any) -> None:
+    before = seed_platform(past=0)
+    height = int(fresh("platform.getHeight")["height"])
+    assert before == f"The P-Chain's last block is {height}.\n"
+
+    settings.NODE = replace(settings.NODE, platform_genesis="")  # the database has it
+    seed_platform(past=5)
+
+    validators = fresh("platform.getCurrentValidators")["validators"]
+    assert sorted(int(one["delegatorCount"]) for one in validators) == [0, 2, 2, 2]
+    ends = sorted(int(one["endTime"]) for one in validators)
+    assert {after - one for one, after in pairwise(ends)} == {5_400}
+    balance = fresh("platform.getBalance", address=HOLDER)
+    assert (balance["balance"], len(balance["utxoIDs"])) == ("4000000", 4)
+    assert len({one["txID"] for one in balance["utxoIDs"]}) == 4
+    # Each of the past is a proposal and its option.
+    added = int(fresh("platform.getHeight")["height"]) - height
+    assert added >= 2 * 5
+
+
+def test_past_stakers_left_block_by_block(fresh: Rpc) -> None:
+    seed_platform(past=5)
+
+    height = int(fresh("platform.getHeight")["height"])
+    kinds, paid = [], set()
+    for at in range(height - 9, height + 1):
+        block = fresh("platform.getBlockByHeight", height=at, encoding="json")["block"]
+        kinds.append("tx" in block or bool(block.get("txs")))
+        if "tx" in block:
+            rewarded = block["tx"]["unsignedTx"]["txID"]
+            paid |= {fresh("platform.getRewardUTXOs", txID=rewarded)["numFetched"]}
+    assert kinds == [True, False] * 5
+    assert paid == {"1"}
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_a_seeded_history_is_what_is_told_of_it(fresh: Rpc, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, platform_genesis="")  # the network's own
+    told = seed("history", empty=2, light=2, transfers=3, platform=2, payments=2)
+
+    empty, light, platform = json.loads(told)
+    assert (empty["chain"], empty["low"], empty["high"], empty["transactions"]) == ("C", 0, 2, 0)
+    assert (light["chain"], light["high"] - light["low"], light["transactions"]) == ("C", 2, 6)
+    assert blocks.catch_up().number == light["high"]
+    assert platform["transactions"] == 4
+    assert int(fresh("platform.getHeight")["height"]) == platform["high"]
+    last = fresh("platform.getBlockByHeight", height=platform["high"], encoding="json")["block"]
+    assert len(last["txs"]) == 2
+
+
+@pytest.mark.node_settings(network_id=1)
+@pytest.mark.parametrize("subject", ["platform", "history"])
+def test_only_a_local_network_is_seeded(fresh: Rpc, subject: str) -> None:
+    numbers = {} if subject == "platform" else dict.fromkeys(
+        ("empty", "light", "transfers", "platform", "payments"), 1
+    )  # fmt: skip
+    with pytest.raises(
+        CommandError, match=r"^Only a local network is seeded: NODE_NETWORK_ID is not 12345\.$"
+    ):
+        seed(subject, **numbers)
+
+
+def test_a_history_is_not_made_beside_a_miner(fresh: Rpc) -> None:
+    numbers = dict.fromkeys(("empty", "light", "transfers", "platform", "payments"), 1)
+    with pytest.raises(
+        CommandError, match=r"^Nothing else may make blocks meanwhile: NODE_MINING is not manual\.$"
+    ):
+        seed("history", **numbers)
+
+
+def test_coins_need_a_holder(fresh: Rpc) -> None:
+    with pytest.raises(CommandError, match=r"^--coins needs a --holder\.$"):
+        seed("platform", coins=1)
+    with pytest.raises(CommandError, match=r"--holder: no separator found in address$"):
+        seed("platform", coins=1, holder="nobody")
+
+
+def test_stakers_need_a_place_for_their_genesis(fresh: Rpc, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, platform_genesis="")
+    with pytest.raises(
+        CommandError,
+        match=r"^NODE_PLATFORM_GENESIS has to say where the genesis file is written\.$",
+    ):
+        seed("platform", validators=1)
