@@ -5,11 +5,11 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from nodeproject.api import api
-from nodeproject.jump import jump
 from nodeproject.logins import login
+from nodeproject.pages import jump
 from nodeproject.plain import respond
 
-handler500 = "nodeproject.away.server_error"
+handler500 = "nodeproject.pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/jump/", admin.site.admin_view(jump), name="admin_jump"),

@@ -1,18 +1,23 @@
-"""From the admin's search box to the page of exactly what was typed, on whichever chain it is."""
+"""Two pages of Django's beside the admin's own: where its search box leads, and what a failure says."""
+
+import sys
+from http import HTTPStatus
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.views import defaults
 
 from cchain_app.admin import jump as cchain
+from chaindb import servers
 from platform_app.admin import jump as platform
 
 _CHAINS = (("P-Chain", platform.find_page), ("C-Chain", cchain.find_page))
 
 
 def jump(request: HttpRequest) -> HttpResponse:
-    """Lead to the page that a text means; where both chains have one (a height), offer both."""
+    """Lead to the page of exactly what was typed; where both chains have one (a height), offer both."""
     text = request.GET.get("q", "").strip()
     found = [(name, page) for name, find in _CHAINS if (page := find(text)) is not None]
     if len(found) == 1:
@@ -22,3 +27,16 @@ def jump(request: HttpRequest) -> HttpResponse:
         return render(request, "admin/jump.html", context)
     messages.warning(request, f"Nothing is exactly: {text[:80]}")
     return HttpResponseRedirect(reverse("admin:index"))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Show that something failed; of a server that is away by name, with a 503."""
+    words = servers.away(sys.exc_info()[1])
+    if not words:
+        return defaults.server_error(request)
+    return HttpResponse(
+        f"{words}\n",
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        content_type="text/plain; charset=utf-8",
+        headers={"Retry-After": "1"},
+    )
