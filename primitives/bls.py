@@ -11,9 +11,8 @@ which is hundreds of times slower. Both answer alike to everything.
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
-
-from primitives.bls_suite import Suite
 
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """How many points the groups have."""
@@ -21,6 +20,14 @@ ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 SECRET_KEY_SIZE = 32
 PUBLIC_KEY_SIZE = 48
 SIGNATURE_SIZE = 96
+
+
+class Suite(Enum):
+    """What is signed; the tag keeps signatures of one kind from counting as the other."""
+
+    MESSAGE = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
+    POSSESSION = b"BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
+    """Proofs of possession, and what a node says of its own address."""
 
 
 class BlsError(Exception):
@@ -58,22 +65,22 @@ class NothingToAggregate(BlsError):
 class Library(Protocol):
     """What a library has to offer. Secret keys are valid ones, lengths are right."""
 
-    def public_key(self, secret: bytes) -> bytes:
+    def public_key(self, secret: bytes, /) -> bytes:
         """Return the public key of a secret key."""
 
-    def sign(self, secret: bytes, message: bytes, suite: Suite) -> bytes:
-        """Return the signature."""
+    def sign(self, secret: bytes, message: bytes, tag: bytes, /) -> bytes:
+        """Return the signature; the tag is that of a `Suite`."""
 
-    def is_signature(self, signature: bytes) -> bool:
+    def is_signature(self, signature: bytes, /) -> bool:
         """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
 
-    def verify(self, public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
+    def verify(self, public_key: bytes, message: bytes, signature: bytes, tag: bytes, /) -> bool:
         """Say whether the signature is this message's by this key; False for what is no key."""
 
-    def aggregate_public_keys(self, keys: Sequence[bytes]) -> bytes | None:
+    def aggregate_public_keys(self, keys: Sequence[bytes], /) -> bytes | None:
         """Return the sum of keys, of one at least; None where one is no key."""
 
-    def aggregate_signatures(self, signatures: Sequence[bytes]) -> bytes | None:
+    def aggregate_signatures(self, signatures: Sequence[bytes], /) -> bytes | None:
         """Return the sum of signatures, of one at least; None where one is no signature."""
 
 
@@ -122,7 +129,7 @@ def sign(secret: bytes, message: bytes, suite: Suite = Suite.MESSAGE) -> bytes:
         InvalidSecretKey: It is none.
     """
     _verify_secret(secret)
-    return _library.sign(secret, message, suite)
+    return _library.sign(secret, message, suite.value)
 
 
 def is_signature(signature: bytes) -> bool:
@@ -142,7 +149,7 @@ def verify(
     """
     if len(public_key) != PUBLIC_KEY_SIZE or len(signature) != SIGNATURE_SIZE:
         return False
-    return _library.verify(public_key, message, signature, suite)
+    return _library.verify(public_key, message, signature, suite.value)
 
 
 def aggregate_public_keys(keys: Sequence[bytes]) -> bytes:

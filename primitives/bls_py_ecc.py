@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from eth_typing import BLSPubkey, BLSSignature
 
-from primitives.bls_suite import Suite
-
 if TYPE_CHECKING:
     from py_ecc.bls.ciphersuites import G2ProofOfPossession
 
 
-def _load_schemes() -> "dict[Suite, type[G2ProofOfPossession]]":
+def _load_scheme() -> "type[G2ProofOfPossession]":
     """Import py_ecc, and keep the recursion limit that it raises for the whole process.
 
     At its 100,000 a parser of nested input runs into the end of the stack, which ends the process,
@@ -23,24 +21,20 @@ def _load_schemes() -> "dict[Suite, type[G2ProofOfPossession]]":
         from py_ecc.bls.ciphersuites import G2ProofOfPossession
     finally:
         sys.setrecursionlimit(limit)
-
-    class Possession(G2ProofOfPossession):
-        DST = Suite.POSSESSION.value
-
-    return {Suite.MESSAGE: G2ProofOfPossession, Suite.POSSESSION: Possession}
+    return G2ProofOfPossession
 
 
-_SCHEMES = _load_schemes()
+_SCHEME = _load_scheme()
 
 
 def public_key(secret: bytes) -> bytes:
     """Return the public key of a secret key."""
-    return _SCHEMES[Suite.MESSAGE].SkToPk(int.from_bytes(secret, "big"))
+    return _SCHEME.SkToPk(int.from_bytes(secret, "big"))
 
 
-def sign(secret: bytes, message: bytes, suite: Suite) -> bytes:
+def sign(secret: bytes, message: bytes, tag: bytes) -> bytes:
     """Return the signature."""
-    return _SCHEMES[suite].Sign(int.from_bytes(secret, "big"), message)
+    return _of(tag).Sign(int.from_bytes(secret, "big"), message)
 
 
 def is_signature(signature: bytes) -> bool:
@@ -53,9 +47,9 @@ def is_signature(signature: bytes) -> bool:
         return False
 
 
-def verify(public_key: bytes, message: bytes, signature: bytes, suite: Suite) -> bool:
+def verify(public_key: bytes, message: bytes, signature: bytes, tag: bytes) -> bool:
     """Say whether the signature is this message's by this key; False for what is no key."""
-    return _SCHEMES[suite].Verify(BLSPubkey(public_key), message, BLSSignature(signature))
+    return _of(tag).Verify(BLSPubkey(public_key), message, BLSSignature(signature))
 
 
 def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
@@ -65,7 +59,7 @@ def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
 
     total = Z1
     for key in keys:
-        if not _SCHEMES[Suite.MESSAGE].KeyValidate(BLSPubkey(key)):
+        if not _SCHEME.KeyValidate(BLSPubkey(key)):
             return None
         total = add(total, pubkey_to_G1(BLSPubkey(key)))
     return G1_to_pubkey(total)
@@ -82,3 +76,8 @@ def aggregate_signatures(signatures: Sequence[bytes]) -> bytes | None:
             return None
         total = add(total, signature_to_G2(BLSSignature(signature)))
     return G2_to_signature(total)
+
+
+def _of(tag: bytes) -> "type[G2ProofOfPossession]":
+    """Return the scheme whose signatures have this tag."""
+    return type("Scheme", (_SCHEME,), {"DST": tag})

@@ -17,7 +17,7 @@ from network_app.handshake.errors import (
 )
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
-from primitives.bls_suite import Suite
+from primitives.bls import Suite
 from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
 from primitives.hashing import sha256
 from primitives.identity import CertificateError, node_id_of

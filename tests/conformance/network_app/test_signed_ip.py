@@ -10,7 +10,7 @@ import pytest
 from network_app.handshake import claims
 from network_app.handshake.claims import SignedIP
 from primitives import bls
-from primitives.bls_suite import Suite
+from primitives.bls import Suite
 from primitives.ids import NodeID
 from tests.conformance.pchain_vectors import cases
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import primitives
 from primitives import bls, bls_native, bls_py_ecc
-from primitives.bls import Library
-from primitives.bls_suite import Suite
+from primitives.bls import Library, Suite
 from tests.searching import cases
 
 SECRET = b"AvalancheLocalNetworkValidator01"
@@ -30,12 +29,12 @@ suites = pytest.mark.parametrize("suite", Suite)
 @suites
 def test_both_libraries_sign_alike_and_accept_it(suite: Suite) -> None:
     key = bls_native.public_key(SECRET)
-    signature = bls_native.sign(SECRET, MESSAGE, suite)
+    signature = bls_native.sign(SECRET, MESSAGE, suite.value)
 
     assert bls_py_ecc.public_key(SECRET) == key
-    assert bls_py_ecc.sign(SECRET, MESSAGE, suite) == signature
-    assert bls_native.verify(key, MESSAGE, signature, suite)
-    assert bls_py_ecc.verify(key, MESSAGE, signature, suite)
+    assert bls_py_ecc.sign(SECRET, MESSAGE, suite.value) == signature
+    assert bls_native.verify(key, MESSAGE, signature, suite.value)
+    assert bls_py_ecc.verify(key, MESSAGE, signature, suite.value)
 
 
 @libraries
@@ -47,9 +46,9 @@ def test_a_signature_is_one_message_s_by_one_key_in_one_suite(
     key = bls.public_key(SECRET)
     signature = bls.sign(SECRET, MESSAGE, suite)
 
-    assert not library.verify(key, MESSAGE + b"!", signature, suite)
-    assert not library.verify(bls.public_key(OTHER_SECRET), MESSAGE, signature, suite)
-    assert not library.verify(key, MESSAGE, signature, other_suite)
+    assert not library.verify(key, MESSAGE + b"!", signature, suite.value)
+    assert not library.verify(bls.public_key(OTHER_SECRET), MESSAGE, signature, suite.value)
+    assert not library.verify(key, MESSAGE, signature, other_suite.value)
 
 
 @libraries
@@ -58,8 +57,8 @@ def test_a_signature_is_one_message_s_by_one_key_in_one_suite(
 def test_the_identity_is_no_key_and_signs_nothing(
     library: Library, suite: Suite, message: bytes
 ) -> None:
-    assert not library.verify(IDENTITY_KEY, message, IDENTITY_SIGNATURE, suite)
-    assert not library.verify(bls.public_key(SECRET), message, IDENTITY_SIGNATURE, suite)
+    assert not library.verify(IDENTITY_KEY, message, IDENTITY_SIGNATURE, suite.value)
+    assert not library.verify(bls.public_key(SECRET), message, IDENTITY_SIGNATURE, suite.value)
 
 
 @libraries
@@ -77,7 +76,7 @@ def test_the_identity_is_no_key_and_signs_nothing(
 )
 def test_points_that_are_none_are_no_keys(library: Library, key: bytes) -> None:
     signature = bls.sign(SECRET, MESSAGE)
-    assert not library.verify(key, MESSAGE, signature, Suite.MESSAGE)
+    assert not library.verify(key, MESSAGE, signature, Suite.MESSAGE.value)
 
 
 @libraries
@@ -94,15 +93,15 @@ def test_points_that_are_none_are_no_keys(library: Library, key: bytes) -> None:
 def test_changed_signatures_are_none(library: Library, change: object) -> None:
     assert callable(change)
     signature = change(bls.sign(SECRET, MESSAGE))
-    assert not library.verify(bls.public_key(SECRET), MESSAGE, signature, Suite.MESSAGE)
+    assert not library.verify(bls.public_key(SECRET), MESSAGE, signature, Suite.MESSAGE.value)
 
 
 @settings(max_examples=cases(30), deadline=None)
 @given(st.binary(min_size=48, max_size=48), st.binary(min_size=96, max_size=96))
 def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
     for suite in Suite:
-        assert not bls_native.verify(key, MESSAGE, signature, suite)
-        assert not bls_py_ecc.verify(key, MESSAGE, signature, suite)
+        assert not bls_native.verify(key, MESSAGE, signature, suite.value)
+        assert not bls_py_ecc.verify(key, MESSAGE, signature, suite.value)
 
 
 @settings(max_examples=cases(3), deadline=None)
@@ -117,15 +116,15 @@ def test_both_libraries_answer_alike_to_a_signature_and_to_what_differs_in_one_b
     secret: bytes, message: bytes, suite: Suite, key_bit: int, signature_bit: int
 ) -> None:
     key = bls_native.public_key(secret)
-    signature = bls_native.sign(secret, message, suite)
+    signature = bls_native.sign(secret, message, suite.value)
     other_key, other_signature = _flipped(key, key_bit), _flipped(signature, signature_bit)
 
     assert bls_py_ecc.public_key(secret) == key
-    assert bls_py_ecc.sign(secret, message, suite) == signature
+    assert bls_py_ecc.sign(secret, message, suite.value) == signature
     for library in (bls_native, bls_py_ecc):
-        assert library.verify(key, message, signature, suite)
-        assert not library.verify(other_key, message, signature, suite)
-        assert not library.verify(key, message, other_signature, suite)
+        assert library.verify(key, message, signature, suite.value)
+        assert not library.verify(other_key, message, signature, suite.value)
+        assert not library.verify(key, message, other_signature, suite.value)
     assert bls_native.is_signature(other_signature) == bls_py_ecc.is_signature(other_signature)
 
 
@@ -142,13 +141,16 @@ def test_the_sum_of_keys_verifies_the_sum_of_their_signatures(
     monkeypatch.setattr(bls, "_library", library)
     keys = [bls_native.public_key(secret) for secret in (SECRET, OTHER_SECRET, SECRET)]
     signatures = [
-        bls_native.sign(secret, MESSAGE, Suite.MESSAGE) for secret in (SECRET, OTHER_SECRET, SECRET)
+        bls_native.sign(secret, MESSAGE, Suite.MESSAGE.value)
+        for secret in (SECRET, OTHER_SECRET, SECRET)
     ]
     secrets = 2 * int.from_bytes(SECRET, "big") + int.from_bytes(OTHER_SECRET, "big")
     total = (secrets % bls.ORDER).to_bytes(32, "big")
 
     assert bls.aggregate_public_keys(keys) == bls_native.public_key(total)
-    assert bls.aggregate_signatures(signatures) == bls_native.sign(total, MESSAGE, Suite.MESSAGE)
+    assert bls.aggregate_signatures(signatures) == bls_native.sign(
+        total, MESSAGE, Suite.MESSAGE.value
+    )
     assert bls.aggregate_public_keys(keys[:1]) == keys[0]
     assert bls.aggregate_signatures([IDENTITY_SIGNATURE, signatures[0]]) == signatures[0]
 
@@ -201,7 +203,7 @@ def test_there_is_no_sum_of_nothing() -> None:
 def test_the_native_library_refuses_bytes_that_are_no_secret_and_keeps_them_to_itself() -> None:
     secret = b"\xff" * 32
     with pytest.raises(ValueError, match=r"^invalid BLS secret key$"):
-        bls_native.sign(secret, MESSAGE, Suite.MESSAGE)
+        bls_native.sign(secret, MESSAGE, Suite.MESSAGE.value)
 
 
 def test_a_forked_process_goes_on_verifying() -> None:

@@ -23,7 +23,7 @@ from network_app.handshake.errors import (
 )
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
-from primitives.bls_suite import Suite
+from primitives.bls import Suite
 from primitives.ids import NodeID
 from tests.builders.nodes import NOW, PORT, node
 
