@@ -4,7 +4,6 @@ Gas is the measure: the native engine does 200,000 gas of the slowest work in a 
 What does not fit goes to a thread, the whole request: that is no error and changes no answer.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +12,10 @@ from typing import Final
 
 from cchain_app.evm.engine import GasAllowance
 from chaindb.hotpath import WouldBlock
+from jsonrpc.turn import LoopTurn
 
 GAS_OF_REQUEST: Final = 200_000
 """All calls of a batch together."""
-
-SECONDS_OF_TURN: Final = 0.02
-"""All requests together that a turn of the loop finds waiting: the next turn comes after them. Ordinary
-calls take so much less time than their gas could that a bound in gas would send most of them to threads."""
 
 SECONDS_OF_REQUEST: Final = 0.01
 """Against what gas does not measure, such as a machine that is busy with something else."""
@@ -51,14 +47,15 @@ def one_request() -> Iterator[None]:
 
 
 class LoopGas:
-    """Hands out shares of one event loop's time."""
+    """Hands out shares of one event loop's time.
+
+    All requests together that a turn of the loop finds waiting have `LoopTurn`'s time. Ordinary calls
+    take so much less than their gas could that a bound in gas would send most of them to threads.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._loop: asyncio.AbstractEventLoop | None = None
-        """Whose turn it is; None between turns in which calls are run."""
-        self._until = 0.0
-        """When that turn has taken as much as it may."""
+        self._turn = LoopTurn(clock=clock)
 
     def share(self) -> Share:
         """Return the share of the running request.
@@ -69,22 +66,9 @@ class LoopGas:
         batch = _batch.get()
         if batch:
             return batch[0]
-        now = self._clock()
-        if now > self._end_of_turn(now):
+        if self._turn.is_spent():
             raise WouldBlock
-        share = Share(GasAllowance(GAS_OF_REQUEST), now + SECONDS_OF_REQUEST)
+        share = Share(GasAllowance(GAS_OF_REQUEST), self._clock() + SECONDS_OF_REQUEST)
         if batch is not None:
             batch.append(share)
         return share
-
-    def _end_of_turn(self, now: float) -> float:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            self._loop = loop
-            self._until = now + SECONDS_OF_TURN
-            loop.call_soon(self._end_turn, loop)
-        return self._until
-
-    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._loop is loop:
-            self._loop = None

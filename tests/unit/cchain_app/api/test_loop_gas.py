@@ -10,13 +10,13 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import runtime
 from cchain_app.api import REGISTRY, execution, loop_gas
-from cchain_app.api.loop_gas import GAS_OF_REQUEST, SECONDS_OF_TURN, LoopGas, one_request
+from cchain_app.api.loop_gas import GAS_OF_REQUEST, LoopGas, one_request
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.evm.select import select_engine
 from chaindb.hotpath import WouldBlock
 from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer
-from jsonrpc.turn import LoopTurn
+from jsonrpc.turn import SECONDS_OF_TURN, LoopTurn
 from primitives.evm import Address
 from tests.builders import bytecode
 from tests.builders.bytecode import assemble
