@@ -6,6 +6,7 @@ Every other path, and everything that is not HTTP, goes on to the application be
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from jsonrpc.gate import Gate, Head, HttpConnection, Reply
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.memory import SMALL, RequestMemory, Share
+from jsonrpc.peer import is_gone
 from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 
@@ -102,9 +104,11 @@ class RawDoor:
         if reply is not None:
             endpoint.replies.count(head.method, reply.status)
             return await _send(send, reply, with_body=head.method != "HEAD")
-        share = Share(self._memory, lambda: endpoint.gate.client(head))
+        connection = HttpConnection(endpoint.gate, head, partial(is_gone, send))
+        share = Share(self._memory, lambda: connection.client)
         try:
-            reply = await self._reply(endpoint, head, receive, share, _read_before(scope))
+            before = _read_before(scope)
+            reply = await self._reply(endpoint, head, receive, connection, share, before)
             endpoint.replies.count(head.method, reply.status)
             if len(reply.body) <= SMALL:
                 share.give_back()
@@ -120,6 +124,7 @@ class RawDoor:
         endpoint: Endpoint,
         head: Head,
         receive: Receive,
+        connection: HttpConnection,
         share: Share,
         before: Body | None,
     ) -> Reply:
@@ -128,7 +133,7 @@ class RawDoor:
         try:
             text = await self._read(receive, gate.config.max_body, share)
             body = before if before is not None and before.text == text else Body(text)
-            reply = await self._answer(endpoint, head, body)
+            reply = await self._answer(endpoint, head, body, connection)
             if len(reply.body) > SMALL:
                 share.grow(len(body) + len(reply.body))
         except _BodyTooLarge:
@@ -202,33 +207,37 @@ class RawDoor:
                     return b"".join(parts)
                 message = await receive()
 
-    async def _answer(self, endpoint: Endpoint, head: Head, body: Body) -> Reply:
+    async def _answer(
+        self, endpoint: Endpoint, head: Head, body: Body, connection: HttpConnection
+    ) -> Reply:
         dispatcher = endpoint.dispatcher
         try:
             if endpoint.throttle is not None:
                 wait = await charge(endpoint, self._workers, head, body)
                 if wait:
                     return endpoint.limited(head, body, wait)
-            answer = dispatcher.answer_hot(body, HttpConnection(endpoint.gate, head))
+            answer = dispatcher.answer_hot(body, connection)
             if answer is not MISS:
                 return endpoint.reply(head, answer)
-            return await self._answer_in_thread(endpoint, head, body)
+            return await self._answer_in_thread(endpoint, head, body, connection)
         except Overloaded:
             return endpoint.busy(head, body)
         except TimeoutError:
-            return endpoint.reply(head, await give_up(dispatcher, body))
+            answer = None if connection.is_gone() else await give_up(dispatcher, body)
+            return endpoint.reply(head, answer)
         except Exception:
             _log.exception("the door itself failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
-    async def _answer_in_thread(self, endpoint: Endpoint, head: Head, body: Body) -> Reply:
+    async def _answer_in_thread(
+        self, endpoint: Endpoint, head: Head, body: Body, connection: HttpConnection
+    ) -> Reply:
         """Answer, and compress, away from the event loop."""
         dispatcher = endpoint.dispatcher
         if dispatcher.may_gather(body):
             return endpoint.reply(head, await self._gatherers.of(dispatcher).answer(body))
 
         def job() -> Reply:
-            connection = HttpConnection(endpoint.gate, head)
             return endpoint.reply(head, dispatcher.answer(body, connection))
 
         return await self._workers.run(dispatcher.limits.seconds + GRACE_SECONDS, job)

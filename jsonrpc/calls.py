@@ -35,8 +35,10 @@ OVERLOADED: Final = "overloaded"
 """Of what found no room to wait for a thread."""
 LATE: Final = "late"
 """Of what was not executed, or not answered, in time."""
+ABANDONED: Final = "abandoned"
+"""Of a body that was not executed, or not to its end, since its client had hung up."""
 
-NOT_EXECUTED: Final = frozenset({UNKNOWN, REFUSED, LIMITED, OVERLOADED, LATE})
+NOT_EXECUTED: Final = frozenset({UNKNOWN, REFUSED, LIMITED, OVERLOADED, LATE, ABANDONED})
 """All of these; no method has such a name."""
 
 _log: Final = logging.getLogger("jsonrpc")
@@ -97,6 +99,11 @@ class Executor:
         if self._observer is not None:
             self._observer(method, 0.0, error.code)
         return self.dialect.failure(identifier, error)
+
+    def abandon(self) -> None:
+        """Leave what is left of a body: nobody waits for the answer, so there is none."""
+        if self._observer is not None:
+            self._observer(ABANDONED, 0.0, 0)
 
     def run_hot(
         self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jsonrpc import eager
+from jsonrpc import eager, peer
 from jsonrpc.frames import DirectWrite, direct_write, writable
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
@@ -57,6 +57,10 @@ class Connection:
     def closed(self) -> bool:
         """Whether nothing more will be sent."""
         return self._closed
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits for answers: the peer has hung up, or was. May be asked in any thread."""
+        return self._closed or peer.is_gone(self._send)
 
     @property
     def backlog(self) -> int:

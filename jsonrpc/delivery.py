@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, MutableMapping
 from typing import Any, Final
 
+from jsonrpc.peer import transport_of
+
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Coroutine[Any, Any, None]]
 
@@ -38,9 +40,9 @@ async def send_in_parts(message: Message, send: Send, stall: float = STALL_SECON
 async def abandon(send: Send) -> None:
     """Cut a client off that reads nothing: a polite end would wait behind what it does not read.
 
-    uvicorn's `send` is a method of what has the transport; other servers end what returns unfinished.
+    A server that does not show its transport ends what returns unfinished.
     """
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    transport = transport_of(send)
     if transport is not None:
         transport.abort()
         await asyncio.sleep(0)  # the server has to hear of it first

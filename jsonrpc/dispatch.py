@@ -21,6 +21,7 @@ from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.turn import LoopTurn
+from jsonrpc.waiting import Gone, Waiting
 
 
 class Miss(Enum):
@@ -123,22 +124,34 @@ class Dispatcher:
         return self._hot_call(request, connection)
 
     def answer(self, body: bytes | Body, connection: object = None) -> bytes | None:
-        """Answer in a worker thread; None if there is nothing to answer. Never raises."""
-        started = self._clock()
+        """Answer in a worker thread; None if there is nothing to answer. Never raises.
+
+        Unspecified: a client that has hung up gets no call executed any more. geth too ends a batch
+        then, between two calls; a call that is alone it has begun as soon as it came.
+        """
+        try:
+            return self._answer(body, connection)
+        except Gone:
+            self._executor.abandon()
+            return None
+
+    def _answer(self, body: bytes | Body, connection: object) -> bytes | None:
+        waiting = self._waiting(connection)
         # A thread that reads does not let go of the interpreter: several are not faster, but
         # the event loop would have to wait for each of them in turn.
         with self._reading if len(body) > self._small else nullcontext():
+            waiting.is_over()
             request = self._read(body)
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
-            return self._batch(request, connection, started)
+            return self._batch(request, connection, waiting.is_over)
         try:
             method = self._executor.find(request)
         except JsonRpcError as error:
             return self._executor.reject(request, error)
         answer = self._executor.run(method, request, connection)
-        if answer is not None and self._expired(started):
+        if answer is not None and waiting.is_late():
             return self._executor.reject(request, errors.request_timed_out(), LATE)
         return answer
 
@@ -160,14 +173,14 @@ class Dispatcher:
         Consecutive calls of one vectorized method are one piece of work, as in a batch; but each
         body has an answer, and room for it, of its own.
         """
-        started = self._clock()
+        waiting = self._waiting(None)
         calls = [call for call in map(self._read, bodies) if isinstance(call, Call)]
         batch = Batch(
             self._executor,
             calls,
             None,
             room=self.limits.response * len(calls),
-            expired=lambda: self._expired(started),
+            expired=waiting.is_over,
         )
         return batch.run_each()
 
@@ -200,7 +213,7 @@ class Dispatcher:
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
-            return self._batch(request, None, self._clock() - self.limits.seconds - 1)
+            return self._batch(request, None, lambda: True)
         return self._executor.reject(request, errors.request_timed_out(), LATE)
 
     def _read(self, body: bytes | Body) -> Said:
@@ -240,11 +253,13 @@ class Dispatcher:
         except self._would_block:
             return MISS
 
-    def _batch(self, calls: list[Call], connection: object, started: float) -> bytes | None:
+    def _batch(
+        self, calls: list[Call], connection: object, expired: Callable[[], bool]
+    ) -> bytes | None:
         refused = self._unfit(calls)
         if refused is not None:
             return refused
-        return self._run(calls, connection, lambda: self._expired(started), ())
+        return self._run(calls, connection, expired, ())
 
     def _run(
         self,
@@ -279,8 +294,8 @@ class Dispatcher:
             raise _TooLong
         return False
 
-    def _expired(self, started: float) -> bool:
-        return self._clock() - started > self.limits.seconds
+    def _waiting(self, connection: object) -> Waiting:
+        return Waiting(connection, self._clock() + self.limits.seconds, self._clock)
 
 
 def _text(body: bytes | Body) -> bytes:

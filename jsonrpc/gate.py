@@ -5,7 +5,7 @@ Values in, decisions out; no framework and no settings. Whether a client asks to
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
@@ -234,16 +234,18 @@ def _matches(origin: str, allowed: tuple[str, ...]) -> bool:
 
 
 class HttpConnection:
-    """What a handler may know of the connection of a request over HTTP: whose it is.
+    """What may be known of the connection of a request over HTTP: whose it is, and if it is still there.
 
-    Nothing can be sent on it but the answer.
+    Nothing can be sent on it but the answer. `is_gone` says whether its client has hung up; it is
+    asked in any thread.
     """
 
-    __slots__ = ("_gate", "_head")
+    __slots__ = ("_gate", "_head", "is_gone")
 
-    def __init__(self, gate: Gate, head: Head) -> None:
+    def __init__(self, gate: Gate, head: Head, is_gone: Callable[[], bool] = lambda: False) -> None:
         self._gate = gate
         self._head = head
+        self.is_gone = is_gone
 
     @property
     def client(self) -> str:

@@ -20,6 +20,9 @@ class Sink(Protocol):
     def push(self, text: str) -> None:
         """Send a text message, or queue it; never waits."""
 
+    def is_gone(self) -> bool:
+        """Whether its peer has hung up. May be asked in any thread."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subscription:
@@ -177,6 +180,10 @@ class Exchange:
         self._sink = sink
         self._opened: dict[str, Subscription] = {}
         self.client = client
+
+    def is_gone(self) -> bool:
+        """Whether nobody is there any more who waits for an answer. May be asked in any thread."""
+        return self._sink.is_gone()
 
     def subscribe(self, topic: str, payload: object = None) -> str:
         """Subscribe the socket; returns the id for the answer.

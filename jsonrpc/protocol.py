@@ -59,6 +59,7 @@ class _Responses:
         self._protocol = protocol
         self.is_closing = protocol.transport.is_closing
         self.abort = protocol.transport.abort
+        self.get_extra_info = protocol.transport.get_extra_info
 
     def write(self, data: bytes) -> None:
         """Write, unless the peer has left: uvicorn tells only the newest of its requests about that."""

@@ -29,6 +29,7 @@ from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
 from jsonrpc.memory import SMALL, RequestMemory, Share
+from jsonrpc.peer import transport_of
 from jsonrpc.workers import Workers
 
 INVALID_TEXT: Final = 1007
@@ -251,13 +252,11 @@ class Session:
         """Cut the socket off: its peer does not even read the close frame.
 
         That frame waits behind the data that is not read, and so would the server's shutdown.
-        uvicorn's `send` is a method of the protocol that has the transport; with another server
-        ending the application has to do.
+        With a server that does not show its transport ending the application has to do.
         """
-        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
-        abort = getattr(transport, "abort", None)
-        if abort is not None:
-            abort()
+        transport = transport_of(self._send)
+        if transport is not None:
+            transport.abort()
         else:
             assert self._main is not None, "the socket was opened by `run`"
             self._abandoned = True

@@ -5,10 +5,11 @@ import contextlib
 import itertools
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from jsonrpc.errors import Overloaded
 
@@ -20,18 +21,32 @@ def _nothing() -> None:
     pass
 
 
+class _Job(NamedTuple):
+    """What runs in a thread, and whom its result is for."""
+
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    work: Callable[[], Any]
+
+
 class Workers:
     """A thread pool that all doors of a process share.
 
     `threads` run at once and `queue` more may wait; `after` is called in the thread after each
-    job, where a framework puts its database connections in order.
+    job, where a framework puts its database connections in order. A job for which nobody waits any
+    more before it has begun is forgotten.
     """
 
     def __init__(
         self, threads: int = 8, queue: int = 1000, after: Callable[[], object] = _nothing
     ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="jsonrpc")
+        self._threads = threads
         self._most = threads + queue
+        self._busy = 0
+        """Threads that run jobs, or are about to."""
+        self._waiting: OrderedDict[int, _Job] = OrderedDict()
+        """Jobs that have not begun, oldest first."""
         self._after = after
         self._tickets = itertools.count()
         self._pending: dict[int, float] = {}
@@ -56,49 +71,75 @@ class Workers:
 
         Raises:
             Overloaded: too many jobs wait already.
-            TimeoutError: the result did not come within `seconds`; the job goes on by itself.
+            TimeoutError: the result did not come within `seconds`; a job that has begun goes on by
+                itself.
         """
+        loop = asyncio.get_running_loop()
+        # A bare future and a bare timer: this is the way of every call that is not hot.
+        future: asyncio.Future[T] = loop.create_future()
+        ticket = self._enter(_Job(loop, future, partial(job, *args, **kwargs)))
+        timer = None
+        if seconds is not None:
+            timer = loop.call_later(seconds, _settle, future, None, TimeoutError())
+        try:
+            return await future
+        except BaseException:
+            self._withdraw(ticket)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _enter(self, job: _Job) -> int:
+        """Let a job wait for its turn; returns its ticket."""
         with self._lock:
             if len(self._pending) >= self._most:
                 raise Overloaded
             ticket = next(self._tickets)
             self._pending[ticket] = time.monotonic()
-        loop = asyncio.get_running_loop()
-        # A bare future and a bare timer: this is the way of every call that is not hot.
-        future: asyncio.Future[T] = loop.create_future()
-        self._pool.submit(self._run, ticket, loop, future, partial(job, *args, **kwargs))
-        if seconds is None:
-            return await future
-        timer = loop.call_later(seconds, _settle, future, None, TimeoutError())
-        try:
-            return await future
-        finally:
-            timer.cancel()
+            self._waiting[ticket] = job
+            begins = self._busy < self._threads
+            self._busy += begins
+        if begins:
+            self._pool.submit(self._work_off)
+        return ticket
 
-    def _run(
-        self,
-        ticket: int,
-        loop: asyncio.AbstractEventLoop,
-        future: asyncio.Future[T],
-        job: Callable[[], T],
-    ) -> None:
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            try:
-                result = job()
-            finally:
-                self._after()
-        except BaseException as error:
-            failure = error
+    def _withdraw(self, ticket: int) -> None:
+        """Forget a job that has not begun, and all that it holds."""
         with self._lock:
-            del self._pending[ticket]
-        # A loop that was closed meanwhile has nobody who waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_settle, future, result, failure)
+            if self._waiting.pop(ticket, None) is not None:
+                del self._pending[ticket]
+
+    def _work_off(self) -> None:
+        """Run jobs, the oldest first, until none waits."""
+        while (taken := self._take()) is not None:
+            ticket, job = taken
+            result: Any = None
+            failure: BaseException | None = None
+            try:
+                try:
+                    result = job.work()
+                finally:
+                    self._after()
+            except BaseException as error:
+                failure = error
+            with self._lock:
+                del self._pending[ticket]
+            # A loop that was closed meanwhile has nobody who waits.
+            with contextlib.suppress(RuntimeError):
+                job.loop.call_soon_threadsafe(_settle, job.future, result, failure)
+
+    def _take(self) -> tuple[int, _Job] | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popitem(last=False)
+            self._busy -= 1
+            return None
 
     def close(self) -> None:
         """Take no more jobs; those that wait are dropped, those that run are left to end."""
+        with self._lock:
+            self._waiting.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

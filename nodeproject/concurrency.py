@@ -7,6 +7,7 @@ other requests (`jsonrpc.memory`). A download longer than `HELD` is made while i
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -15,6 +16,7 @@ from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, sen
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate
 from jsonrpc.memory import RequestMemory, Share
+from jsonrpc.peer import is_gone
 from jsonrpc.replies import Replies
 
 DJANGO_THREADS: Final = 8
@@ -71,7 +73,13 @@ class ConcurrencyLimit:
         if self._inside >= self._most:  # its body is not even read
             return await self._refuse(scope, send)
         share = Share(self._memory, lambda: self._gate.client(read_head(scope)))
-        visit = _Visit(receive, self._enter, lambda message: self._pass_on(message, send), share)
+        visit = _Visit(
+            receive,
+            self._enter,
+            partial(is_gone, send),
+            lambda message: self._pass_on(message, send),
+            share,
+        )
         try:
             try:
                 await self._application(scope, visit.receive, visit.send)
@@ -142,11 +150,13 @@ class _Visit:
         self,
         receive: Receive,
         enter: Callable[[], Awaitable[bool]],
+        is_gone: Callable[[], bool],
         pass_on: Callable[[Message], Awaitable[None]],
         share: Share,
     ) -> None:
         self._receive = receive
         self._enter = enter
+        self._is_gone = is_gone
         self._pass_on = pass_on
         self._share = share
         self._whole = False
@@ -157,7 +167,7 @@ class _Visit:
         """What is made of the page and not on its way yet."""
 
     async def receive(self) -> Message:
-        """Hand on the body, its end when the request's turn has come.
+        """Hand on the body, its end when the request's turn has come and its client is still there.
 
         A client that leaves afterwards is not mentioned: Django would let go of a thread that works
         on, and wait for it on the event loop.
@@ -169,7 +179,7 @@ class _Visit:
             self._whole = True
             self.entered = await self._enter()
             self.refused = not self.entered
-            if self.refused:
+            if self.refused or self._is_gone():
                 return {"type": "http.disconnect"}
         return message
 

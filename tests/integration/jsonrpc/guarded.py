@@ -51,6 +51,9 @@ class Served:
         """The server's own set of what it is answering."""
         self.hold = threading.Event()
         """While it is not set, who calls `slow` waits."""
+        self.called: list[str] = []
+        """Which of the calls have begun that run in threads, `slow` and `note`."""
+        self.workers = Workers(2)
         self.behind: list[tuple[str, bytes]] = []
         """Path and body of what came to the application behind the door."""
 
@@ -81,11 +84,17 @@ def serve() -> Iterator[Serve]:
             made.memory = RequestMemory(memory)
             registry = MethodRegistry()
             registry.add("number", lambda: "0x10", hot=True)
-            registry.add("slow", lambda: str(made.hold.wait(SECONDS)))
+
+            def slow() -> str:
+                made.called.append("slow")
+                return str(made.hold.wait(SECONDS))
+
+            registry.add("slow", slow)
+            registry.add("note", lambda: made.called.append("note"))
             registry.add("much", lambda: "ab" * 8_000_000)
             registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
             endpoint = Endpoint(["/rpc"], Dispatcher(registry), gzip_from=0)
-            workers = Workers(2)
+            workers = made.workers
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(
                 endpoint=endpoint, hub=Hub(), workers=workers, gatherers=Gatherers(workers),

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
-from jsonrpc.gate import Head
+from jsonrpc.gate import Gate, GateConfig, Head, HttpConnection
 from jsonrpc.http import Endpoint
 from tests.unit.jsonrpc.test_hot import body
 
@@ -62,6 +63,27 @@ def test_a_call_that_took_too_long_was_executed_and_late(
 ) -> None:
     dispatcher.answer(body("wait", 31))
     assert heard == [("wait", 31.0, 0), ("late", 0.0, -32002)]
+
+
+@pytest.mark.parametrize("text", [body("number"), b"[%b]" % body("number"), b"nonsense"])
+def test_what_was_asked_by_a_client_that_is_gone_is_not_executed(
+    dispatcher: Dispatcher, heard: Heard, calls, text: bytes
+) -> None:
+    gone = HttpConnection(Gate(GateConfig(), GETH), HEAD, lambda: True)
+    assert dispatcher.answer(text, gone) is None
+    assert heard == [("abandoned", 0.0, 0)]
+    assert calls.seen == []
+
+
+def test_a_batch_ends_between_two_calls_when_its_client_hangs_up(
+    dispatcher: Dispatcher, heard: Heard, calls, clock
+) -> None:
+    began = clock.now
+    leaving = HttpConnection(Gate(GateConfig(), GETH), HEAD, lambda: clock.now > began)
+    batch = b"[%b,%b,%b]" % (body("number"), body("wait", 1), body("number"))
+    assert dispatcher.answer(batch, leaving) is None
+    assert heard == [("number", 0.0, 0), ("wait", 1.0, 0), ("abandoned", 0.0, 0)]
+    assert calls.seen == [("number",)]
 
 
 def test_arguments_that_cannot_be_read_are_the_methods_errors(

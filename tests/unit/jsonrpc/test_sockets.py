@@ -239,6 +239,9 @@ class Sink:
     def push(self, text: str) -> None:
         self.texts.append(text)
 
+    def is_gone(self) -> bool:
+        return False
+
 
 @pytest.fixture
 def ids() -> Callable[[], str]:

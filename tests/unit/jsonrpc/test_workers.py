@@ -52,6 +52,29 @@ async def test_a_job_that_waits_for_a_thread_grows_old_too(clock: Clock) -> None
     pool.close()
 
 
+@pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
+async def test_a_job_whose_caller_gave_up_before_it_began_is_forgotten(*, cancelled: bool) -> None:
+    pool = Workers(threads=1, queue=1)
+    end = threading.Event()
+    begun: list[str] = []
+    first = asyncio.create_task(pool.run(None, end.wait, 60))
+    second = asyncio.create_task(pool.run(None if cancelled else 0.01, begun.append, "second"))
+    await asyncio.sleep(0)
+    if cancelled:
+        second.cancel()
+    with pytest.raises(asyncio.CancelledError if cancelled else TimeoutError):
+        await second
+    assert pool.pending == 1
+
+    third = asyncio.create_task(pool.run(None, begun.append, "third"))
+    await asyncio.sleep(0)
+    end.set()
+    await first
+    await third
+    assert (begun, pool.pending) == (["third"], 0)
+    pool.close()
+
+
 async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
     pool = Workers(threads=1)
     end = threading.Event()

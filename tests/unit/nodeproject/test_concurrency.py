@@ -138,11 +138,18 @@ class Reader:
 
     def __init__(self) -> None:
         self.transport = self
+        self.left = False
         self.sent: list[Message] = []
         self.aborted = asyncio.Event()
 
     def abort(self) -> None:
         self.aborted.set()
+
+    def is_closing(self) -> bool:
+        return self.left
+
+    def get_extra_info(self, _name: str) -> None:
+        return None
 
     async def send(self, message: Message) -> None:
         self.sent.append(message)
@@ -206,6 +213,22 @@ SCOPE = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "hea
 
 async def nothing_more() -> Message:
     return {"type": "http.request"}
+
+
+async def test_what_waits_for_its_turn_is_not_begun_for_a_client_that_has_left() -> None:
+    pages = Pages()
+    app = limit(pages, at_once=1)
+    async with asking(app, 1) as tasks:
+        await until(lambda: pages.running == 1)
+        reader = Reader()
+        waiting = asyncio.create_task(app(SCOPE, nothing_more, reader.send))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        reader.left = True
+        pages.may_end.set()
+        await asyncio.gather(waiting, *tasks)
+
+    assert (pages.left, reader.sent) == (1, [])
+    assert (await get(app)).status == 200
 
 
 class Download:

@@ -35,6 +35,10 @@ class Socket:
     def push(self, text: str) -> None:
         """Take no notice."""
 
+    def is_gone(self) -> bool:
+        """Return that it is there."""
+        return False
+
 
 def parse(text: str) -> Page:
     """Read a page; each line must be one that Prometheus' text form knows."""

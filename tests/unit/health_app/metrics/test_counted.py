@@ -17,6 +17,10 @@ class Socket:
     def push(self, text: str) -> None:
         """Take no notice."""
 
+    def is_gone(self) -> bool:
+        """Return that it is there."""
+        return False
+
 
 class Busy:
     """Threads with jobs."""

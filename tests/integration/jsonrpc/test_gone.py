@@ -1,0 +1,69 @@
+"""What strangers have asked for who have hung up since: it is not begun, and not gone on with."""
+
+import socket
+from contextlib import ExitStack
+
+import pytest
+from websockets.frames import Frame, Opcode
+
+from jsonrpc import waiting
+from tests.integration.jsonrpc.guarded import Served, until
+from tests.integration.jsonrpc.serving import JSON
+from tests.integration.jsonrpc.test_strangers_answers import OPEN
+from tests.integration.patience import SECONDS
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"%b"}'
+BATCH = b"[" + CALL % b"note" + b"]"
+
+
+def ask(served: Served, body: bytes, *, door: str = "http", times: int = 1) -> socket.socket:
+    """Ask the same some times without waiting for answers, on a connection of its own."""
+    made = socket.create_connection(("127.0.0.1", served.port), SECONDS)
+    if door == "websocket":
+        made.sendall(OPEN)
+        while not made.recv(65_536).endswith(b"\r\n\r\n"):
+            pass
+        made.sendall(Frame(Opcode.TEXT, body).serialize(mask=True) * times)
+    else:
+        head = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(body)
+        made.sendall((head + body) * times)
+    return made
+
+
+@pytest.mark.parametrize("body", [CALL % b"note", BATCH], ids=["a call", "a batch"])
+@pytest.mark.parametrize(
+    ("door", "times", "waits"),
+    [("http", 1, 1), ("http", 5, 1), ("websocket", 1, 1), ("websocket", 100, 64)],
+)
+def test_what_waits_for_a_thread_is_not_begun(
+    serve, body: bytes, door: str, times: int, waits: int
+) -> None:
+    served = serve()
+    with ExitStack() as stay:
+        for _ in range(2):
+            stay.enter_context(ask(served, CALL % b"slow"))
+        until(lambda: len(served.called) == 2)
+        with ExitStack() as leaving:
+            for _ in range(3):
+                leaving.enter_context(ask(served, body, door=door, times=times))
+            until(lambda: served.workers.pending == 2 + 3 * waits)
+        served.hold.set()
+        until(lambda: served.workers.pending == 0)
+        until(lambda: len(served.connections) == 2)
+        assert served.called == ["slow"] * 2
+        stay.enter_context(ask(served, body, door=door))
+        until(lambda: served.called == ["slow", "slow", "note"])
+
+
+@pytest.mark.parametrize("door", ["http", "websocket"])
+def test_a_batch_is_not_gone_on_with(serve, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.0)
+    served = serve()
+    batch = b"[" + CALL % b"slow" + b"," + CALL % b"note" + b"]"
+    with ask(served, batch, door=door):
+        until(lambda: served.called == ["slow"])
+    served.hold.set()
+    until(lambda: served.workers.pending == 0)
+    assert served.called == ["slow"]
+    with ask(served, batch, door=door):
+        until(lambda: served.called == ["slow", "slow", "note"])
