@@ -108,7 +108,7 @@ class RawDoor:
         share = Share(self._memory, lambda: connection.client)
         try:
             before = _read_before(scope)
-            reply = await self._reply(endpoint, head, receive, connection, share, before)
+            reply = await self._reply(endpoint, head, receive, connection, share, before=before)
             endpoint.replies.count(head.method, reply.status)
             if len(reply.body) <= SMALL:
                 share.give_back()
@@ -126,6 +126,7 @@ class RawDoor:
         receive: Receive,
         connection: HttpConnection,
         share: Share,
+        *,
         before: Body | None,
     ) -> Reply:
         """Read the body and answer it. What is long of either is counted until it is given back."""
@@ -248,7 +249,7 @@ async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
 
     Not in one of the workers: they are what it waited for.
     """
-    if len(body) > dispatcher.limits.hot_body:
+    if dispatcher.is_long(body):
         return await asyncio.to_thread(dispatcher.give_up, body)
     return dispatcher.give_up(body)
 
@@ -260,8 +261,10 @@ async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: Body) -
         Overloaded: no thread is free for that.
     """
     dispatcher = endpoint.dispatcher
-    long = len(body) > dispatcher.limits.hot_body
-    calls = await workers.run(None, dispatcher.count, body) if long else dispatcher.count(body)
+    if dispatcher.is_long(body):
+        calls = await workers.run(None, dispatcher.count, body)
+    else:
+        calls = dispatcher.count(body)
     wait = endpoint.charge_now(head, calls)
     return await endpoint.charge(head, calls) if wait is None else wait
 

@@ -44,9 +44,9 @@ def end_of_string(text: bytes, position: int) -> int:
         position = piece.end()
 
 
-def may_be_too_many(body: bytes) -> bool:
-    """Whether a text may hold more than `MAX_VALUES`; signs in strings are counted too."""
-    return body.count(b",") + body.count(b"[") + body.count(b"{") > MAX_VALUES
+def may_hold_more(body: bytes, values: int) -> bool:
+    """Whether a text may hold more values than so many; signs in strings are counted too."""
+    return len(body) > values and (body.count(b",") + body.count(b"[") + body.count(b"{") > values)
 
 
 def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
@@ -65,7 +65,7 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
     commas = body.count(b",")
     if elements is None or commas <= elements:
         elements = None
-        if not may_be_too_many(body):
+        if not may_hold_more(body, MAX_VALUES):
             return body
     level = values = outermost = steps = position = 0
     while position < len(body):

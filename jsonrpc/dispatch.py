@@ -15,6 +15,7 @@ from typing import Final, Literal
 from jsonrpc import errors
 from jsonrpc.batch import Batch
 from jsonrpc.calls import LATE, REFUSED, Executor, Observer, Outage
+from jsonrpc.counting import may_hold_more
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
 from jsonrpc.errors import JsonRpcError
@@ -45,13 +46,15 @@ class Limits:
     """What one body may cost.
 
     `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
-    `hot_body` bytes and `hot_batch` calls up to which the event loop tries by itself.
+    `hot_body` bytes, `hot_values` values and `hot_batch` calls up to which the event loop tries by
+    itself: to read a value, or what is none, takes it up to two microseconds.
     """
 
     batch: int = 1000
     response: int = 25_000_000
     seconds: float = 30.0
     hot_body: int = 65_536
+    hot_values: int = 2048
     hot_batch: int = 128
 
 
@@ -155,6 +158,11 @@ class Dispatcher:
             return self._executor.reject(request, errors.request_timed_out(), LATE)
         return answer
 
+    def is_long(self, body: bytes | Body) -> bool:
+        """Whether a body takes longer to read than the event loop should be held up."""
+        limits = self.limits
+        return len(body) > limits.hot_body or may_hold_more(_text(body), limits.hot_values)
+
     def may_gather(self, body: bytes | Body) -> bool:
         """Whether a body is one call that is best worked off together with others like it."""
         if not _text(body).startswith(b"{") or (
@@ -202,7 +210,7 @@ class Dispatcher:
         It has the id of a single call; a batch, and a body too long to be read for that, has none.
         """
         identifier = None
-        if len(body) <= self.limits.hot_body:
+        if not self.is_long(body):
             request = self._read(body)
             identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
         return self._executor.refuse(identifier or NULL, error, why)
@@ -222,7 +230,7 @@ class Dispatcher:
 
     def _is_for_a_thread(self, body: bytes | Body) -> bool:
         """Whether not even reading a body that is not small is for the event loop now."""
-        return len(body) > self.limits.hot_body or self._turn.is_spent()
+        return self.is_long(body) or self._turn.is_spent()
 
     def _hot_call(self, call: Call, connection: object) -> HotAnswer:
         try:

@@ -20,7 +20,7 @@ from jsonrpc.counting import (
     TooManyValues,
     bounded,
     end_of_string,
-    may_be_too_many,
+    may_hold_more,
 )
 
 __all__ = [
@@ -147,7 +147,7 @@ def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
             body.decode()
         batch = not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"[")
         if (batch and body.count(b"{") > _HARMLESS_CALLS * most) or (
-            len(body) > MAX_VALUES and may_be_too_many(body)
+            may_hold_more(body, MAX_VALUES)
         ):
             body = bounded(body, most if batch else None, MAX_DEPTH)
         brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0

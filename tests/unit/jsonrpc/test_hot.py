@@ -1,6 +1,7 @@
 """Answers on the event loop: what may be given there, what must not, and who is told."""
 
 import asyncio
+import threading
 from contextlib import contextmanager
 from unittest.mock import Mock
 
@@ -8,12 +9,17 @@ import msgspec
 import pytest
 
 from jsonrpc import envelope
+from jsonrpc.asgi import charge, give_up
 from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
 from jsonrpc.envelope import Body
 from jsonrpc.errors import server_busy
+from jsonrpc.gate import Head
 from jsonrpc.geth import Geth
+from jsonrpc.http import Endpoint
 from jsonrpc.inflight import Inflight
+from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.turn import LoopTurn
+from jsonrpc.workers import Workers
 
 
 def body(method: str, *params: object) -> bytes:
@@ -259,6 +265,41 @@ def test_in_a_spent_turn_nothing_is_read_but_small_bodies(
     assert answers[1] is MISS
     assert answers[2] == slow.answer(body("number"))
     assert long not in read
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        b"[%b]" % b",".join([b'{"method":1}'] * 2000),
+        b"[%b]" % b",".join([b"[1,1]"] * 2000),
+        b'{"id":7,"params":[%b]}' % b",".join([b"[]"] * 2000),
+        b"[" * 3000,
+    ],
+)
+async def test_what_holds_many_values_is_not_read_on_the_loop(
+    registry, many: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dispatcher = Dispatcher(registry, turn=LoopTurn(60.0))
+    endpoint = Endpoint(("/rpc",), dispatcher, throttle=LocalThrottle(Rate(1, 1)))
+    head = Head("POST", {}, has_query=False, peer="127.0.0.1")
+    workers = Workers(threads=1)
+    read_in = []
+    original = dispatcher.dialect.read
+    reading = Mock(wraps=dispatcher.dialect)
+    reading.read = lambda text, most: (
+        read_in.append(threading.current_thread()) or original(text, most)
+    )
+    monkeypatch.setattr(dispatcher, "dialect", reading)
+
+    assert dispatcher.answer_hot(many) is MISS
+    assert not dispatcher.may_gather(many)
+    assert b'"id":null' in dispatcher.refuse(many, server_busy())
+    assert read_in == []
+    await give_up(dispatcher, many)
+    await charge(endpoint, workers, head, many)
+    assert read_in
+    assert threading.current_thread() not in read_in
+    workers.close()
 
 
 def test_a_batch_is_not_read_to_see_whether_it_may_be_gathered(
