@@ -16,6 +16,7 @@ from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint, by_path
+from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.params import Param
 from jsonrpc.session import SocketLimits
 from jsonrpc.throttle import LocalThrottle, Rate
@@ -390,3 +391,26 @@ async def test_a_full_process_says_so(application) -> None:
         assert (await ws.connect())[0]
         closed = await ws.receive_output()
         assert (closed["code"], closed["reason"]) == (1013, "too many connections")
+
+
+async def test_a_client_with_its_part_of_the_sockets_leaves_the_others_theirs(
+    registry, workers
+) -> None:
+    config = GateConfig(proxies=TrustedProxies.of("127.0.0.1"))
+    app = JsonRpcConsumer.as_asgi(
+        endpoint=Endpoint(("/ws",), Dispatcher(registry), config),
+        hub=Hub(HubLimits(of_client=1)),
+        workers=workers,
+        gatherers=Gatherers(workers),
+    )
+    first, second = ({"x-forwarded-for": address} for address in ("203.0.113.9", "203.0.113.10"))
+    async with opened(app, **first):
+        async with opened(app, **first) as ws:
+            closed = await ws.receive_output()
+            assert (closed["code"], closed["reason"]) == (1013, "too many connections")
+        async with opened(app, **second) as ws:
+            await ws.send_to(text_data=NUMBER)
+            assert await ws.receive_from() == NUMBER_ANSWER
+    async with opened(app, **first) as ws:
+        await ws.send_to(text_data=NUMBER)
+        assert await ws.receive_from() == NUMBER_ANSWER
