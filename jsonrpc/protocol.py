@@ -7,7 +7,7 @@ no body; look at both again when they move.
 
 import asyncio
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from jsonrpc import request_head
 from jsonrpc.connections import Connections
 from jsonrpc.request_head import Refused, opens_websocket, without_upgrade
+from jsonrpc.write_watch import LeastRate, WriteWatch
 
 LINGER_SECONDS: Final = 0.5
 """A refused client may go on sending for so long: closed at once it would see a reset, not the reply."""
@@ -43,13 +44,13 @@ _INVALID: Final = "Invalid HTTP request received."
 class Patience:
     """What a connection may cost while it is no request yet, or no longer.
 
-    `head` bytes and `head_seconds` for a request's head, from its first byte on; `write_seconds` in
-    which a peer takes something of what waits for it.
+    `head` bytes and `head_seconds` for a request's head, from its first byte on; `least_rate`: how
+    fast a peer takes what waits for it.
     """
 
     head: int = 65_536
     head_seconds: float = 10.0
-    write_seconds: float = 30.0
+    least_rate: LeastRate = field(default_factory=LeastRate)
 
 
 class _Responses:
@@ -114,7 +115,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._overhead = 0
         self._keep_alive = True
         self._head_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         self._dropped = 0
 
@@ -123,6 +123,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _Flow(transport)
         self._responses = _Responses(self)
+        self._write_watch = WriteWatch(transport, self.patience.least_rate)
         if self.held is not None and not self.held.enter(
             self, self.client[0] if self.client else ""
         ):
@@ -333,14 +334,12 @@ class GuardedProtocol(HttpToolsProtocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._watch_writing()
+        self._write_watch.begin()
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+        self._write_watch.stop()
 
     @override
     def shutdown(self) -> None:
@@ -413,16 +412,6 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "request head did not arrive in time")
 
-    def _watch_writing(self, before: int | None = None) -> None:
-        """Cut the connection off when its peer has taken nothing for too long."""
-        self._write_timer = None
-        waiting = self.transport.get_write_buffer_size()
-        if before is not None and waiting >= before:
-            self.transport.abort()
-            return
-        seconds = self.patience.write_seconds
-        self._write_timer = self.loop.call_later(seconds, self._watch_writing, waiting)
-
     def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -430,7 +419,6 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _stop_timers(self) -> None:
         self._stop_head_timer()
-        for timer in (self._write_timer, self._linger_timer):
-            if timer is not None:
-                timer.cancel()
-        self._write_timer = None
+        self._write_watch.stop()
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()

@@ -18,6 +18,7 @@ from jsonrpc.connections import Connections
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Head
 from jsonrpc.memory import RequestMemory, Share
+from jsonrpc.write_watch import LeastRate, WriteWatch
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
@@ -42,8 +43,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     memory = RequestMemory()
     message_seconds = 30.0
     """So long a message may take from its first byte to its last."""
-    write_seconds = 30.0
-    """So long a peer may take nothing of what waits for it."""
+    least_rate = LeastRate()
+    """How fast a peer takes what waits for it."""
     client: Any
     client_of: Callable[[Head], str] = staticmethod(lambda head: head.peer)
     """By which name the client is counted."""
@@ -64,7 +65,6 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         """What is not parsed; while there is something, nothing more is read."""
         self._turn: asyncio.Handle | None = None
         self._message_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
 
     def is_idle(self) -> bool:
         """Return that an open socket is never idle: it may wait for events for days."""
@@ -73,6 +73,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def make_room(self) -> None:
         """Close for another connection's sake."""
         self.transport.abort()
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._write_watch = WriteWatch(self.transport, self.least_rate)
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -206,7 +211,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._queued = 0
         self._forget_message()
         self._queued_share.give_back()
-        self._stop_watching()
+        self._write_watch.stop()
         if self.held is not None:
             self.held.leave(self)
 
@@ -215,12 +220,12 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         super().pause_writing()
         # Every ping is answered: who sends them and does not read would fill the memory.
         self.transport.pause_reading()
-        self._watch_writing()
+        self._write_watch.begin()
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_watching()
+        self._write_watch.stop()
         if self._waiting:
             self._go_on()
         elif not self.read_paused:
@@ -260,16 +265,3 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
         self.transport.close()
-
-    def _watch_writing(self, before: int | None = None) -> None:
-        """Cut the socket off when its peer has taken nothing for too long."""
-        waiting = self.transport.get_write_buffer_size()
-        if before is not None and waiting >= before:
-            self.transport.abort()
-            return
-        self._write_timer = self.loop.call_later(self.write_seconds, self._watch_writing, waiting)
-
-    def _stop_watching(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None

@@ -134,7 +134,7 @@ def serve() -> Iterator[Serve]:
                 held = made.connections
                 memory = made.memory
                 message_seconds = message_seconds_
-                write_seconds = patience.write_seconds
+                least_rate = patience.least_rate
 
             Http.patience = patience
             options = {"timeout_keep_alive": idle, "ws_max_size": 8_000_000}

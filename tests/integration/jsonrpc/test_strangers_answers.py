@@ -1,6 +1,7 @@
 """What answers may cost that nobody reads: a bound for all together, and an end for who is too slow."""
 
 import socket
+import time
 from contextlib import suppress
 
 import pytest
@@ -9,6 +10,7 @@ from websockets.sync.client import connect
 
 from jsonrpc.memory import MemoryLimits
 from jsonrpc.protocol import Patience
+from jsonrpc.write_watch import LeastRate
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     CALL,
@@ -48,7 +50,7 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
-    served = serve(Patience(write_seconds=0.3))
+    served = serve(Patience(least_rate=LeastRate(seconds=0.3)))
     with narrow(served, door, ask=False) as peer:
         if door == "websocket":
             pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
@@ -57,6 +59,19 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
                 for _ in range(1000):
                     peer.sendall(pings)
         until(lambda: len(served.connections) == 0)
+
+
+@pytest.mark.parametrize("door", ["direct", "websocket"])
+def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
+    served = serve(Patience(least_rate=LeastRate(rate=1_000_000_000, seconds=0.5)))
+    received = 0
+    with narrow(served, door) as peer, suppress(ConnectionResetError):
+        while part := peer.recv(65_536):
+            received += len(part)
+            time.sleep(0.01)  # so that it takes some megabytes a second, and never more
+    assert received < 16_000_000
+    until(lambda: len(served.connections) == 0)
+    until(lambda: served.memory.held == 0)
 
 
 @pytest.mark.parametrize("door", ["direct", "http", "websocket"])
