@@ -6,6 +6,7 @@ cost, is in `dispatch` and `batch`.
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from jsonrpc.envelope import MAX_METHOD_LENGTH, NULL, Call
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.gate import HttpConnection
 from jsonrpc.inflight import Inflight
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.registry import Method, MethodRegistry
 
 Observer = Callable[[str, float, int], None]
@@ -59,6 +61,7 @@ class Executor:
         observer: Observer | None,
         inflight: Inflight | None,
         outage: Outage,
+        interpreter: Interpreter,
     ) -> None:
         self.dialect = dialect
         self._methods = registry.methods
@@ -67,6 +70,7 @@ class Executor:
         self._observer = observer
         self._inflight = inflight
         self._outage = outage
+        self._interpreter = interpreter
 
     def find(self, call: Call) -> Method:
         """The method that is called.
@@ -133,26 +137,22 @@ class Executor:
 
     def run(self, method: Method, call: Call, connection: object) -> bytes | None:
         """Execute in a worker thread: the call is entered as running."""
-        inflight = self._inflight
-        if inflight is None:
+        with self._running(method), self._turn(method):
             return self.run_hot(method, call, connection, ())
-        ticket = inflight.begin(method.name)
-        try:
-            return self.run_hot(method, call, connection, ())
-        finally:
-            inflight.end(ticket)
 
     def run_vector(
         self, method: Method, arguments: list[tuple[Any, ...]], passing: tuple[type[Exception], ...]
     ) -> list[bytes | JsonRpcError]:
         """Execute calls of a vectorized method as one: an encoded result or error for each."""
         assert method.vectorized is not None
-        inflight = None if passing else self._inflight
-        ticket = None if inflight is None else inflight.begin(method.name)
         started = self._clock()
         outcomes: Sequence[object]
         try:
-            outcomes = method.vectorized(arguments)
+            if passing:
+                outcomes = method.vectorized(arguments)
+            else:
+                with self._running(method), self._turn(method):
+                    outcomes = method.vectorized(arguments)
             assert len(outcomes) == len(arguments), "one outcome for each call"
         except passing:
             raise
@@ -160,9 +160,6 @@ class Executor:
             raise
         except BaseException as error:
             outcomes = [self.explain(error, method.name)] * len(arguments)
-        finally:
-            if inflight is not None and ticket is not None:
-                inflight.end(ticket)
         blocked = next((outcome for outcome in outcomes if isinstance(outcome, passing)), None)
         if blocked is not None:
             raise blocked
@@ -207,6 +204,14 @@ class Executor:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def _running(self, method: Method) -> AbstractContextManager[None]:
+        """Enter a call in a thread while it runs."""
+        return nullcontext() if self._inflight is None else self._inflight.running(method.name)
+
+    def _turn(self, method: Method) -> AbstractContextManager[None]:
+        """Let what never waits take turns."""
+        return self._interpreter.turn() if method.computes else nullcontext()
 
     def _encoded(self, outcome: object, method: str) -> bytes | JsonRpcError:
         if isinstance(outcome, Exception):

@@ -20,6 +20,7 @@ from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.inflight import Inflight
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.turn import LoopTurn
 from jsonrpc.waiting import Gone, Waiting
@@ -81,6 +82,7 @@ class Dispatcher:
         outage: Outage = lambda _error: "",
         clock: Callable[[], float] = time.monotonic,
         turn: LoopTurn | None = None,
+        interpreter: Interpreter | None = None,
     ) -> None:
         """Put an interface together.
 
@@ -96,6 +98,7 @@ class Dispatcher:
             outage: says whether a server that is away made a method fail.
             clock: seconds, rising.
             turn: what may be taken of a turn of the event loop, when others take of it as well.
+            interpreter: what threads may take of the interpreter, likewise.
         """
         self.registry = registry
         self.dialect = dialect
@@ -107,7 +110,13 @@ class Dispatcher:
         self._reading = threading.Lock()
         self._small = min(SMALL_BODY, limits.hot_body)
         self._executor = Executor(
-            registry, dialect, clock=clock, observer=observer, inflight=inflight, outage=outage
+            registry,
+            dialect,
+            clock=clock,
+            observer=observer,
+            inflight=inflight,
+            outage=outage,
+            interpreter=interpreter or Interpreter(),
         )
 
     def answer_hot(self, body: bytes | Body, connection: object = None) -> HotAnswer:

@@ -5,7 +5,8 @@ Only calls that run in worker threads are entered; those on the event loop are o
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -37,6 +38,15 @@ class Inflight:
         """The call is done."""
         with self._lock:
             self._running.pop(ticket, None)
+
+    @contextmanager
+    def running(self, method: str) -> Iterator[None]:
+        """Enter a call while the body runs."""
+        ticket = self.begin(method)
+        try:
+            yield
+        finally:
+            self.end(ticket)
 
     def __len__(self) -> int:
         return len(self._running)

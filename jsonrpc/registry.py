@@ -27,7 +27,7 @@ class Method:
     """One row of the table.
 
     `handler` answers one call, `vectorized` many at once; at least one of them is there.
-    `hot` methods may be tried on the event loop; `connection` methods take the connection first,
+    `hot` methods may be tried on the event loop, `computes`: nothing but Python; `connection` methods take the connection first,
     `client` methods the client's key.
     """
 
@@ -38,6 +38,7 @@ class Method:
     hot: bool
     connection: bool
     client: bool
+    computes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class MethodRegistry:
         vectorized: VectorHandler | None = None,
         connection: bool = False,
         client: bool = False,
+        computes: bool = False,
     ) -> None:
         """Add a method.
 
@@ -88,6 +90,8 @@ class MethodRegistry:
                 without one the method answers that notifications are not supported.
             client: the handler gets the key under which the client is counted as its first
                 argument (see `client_address`); "" where nobody knows it.
+            computes: the handler waits for nothing, nor lets go of the interpreter, so that only few
+                threads run such ones at once.
 
         Raises:
             RegistrationError: the name is taken, or the options exclude each other.
@@ -101,7 +105,7 @@ class MethodRegistry:
         if connection and client:
             raise RegistrationError(f"{name} finds the client in its connection")
         self._methods[name] = Method(
-            name, tuple(params), handler, vectorized, hot, connection, client
+            name, tuple(params), handler, vectorized, hot, connection, client, computes
         )
 
     def include(self, other: "MethodRegistry") -> None:

@@ -23,6 +23,7 @@ from jsonrpc.dialects import GETH, GORILLA
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import GateConfig
 from jsonrpc.http import Endpoint
+from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
@@ -75,6 +76,7 @@ def cchain() -> Endpoint:
         inflight=SOURCES.inflight,
         outage=servers.away,
         turn=turn(),
+        interpreter=interpreter(),
     )
     replies = SOURCES.replies_of("C")
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
@@ -158,6 +160,12 @@ def turn() -> LoopTurn:
 
 
 @cache
+def interpreter() -> Interpreter:
+    """Return what the calls of all interfaces in threads may take of this process' interpreter."""
+    return Interpreter()
+
+
+@cache
 def memory() -> RequestMemory:
     """Return what the requests of this process may hold together, at all its doors."""
     node = settings.NODE
@@ -187,6 +195,7 @@ def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> End
         inflight=SOURCES.inflight,
         outage=servers.away,
         turn=turn(),
+        interpreter=interpreter(),
     )
     return Endpoint(paths, dispatcher, gate_config(), replies=SOURCES.replies_of(name))
 

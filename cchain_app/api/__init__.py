@@ -56,22 +56,22 @@ def modules() -> dict[str, str]:
 
 
 def _node(methods: MethodRegistry) -> None:
-    methods.add("web3_clientVersion", node.client_version, hot=True)
-    methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True)
-    methods.add("net_version", node.network_version, hot=True)
-    methods.add("net_listening", node.listening, hot=True)
-    methods.add("net_peerCount", node.peer_count, hot=True)
-    methods.add("eth_chainId", node.chain_id, hot=True)
-    methods.add("eth_chainConfig", chain_config.chain_config, hot=True)
-    methods.add("eth_getChainConfig", chain_config.chain_config, hot=True)
-    methods.add("eth_config", chain_config.fork_config, hot=True)
-    methods.add("eth_syncing", node.syncing, hot=True)
-    methods.add("eth_accounts", node.accounts, hot=True)
-    methods.add("eth_coinbase", node.coinbase, hot=True)
-    methods.add("eth_mining", node.mining, hot=True)
-    methods.add("eth_hashrate", node.hashrate, hot=True)
-    methods.add("eth_protocolVersion", node.protocol_version, hot=True)
-    methods.add("rpc_modules", modules, hot=True)
+    methods.add("web3_clientVersion", node.client_version, hot=True, computes=True)
+    methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True, computes=True)
+    methods.add("net_version", node.network_version, hot=True, computes=True)
+    methods.add("net_listening", node.listening, hot=True, computes=True)
+    methods.add("net_peerCount", node.peer_count, hot=True, computes=True)
+    methods.add("eth_chainId", node.chain_id, hot=True, computes=True)
+    methods.add("eth_chainConfig", chain_config.chain_config, hot=True, computes=True)
+    methods.add("eth_getChainConfig", chain_config.chain_config, hot=True, computes=True)
+    methods.add("eth_config", chain_config.fork_config, hot=True, computes=True)
+    methods.add("eth_syncing", node.syncing, hot=True, computes=True)
+    methods.add("eth_accounts", node.accounts, hot=True, computes=True)
+    methods.add("eth_coinbase", node.coinbase, hot=True, computes=True)
+    methods.add("eth_mining", node.mining, hot=True, computes=True)
+    methods.add("eth_hashrate", node.hashrate, hot=True, computes=True)
+    methods.add("eth_protocolVersion", node.protocol_version, hot=True, computes=True)
+    methods.add("rpc_modules", modules, hot=True, computes=True)
 
 
 def _blocks(methods: MethodRegistry) -> None:
