@@ -4,7 +4,10 @@ A range of blocks is a range of keys, and inserts go to the end of the index.
 """
 
 PLACES = 1 << 24
-"""Most rows of one kind in a block; leaves 2^39 blocks in 63 bits."""
+"""Most rows of one kind in a block."""
+
+HEIGHTS = 1 << 39
+"""Blocks that keys of 63 bits can hold then."""
 
 
 def row_id(height: int, place: int = 0) -> int:

@@ -3,14 +3,12 @@
 from django.db.models import Q
 
 from cchain_app.models import Block, Receipt, height_of, row_id
-
-_BLOCKS = 1 << 39
-"""More blocks than keys can hold (`chaindb.rowid`)."""
+from chaindb.rowid import HEIGHTS
 
 
 def rows_of_block(number: int) -> list[Q]:
     """Return the condition for rows of a block, none for a number that no block can have."""
-    if number >= _BLOCKS:
+    if number >= HEIGHTS:
         return []
     return [Q(pk__gte=row_id(number), pk__lt=row_id(number + 1))]
 

@@ -23,7 +23,7 @@ from adminkit.display import (
 )
 from network_app.admin import formats, links
 from network_app.models import ChainSync, SyncPhase
-from platform_app.admin.display import amount, full_amount, share_bar, short_node
+from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
 from primitives.ids import NodeID
 
 __all__ = [
@@ -32,9 +32,6 @@ __all__ = [
     "progress_bar", "share", "share_bar", "short_link", "short_node", "since", "stack", "sync_phase",
     "unbroken",
 ]  # fmt: skip
-
-NODE = 13
-"""So many characters of a node's ID are shown where it is shortened: `NodeID-` and six."""
 
 
 def node_link(node_id: NodeID, page: str) -> SafeString:

@@ -1,11 +1,13 @@
 """Where the admin's pages of the network are, and those of the chains that they lead to."""
 
-from urllib.parse import urlencode
+from typing import Final
 
-from django.urls import reverse
-
+from adminkit.links import Pages
 from cchain_app.admin import links as cchain
 from platform_app.admin import links as platform
+
+_PAGES: Final = Pages("network_app")
+page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 
 def peer_page(node_id: object) -> str:
@@ -36,18 +38,3 @@ def outer_page(key: object) -> str:
 def inner_page(chain: str, height: int) -> str:
     """Return the address of the page of a chain's own block."""
     return cchain.block_page(height) if chain == "C" else platform.block_page(height)
-
-
-def page(model: str, key: object) -> str:
-    """Return the address of the page of a row."""
-    return reverse(f"admin:network_app_{model}_change", args=[key])
-
-
-def search_page(model: str, term: object) -> str:
-    """Return the address of a list searched for a term."""
-    return list_page(model) + "?" + urlencode({"q": str(term)})
-
-
-def list_page(model: str) -> str:
-    """Return the address of a list."""
-    return reverse(f"admin:network_app_{model}_changelist")

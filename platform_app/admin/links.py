@@ -1,10 +1,12 @@
 """Where the admin's pages of the P-Chain are."""
 
-from urllib.parse import urlencode
+from typing import Final
 
-from django.urls import reverse
-
+from adminkit.links import Pages
 from primitives.ids import PRIMARY_NETWORK_ID
+
+_PAGES: Final = Pages("platform_app")
+page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 
 def block_page(key: object) -> str:
@@ -37,18 +39,3 @@ def address_page(address: object) -> str:
 def node_page(node_id: object) -> str:
     """Return the address of the list of all times that a node validated."""
     return search_page("validator", node_id)
-
-
-def page(model: str, key: object) -> str:
-    """Return the address of the page of a row."""
-    return reverse(f"admin:platform_app_{model}_change", args=[key])
-
-
-def search_page(model: str, term: object, **choice: str) -> str:
-    """Return the address of a list (`tx`, `utxo`, …) searched for a term."""
-    return list_page(model) + "?" + urlencode({"q": str(term), **choice})
-
-
-def list_page(model: str) -> str:
-    """Return the address of a list."""
-    return reverse(f"admin:platform_app_{model}_changelist")

@@ -13,15 +13,12 @@ from typing_extensions import override
 from adminkit.changelist import Choice
 from adminkit.identifiers import Term
 from adminkit.read_only import asked_once
-from chaindb.rowid import row_id
+from chaindb.rowid import HEIGHTS, row_id
 from platform_app.admin import display, flows, links
 from platform_app.admin.opened import OpenedTxAdmin
 from platform_app.models import Block, Staker, Tx, TxKind
 from platform_app.txs.base import Tx as SignedTx
 from primitives.ids import ID
-
-_HEIGHTS = 1 << 39
-"""More blocks than keys can hold (`chaindb.rowid`)."""
 
 
 def _of(name: str, title: str, *kinds: TxKind) -> Choice:
@@ -138,7 +135,7 @@ class TxAdmin(OpenedTxAdmin):
 
 def _in_block(height: int) -> list[Q]:
     """Return the condition for the transactions of a block: a range of keys."""
-    if height >= _HEIGHTS:
+    if height >= HEIGHTS:
         return []
     return [Q(pk__gte=row_id(height), pk__lt=row_id(height + 1))]
 
