@@ -81,7 +81,8 @@ class Body:
     """A body that is read once, however many ask what it says.
 
     The doors ask what it is charged for, whether it can be answered at once or together with
-    others, and at last for the answer. Belongs to one interface, and to one thread at a time.
+    others, and at last for the answer. Belongs to one interface. Of threads that ask at once each
+    may read it, which does no harm.
     """
 
     __slots__ = ("_said", "text")
