@@ -101,7 +101,7 @@ FAILING_CHECK = Walk(
         Step("the result is kept", "health_app/result.py", "CheckResult.followed_by"),
         Step("the change is written", "health_app/store.py", "add"),
         Step("the page is asked for", "nodeproject/plain.py", "Front.page"),
-        Step("the report is made", "health_app/api.py", "health_page"),
+        Step("the report is made", "health_app/api.py", "_page"),
         Step("the reply is made", "nodeproject/plain.py", "Front.reply"),
     ),
 )
