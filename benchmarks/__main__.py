@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import peers
+from benchmarks.exchanges import Stalled
 from benchmarks.generator import GeneratorFailed, program
 from benchmarks.groups import GROUPS, WORKLOADS
-from benchmarks.load import Stalled
 from benchmarks.machine import description
 from benchmarks.node import NODE
 from benchmarks.report import KINDS, Results, markdown, number, print_table

@@ -1,14 +1,23 @@
-/* The hot loop of the load generator: many connections in one thread, each with one request under
- * way. Written in C because a loop in Python takes as long for a request as the faster servers do,
- * and on two cores takes from them what it needs.
+/* The load generator: many connections in one thread, each with one request under way. Written in C
+ * because a loop in Python takes as long for a request as the faster servers do, and on two cores
+ * takes from them what it needs.
  *
- * usage: generator HOST PORT http|ws CONNECTIONS WARM_UP SECONDS < frames
+ * usage: generator HOST PORT http|ws loop CONNECTIONS WARM_UP SECONDS < streams
+ *        generator HOST PORT http|ws once SECONDS < streams
  *
  * Input, integers 32-bit little-endian: length and bytes of what opens a connection (nothing for
- * HTTP, the handshake for WebSocket), number of frames, length and bytes of each frame.
- * Output: answers, refusals (an error in the answer, or another status than 200), seconds, median and
- * 99th percentile of the latency in microseconds, and the answers of the warm-up, on one line. Only
- * the last counts those before WARM_UP seconds.
+ * HTTP, the handshake for WebSocket), number of streams; of each stream the number of its frames, and
+ * length and bytes of each frame.
+ *
+ * `loop` has one stream, which every connection repeats from a place of its own. Output: answers,
+ * refusals (an error in the answer, or another status than 200), seconds, median and 99th percentile
+ * of the latency in microseconds, and the answers of the warm-up, on one line. Only the last counts
+ * those before WARM_UP seconds.
+ *
+ * `once` sends each stream in its order on a connection of its own, the next frame after the last
+ * answer, until all is sent or SECONDS are over, and waits for what is under way. Output: when the
+ * first was sent and the last answered (seconds of the monotonic clock), and how many frames of each
+ * stream were answered, on one line; then length and bytes of each answer that is a refusal.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,17 +38,19 @@
 #define CONTENT_LENGTH "content-length:"
 
 struct frame { char *bytes; uint32_t length; };
+struct stream { struct frame *frames; uint32_t count; };
 struct lane {
     int fd;
+    struct stream *stream;
     uint32_t next;      /* the frame that is sent next */
+    uint32_t answered;
     char *received;
     size_t length, room;
     double sent_at;
 };
 
 static int websocket;
-static struct frame *frames;
-static uint32_t frame_count;
+static int poll;
 
 static void die(const char *reason) { fprintf(stderr, "%s\n", reason); exit(1); }
 
@@ -49,12 +60,24 @@ static double now(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+static uint32_t read_number(void) {
+    uint32_t number;
+    if (fread(&number, 4, 1, stdin) != 1) die("input ends early");
+    return number;
+}
+
 static struct frame read_frame(void) {
-    struct frame f;
-    if (fread(&f.length, 4, 1, stdin) != 1) die("input ends early");
+    struct frame f = {.length = read_number()};
     f.bytes = malloc(f.length + 1);
     if (!f.bytes || fread(f.bytes, 1, f.length, stdin) != f.length) die("input ends early");
     return f;
+}
+
+static struct stream read_stream(void) {
+    struct stream s = {.count = read_number()};
+    s.frames = malloc((s.count + 1) * sizeof *s.frames);
+    for (uint32_t i = 0; i < s.count; i++) s.frames[i] = read_frame();
+    return s;
 }
 
 static void send_bytes(int fd, const char *bytes, size_t length) {
@@ -97,6 +120,7 @@ static int is_refusal(const char *p, size_t length) {
 }
 
 static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame opening) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = l};
     int on = 1;
     char byte;
     uint32_t tail = 0;
@@ -105,6 +129,7 @@ static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame openi
     setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     l->room = 2 * READ;
     l->received = malloc(l->room);
+    epoll_ctl(poll, EPOLL_CTL_ADD, l->fd, &event);
     if (!opening.length) return;
     send_bytes(l->fd, opening.bytes, opening.length);
     while (tail != 0x0d0a0d0a) {
@@ -114,8 +139,7 @@ static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame openi
 }
 
 static void send_next(struct lane *l) {
-    struct frame *f = &frames[l->next];
-    l->next = (l->next + 1) % frame_count;
+    struct frame *f = &l->stream->frames[l->next++];
     l->length = 0;
     l->sent_at = now();
     send_bytes(l->fd, f->bytes, f->length);
@@ -140,36 +164,25 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
-    if (argc != 7) die("usage: generator HOST PORT http|ws CONNECTIONS WARM_UP SECONDS");
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
-    inet_pton(AF_INET, argv[1], &to.sin_addr);
-    websocket = strcmp(argv[3], "ws") == 0;
-    int connections = atoi(argv[4]);
-    double warm_up = atof(argv[5]), seconds = atof(argv[6]);
+static int wait_for(struct epoll_event *ready, int most) {
+    int n = epoll_wait(poll, ready, most, PATIENCE_MS);
+    if (n <= 0) die("no answer within 30 s");
+    return n;
+}
 
-    struct frame opening = read_frame();
-    if (fread(&frame_count, 4, 1, stdin) != 1 || !frame_count) die("no frames");
-    frames = malloc(frame_count * sizeof *frames);
-    for (uint32_t i = 0; i < frame_count; i++) frames[i] = read_frame();
+static void send_again(struct lane *l) {
+    if (l->next == l->stream->count) l->next = 0;
+    send_next(l);
+}
 
-    struct lane *lanes = calloc((size_t)connections, sizeof *lanes);
-    struct epoll_event event = {.events = EPOLLIN}, ready[256];
-    int poll = epoll_create1(0);
-    for (int i = 0; i < connections; i++) {
-        open_lane(&lanes[i], &to, opening);
-        lanes[i].next = (uint32_t)((uint64_t)i * frame_count / (uint64_t)connections);
-        event.data.ptr = &lanes[i];
-        epoll_ctl(poll, EPOLL_CTL_ADD, lanes[i].fd, &event);
-    }
-
+static void loop(struct lane *lanes, uint32_t connections, double warm_up, double seconds) {
+    struct epoll_event ready[256];
     size_t answers = 0, failed = 0, early = 0, room = 1 << 20;
     float *latencies = malloc(room * sizeof *latencies);
     double begin = now() + warm_up, end = begin + seconds, last = begin;
-    for (int i = 0; i < connections; i++) send_next(&lanes[i]);
+    for (uint32_t i = 0; i < connections; i++) send_again(&lanes[i]);
     while (last < end) {
-        int n = epoll_wait(poll, ready, 256, PATIENCE_MS);
-        if (n <= 0) die("no answer within 30 s");
+        int n = wait_for(ready, 256);
         for (int i = 0; i < n; i++) {
             struct lane *l = ready[i].data.ptr;
             if (!take(l)) continue;
@@ -184,12 +197,80 @@ int main(int argc, char **argv) {
                 failed += (size_t)is_refusal(l->received, l->length);
             }
             if (last < begin) early++;
-            send_next(l);
+            send_again(l);
         }
     }
     if (!answers) die("no answers");
     qsort(latencies, answers, sizeof *latencies, by_size);
     printf("%zu %zu %.6f %.1f %.1f %zu\n", answers, failed, last - begin,
            latencies[answers / 2] * 1e6, latencies[(size_t)((double)answers * 0.99)] * 1e6, early);
+}
+
+static void once(struct lane *lanes, uint32_t connections, double seconds) {
+    struct epoll_event ready[256];
+    struct frame *refusals = NULL;
+    size_t refused = 0;
+    uint32_t busy = 0;
+    double begin = now(), end = begin + seconds;
+    for (uint32_t i = 0; i < connections; i++) {
+        if (!lanes[i].stream->count) continue;
+        send_next(&lanes[i]);
+        busy++;
+    }
+    while (busy) {
+        int n = wait_for(ready, 256);
+        for (int i = 0; i < n; i++) {
+            struct lane *l = ready[i].data.ptr;
+            if (!take(l)) continue;
+            l->answered++;
+            if (is_refusal(l->received, l->length)) {
+                refusals = realloc(refusals, (refused + 1) * sizeof *refusals);
+                struct frame *f = &refusals[refused++];
+                f->length = (uint32_t)l->length;
+                f->bytes = malloc(l->length);
+                memcpy(f->bytes, l->received, l->length);
+            }
+            if (now() > end || l->next == l->stream->count) {
+                epoll_ctl(poll, EPOLL_CTL_DEL, l->fd, NULL);
+                busy--;
+            } else {
+                send_next(l);
+            }
+        }
+    }
+    printf("%.9f %.9f", begin, now());
+    for (uint32_t i = 0; i < connections; i++) printf(" %u", lanes[i].answered);
+    printf("\n");
+    for (size_t i = 0; i < refused; i++) {
+        fwrite(&refusals[i].length, 4, 1, stdout);
+        fwrite(refusals[i].bytes, 1, refusals[i].length, stdout);
+    }
+}
+
+int main(int argc, char **argv) {
+    int repeats = argc == 8 && strcmp(argv[4], "loop") == 0;
+    if (!repeats && (argc != 6 || strcmp(argv[4], "once")))
+        die("usage: generator HOST PORT http|ws loop CONNECTIONS WARM_UP SECONDS | once SECONDS");
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
+    inet_pton(AF_INET, argv[1], &to.sin_addr);
+    websocket = strcmp(argv[3], "ws") == 0;
+    poll = epoll_create1(0);
+
+    struct frame opening = read_frame();
+    uint32_t streams = read_number(), connections = repeats ? (uint32_t)atoi(argv[5]) : streams;
+    struct stream *given = malloc((streams + 1) * sizeof *given);
+    for (uint32_t i = 0; i < streams; i++) given[i] = read_stream();
+    if (repeats && (streams != 1 || !given->count)) die("no frames");
+
+    struct lane *lanes = calloc(connections + 1, sizeof *lanes);
+    for (uint32_t i = 0; i < connections; i++) {
+        open_lane(&lanes[i], &to, opening);
+        lanes[i].stream = repeats ? given : &given[i];
+        if (repeats) lanes[i].next = (uint32_t)((uint64_t)i * given->count / connections);
+    }
+    if (repeats)
+        loop(lanes, connections, atof(argv[6]), atof(argv[7]));
+    else
+        once(lanes, connections, atof(argv[5]));
     return 0;
 }

@@ -1,11 +1,16 @@
-"""Closed loops at full speed: builds generator.c with the machine's C compiler and runs it."""
+"""The load generator: builds generator.c with the machine's C compiler and runs it.
+
+Closed loops at full speed, ordered streams of transactions, and loads that run beside what is measured.
+An answer that holds an error counts as failed, so a fast refusal is never taken for speed.
+"""
 
 import shutil
 import statistics
 import struct
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,10 +18,12 @@ from pathlib import Path
 from benchmarks.wire import Framing
 
 SOURCE = Path(__file__).with_name("generator.c")
+FOR_EVER = 3600.0
+"""Seconds after which a load that nobody ended ends by itself."""
 
 
 class GeneratorFailed(Exception):
-    """The generator could not be built, or a server left it without answers."""
+    """The generator could not be built, or a server left it without answers for thirty seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +52,27 @@ class Speed:
     """Of all runs, with those of the warm-up."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of streams."""
+
+    started: float
+    """When the first request was sent, by `time.perf_counter`."""
+    ended: float
+    """When the last answer was there."""
+    answered: list[int]
+    """How many bodies of each stream were sent and answered."""
+    failures: list[bytes]
+    """The answers that hold an error or have another status than 200."""
+
+
 def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace) -> Speed:
     """Repeat the bodies on every connection, one request under way on each.
 
     Raises:
         GeneratorFailed: The server closed a connection or did not answer for thirty seconds.
     """
-    frames = [framing.frame(body) for body in bodies]
-    given = b"".join(
-        [
-            _sized(framing.opening()),
-            struct.pack("<I", len(frames)),
-            *(_sized(frame) for frame in frames),
-        ]
-    )
+    given = _given(framing, [bodies])
     runs = [_run(framing, given, connections, pace) for _ in range(pace.repeats)]
     middle = statistics.median_low([run.rate for run in runs])
     typical = next(run for run in runs if run.rate == middle)
@@ -69,6 +83,49 @@ def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pac
         sum(run.failed for run in runs),
         sum(run.answers for run in runs),
     )
+
+
+def send_streams(framing: Framing, streams: Sequence[Sequence[bytes]], seconds: float) -> Sent:
+    """Send each stream in order on a connection of its own, the next body after the last answer.
+
+    Stops after the given time, or when everything is sent, and waits for what is under way.
+
+    Raises:
+        GeneratorFailed: The server closed a connection or did not answer for thirty seconds.
+    """
+    done = subprocess.run(
+        _command(framing, "once", seconds),
+        input=_given(framing, streams),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise GeneratorFailed(done.stderr.decode().strip())
+    head, _, refusals = done.stdout.partition(b"\n")
+    started, ended, *answered = head.split()
+    failures = []
+    while refusals:
+        (size,) = struct.unpack_from("<I", refusals)
+        failures.append(framing.body(refusals[4 : 4 + size]))
+        refusals = refusals[4 + size :]
+    return Sent(float(started), float(ended), list(map(int, answered)), failures)
+
+
+@contextmanager
+def loaded(framing: Framing, bodies: Sequence[bytes], connections: int) -> Iterator[None]:
+    """Repeat the bodies on every connection beside what is done meanwhile, whatever comes back."""
+    command = _command(framing, "loop", connections, 0.0, FOR_EVER)
+    with tempfile.TemporaryFile() as given:
+        given.write(_given(framing, [bodies]))
+        given.seek(0)
+        load = subprocess.Popen(
+            command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    try:
+        yield
+    finally:
+        load.kill()
+        load.wait()
 
 
 @cache
@@ -102,18 +159,23 @@ def _sized(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-def _run(framing: Framing, given: bytes, connections: int, pace: Pace) -> Speed:
+def _given(framing: Framing, streams: Sequence[Sequence[bytes]]) -> bytes:
+    """Return what the generator reads: see generator.c."""
+    parts = [_sized(framing.opening()), struct.pack("<I", len(streams))]
+    for bodies in streams:
+        parts.append(struct.pack("<I", len(bodies)))
+        parts += [_sized(framing.frame(body)) for body in bodies]
+    return b"".join(parts)
+
+
+def _command(framing: Framing, *options: object) -> list[str]:
     endpoint = framing.endpoint
+    return [str(program()), endpoint.host, str(endpoint.port), framing.name, *map(str, options)]
+
+
+def _run(framing: Framing, given: bytes, connections: int, pace: Pace) -> Speed:
     done = subprocess.run(
-        [
-            str(program()),
-            endpoint.host,
-            str(endpoint.port),
-            framing.name,
-            str(connections),
-            str(pace.warm_up),
-            str(pace.seconds),
-        ],
+        _command(framing, "loop", connections, pace.warm_up, pace.seconds),
         input=given,
         capture_output=True,
         check=False,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from benchmarks.load import exchange
+from benchmarks.exchanges import exchange
 from benchmarks.signing import hash_of
 from benchmarks.wire import Framing
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from benchmarks.coins import FEE, Tx, owner, transfer
 from benchmarks.commits import Heads, watching
-from benchmarks.load import send_streams
+from benchmarks.generator import send_streams
 from benchmarks.network_nodes import data_directory, joiner
 from benchmarks.node import NODE
 from benchmarks.platform_rpc import issue, issuing, take

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.coins import FEE, Owner, Tx, owner, transfer
-from benchmarks.load import send_streams
+from benchmarks.generator import send_streams
 from benchmarks.node import ROOT
 from benchmarks.platform_node import EMPTY, Shape, started_on
 from benchmarks.platform_rpc import await_committed, balance, height, issue, issuing, take

@@ -1,12 +1,11 @@
 """What everybody else waits for while strangers ask for the heaviest calls that are allowed."""
 
-import socket
 import statistics
-import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 
+from benchmarks.generator import loaded
 from benchmarks.node import NODE
 from benchmarks.rpc import Client, batch, body
 from benchmarks.scale import Scale
@@ -71,36 +70,8 @@ def _liveness_beside_heavy_calls(scene: Scene) -> Measurement:
 
 def _beside(scene: Scene, ask: Callable[[], object]) -> Measurement:
     """Ask again and again while the mix runs; what counts is the longest wait."""
-    done = threading.Event()
-
-    def attack(connection: socket.socket, number: int) -> None:
-        bodies = _heavy()
-        with suppress(OSError):
-            while not done.is_set():
-                connection.sendall(scene.http.frame(bodies[number % len(bodies)]))
-                if not connection.recv(1 << 16):
-                    return
-                number += 1
-
-    connections = [scene.http.connect() for _ in range(CONNECTIONS)]
-    for connection in connections:
-        connection.settimeout(2 * SECONDS)
-    threads = [
-        threading.Thread(target=attack, args=(connection, number))
-        for number, connection in enumerate(connections)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
+    with loaded(scene.http, _heavy(), CONNECTIONS):
         times = _timed(ask)
-    finally:
-        done.set()
-        for connection in connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
-        for thread in threads:
-            thread.join()
     ordered = sorted(times)
     return Measurement(
         ordered[-1] * 1e3, statistics.median(ordered), ordered[int(len(ordered) * 0.99)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from benchmarks.contracts import call_data, transfer
-from benchmarks.load import send_streams
+from benchmarks.generator import send_streams
 from benchmarks.rpc import WrongAnswer, batch, body
 from benchmarks.scene import Scene
 from benchmarks.signing import Account, account, hash_of, sign

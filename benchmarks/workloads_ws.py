@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from benchmarks.load import exchange, wait_for_all
+from benchmarks.exchanges import exchange, wait_for_all
 from benchmarks.rpc import NotMined, RpcFailed, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import account, hash_of, sign

@@ -1,0 +1,126 @@
+"""The load generator against a server that notes what comes, and in which order."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from benchmarks.generator import GeneratorFailed, Pace, closed_loop, loaded, send_streams
+from benchmarks.wire import Endpoint, Http
+
+NAMES = ["a", "b", "refuse"]
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each body with itself; one that says "refuse" or "close" gets that."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.bodies: dict[Any, list[str]] = {}
+        self.busy = threading.Event()
+
+    @property
+    def http(self) -> Http:
+        return Http(Endpoint("127.0.0.1", self.server_address[1], "/rpc", "/ws"))
+
+    def orders(self) -> list[list[str]]:
+        """Return what each connection brought, by the first."""
+        return sorted(self.bodies.values())
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        named = json.loads(body)
+        seen = self.server.bodies.setdefault(self.client_address, [])
+        seen.append(named)
+        if len(seen) > 10:
+            self.server.busy.set()
+        if named == "close":
+            self.close_connection = True
+            return
+        answer = {"error": named} if named == "refuse" else {"result": named}
+        told = json.dumps(answer).encode()
+        self.send_response(503 if named == "away" else 200)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    @override
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def stream(*names: str) -> list[bytes]:
+    return [json.dumps(name).encode() for name in names]
+
+
+def test_each_stream_is_sent_in_its_order_on_a_connection_of_its_own(server: Server) -> None:
+    sent = send_streams(server.http, [stream("a", "b", "c"), stream(), stream("d", "e")], 60)
+
+    assert server.orders() == [["a", "b", "c"], ["d", "e"]]
+    assert sent.answered == [3, 0, 2]
+    assert sent.failures == []
+    assert sent.started < sent.ended
+
+
+def test_refusals_are_answers_that_are_told(server: Server) -> None:
+    sent = send_streams(server.http, [stream("a", "refuse", "b"), stream("away")], 60)
+
+    assert sent.answered == [3, 1]
+    assert sorted(sent.failures) == [b'{"error": "refuse"}', b'{"result": "away"}']
+
+
+def test_streams_end_when_their_time_is_over(server: Server) -> None:
+    sent = send_streams(server.http, [stream("a", "b")], 0.0)
+
+    assert sent.answered == [1]
+    assert server.orders() == [["a"]]
+
+
+def test_a_connection_that_is_closed_fails_the_load(server: Server) -> None:
+    with pytest.raises(GeneratorFailed, match=r"^the server closed the connection$"):
+        send_streams(server.http, [stream("a", "close", "b")], 60)
+
+
+def test_a_loop_repeats_all_bodies_on_every_connection(server: Server) -> None:
+    speed = closed_loop(server.http, stream(*NAMES), 3, Pace(0.0, 0.5, 2))
+
+    assert speed.answers <= sum(map(len, server.bodies.values()))
+    assert 0 < speed.failed < speed.answers
+    orders = server.orders()
+    assert {order[0] for order in orders} == set(NAMES)
+    for order in orders:
+        start = NAMES.index(order[0])
+        assert order == [NAMES[(start + turn) % 3] for turn in range(len(order))]
+
+
+def test_a_load_beside_ends_with_what_it_is_beside(server: Server) -> None:
+    with loaded(server.http, stream("a"), 2):
+        assert server.busy.wait(60)
+    assert set(map(len, server.bodies.values())) != {0}
+    assert len(server.bodies) == 2
