@@ -1,8 +1,7 @@
 """The C-Chain's WebSocket, /ext/bc/C/ws: the methods of HTTP, and subscriptions."""
 
-from django.conf import settings
-
 from cchain_app.api.subscriptions import hub
+from cchain_app.apps import evm_chain
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.memory import RequestMemory
@@ -27,6 +26,6 @@ class EthConsumer(JsonRpcConsumer):
             hub=hub(),
             workers=workers,
             gatherers=gatherers,
-            limits=SocketLimits(message=settings.NODE.ws_message_limit),
+            limits=SocketLimits(message=evm_chain().node.ws_message_limit),
             memory=memory,
         )

@@ -3,8 +3,8 @@
 import time
 
 from celery import shared_task
-from django.conf import settings
 
+from cchain_app.apps import evm_chain
 from cchain_app.services import chain, pool, scheduling
 from chaindb import clock
 
@@ -29,7 +29,7 @@ def produce_blocks() -> dict[str, int]:
 @shared_task(name="cchain_app.tick")
 def tick() -> dict[str, int]:
     """The heartbeat: what the clock brings is done here where no producer's process does it."""
-    return beat() if scheduling.PRODUCER.is_unattended() else {"blocks": 0}
+    return beat() if evm_chain().producer.is_unattended() else {"blocks": 0}
 
 
 def beat() -> dict[str, int]:
@@ -37,10 +37,10 @@ def beat() -> dict[str, int]:
 
     Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
     """
-    if settings.NODE.mining == "auto":
+    if evm_chain().node.mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if settings.NODE.mining == "interval" and scheduling.is_due(now := clock.now()):
+    if evm_chain().node.mining == "interval" and scheduling.is_due(now := clock.now()):
         block = chain.produce_block(now=now, allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}

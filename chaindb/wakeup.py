@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
-from chaindb import sql
-from chaindb.locks import Lock, try_acquire
+from chaindb.database import Database
+from chaindb.locks import Lock
 
 _LIFETIME = 2
 """Seconds after which a request that no worker answered is made again."""
@@ -27,21 +27,23 @@ class Wakeup:
     Args:
         task: the Celery task that does it, by name.
         lock: held by the session of the process that does it in production, as long as that lives.
+        db: where what is to be done is stored.
     """
 
-    def __init__(self, task: str, lock: Lock) -> None:
+    def __init__(self, task: str, lock: Lock, db: Database | None = None) -> None:
         self.task = task
         self.lock = lock
+        self.db = db or Database()
         self.channel = f"node_{lock.name.lower()}"
         """PostgreSQL's channel of notifications."""
-        self._requested = f"{task}-requested"
+        self._requested = f"{task}-{self.db.alias}-requested"
 
     def request(self) -> None:
         """Ask for the work, once the current transaction has stored it; without one, at once."""
         if settings.NODE.profile == "production":
-            sql.execute("SELECT pg_notify(%s, '')", [self.channel])
+            self.db.execute("SELECT pg_notify(%s, '')", [self.channel])
         else:
-            transaction.on_commit(self._send)
+            transaction.on_commit(self._send, using=self.db.alias)
 
     def answer(self) -> None:
         """Note that somebody looks from now on: what comes later must ask again."""
@@ -52,8 +54,8 @@ class Wakeup:
         """Say whether no producer's process lives: then the beat's tick does its work."""
         if settings.NODE.profile != "production":
             return True
-        with transaction.atomic():
-            return try_acquire(self.lock)
+        with self.db.atomic():
+            return self.db.try_acquire(self.lock)
 
     def _send(self) -> None:
         """Send the task, unless that was done already and no worker has begun yet.

@@ -5,8 +5,8 @@ from functools import cache
 from importlib import metadata
 from typing import Final
 
-from cchain_app import runtime
 from cchain_app.api.node import NAME, VERSION
+from cchain_app.apps import evm_chain
 
 PRODUCT: Final = f"{NAME.lower()}/{VERSION}"
 """As operators and monitors see it. Peers are told another name: that of the protocol they expect."""
@@ -33,5 +33,5 @@ def vm_versions() -> Mapping[str, str]:
     is that of the engine which this process runs.
     """
     own = f"v{VERSION}"
-    engine = metadata.version(_ENGINES[runtime.engine().name])
+    engine = metadata.version(_ENGINES[evm_chain().engine.name])
     return {"avm": own, "evm": f"v{engine}", "platform": own}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import turns
@@ -60,7 +60,7 @@ def fetch_genesis() -> None:
     if answer.producers:
         files[turns.told_path().name] = " ".join(answer.producers).encode()
     _write(node.genesis_directory, files)
-    runtime.read_genesis_again()
+    evm_chain().read_genesis_again()
     turns.producers.cache_clear()
 
 
@@ -94,7 +94,7 @@ def _known_chain_id() -> int | None:
     """Return the chain ID that the settings or the network give; None where it is the genesis' own."""
     node = settings.NODE
     if node.genesis or node.chain_id or node.network_id in {MAINNET, TESTNET}:
-        return runtime.config().chain_id
+        return evm_chain().config.chain_id
     return None
 
 

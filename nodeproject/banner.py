@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.conf import settings
 from rich.markup import escape
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from chaindb.chains import Chain
 from nodeproject.facts import print_facts
@@ -29,10 +29,10 @@ def print_banner() -> None:
         "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws",
         "Admin": f"{base}/admin/",
         "Admin login": f"user {node.admin_user}, password in {password_file()}",
-        "Network": f"{node.network_id}, chain ID {runtime.config().chain_id}",
+        "Network": f"{node.network_id}, chain ID {evm_chain().config.chain_id}",
         "Node ID": str(platform.node_id()),
         "Heads": f"C-Chain block {blocks.head().number}, P-Chain block {platform_chain.tip().height}",
-        "Engine": runtime.engine().name,
+        "Engine": evm_chain().engine.name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }
     if not Chain.C.is_here:

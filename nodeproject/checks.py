@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning, register
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, turns
 from nodeproject.concurrency import DJANGO_THREADS
@@ -28,7 +28,7 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     """The genesis file can be read, and its chain ID is the network's."""
     node = settings.NODE
     try:
-        chain_id = runtime.config().chain_id
+        chain_id = evm_chain().config.chain_id
     except (GenesisFileError, OSError) as error:
         return [
             Error(

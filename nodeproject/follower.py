@@ -12,7 +12,9 @@ from django.conf import settings
 
 from cchain_app import notifications
 from cchain_app.api import subscriptions
-from cchain_app.selectors import blocks, syncing
+from cchain_app.apps import evm_chain
+from cchain_app.selectors import blocks
+from cchain_app.syncing import Progress, up_to_date
 from chaindb import pointers
 from chaindb.chains import Chain
 from chaindb.connections import in_thread
@@ -31,7 +33,7 @@ class Follower:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[pointers.Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
-        self._progress: syncing.Progress | None = None
+        self._progress: Progress | None = None
 
     def start(self) -> None:
         """Begin to follow, on the running event loop; a second call does nothing."""
@@ -39,14 +41,14 @@ class Follower:
             return
         loop = asyncio.get_running_loop()
         self._unbind = pointers.bind(loop, self._inbox.put_nowait, [Chain.C])
-        syncing.install(lambda: self._progress)
+        evm_chain().progress = lambda: self._progress
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
     async def stop(self) -> None:
         """End both tasks."""
         if self._unbind is not None:
             self._unbind()
-            syncing.install(None)
+            evm_chain().progress = up_to_date
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -76,7 +78,7 @@ class Follower:
         if message["type"] == notifications.PENDING:
             await subscriptions.pending_transactions(message["hashes"])
             return
-        known = blocks.memory().blocks.head
+        known = evm_chain().memory.blocks.head
         if known is None or known.number < message["number"]:
             await self._reach_head()
         else:
@@ -87,9 +89,9 @@ class Follower:
         await subscriptions.head_accepted(head.number, head.hash)
 
 
-def _progress() -> syncing.Progress | None:
+def _progress() -> Progress | None:
     """Return how far the C-Chain is in reaching its network's frontier; None when it has."""
     row = network.syncs().get(Chain.C)
     if row is None or network.is_bootstrapped(Chain.C):
         return None
-    return syncing.Progress(row.start_height, row.height, row.target_height)
+    return Progress(row.start_height, row.height, row.target_height)

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.cache import caches
 
 from cchain_app.api.subscriptions import hub
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.bloom import bloom_bits
-from cchain_app.selectors import blocks
 from chaindb import building, servers
 from health_app import metrics
 from health_app.checks import ALL, TAGS, table
@@ -115,7 +115,7 @@ def _cache_states() -> dict[str, CacheState]:
     """Return how the caches in this process's memory are; those in Redis are not its own."""
     states = {
         f"cchain_{name}": _state(kept.entries, kept.asked)
-        for name, kept in blocks.memory().kept().items()
+        for name, kept in evm_chain().memory.kept().items()
     }
     for name, memory in stakers.memory()._asdict().items():
         states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)

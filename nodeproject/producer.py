@@ -18,7 +18,7 @@ from psycopg import sql
 from typing_extensions import override
 
 from cchain_app import tasks as cchain
-from cchain_app.services import scheduling as cchain_scheduling
+from cchain_app.apps import evm_chain
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.wakeup import Wakeup
@@ -149,7 +149,7 @@ def producers(stopping: threading.Event) -> list[Producer]:
         ),
         Producer(
             Chain.C,
-            cchain_scheduling.PRODUCER,
+            evm_chain().producer,
             lambda: cchain.beat()["blocks"],
             tick=node.block_interval if by_clock else TICK,
             by_clock=by_clock,

@@ -38,6 +38,22 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def chain_of_the_settings() -> Iterator[None]:
+    """The process's C-Chain is made of the settings: under others it is another one."""
+    from django.test.signals import setting_changed
+
+    from cchain_app import apps
+
+    def changed(*, setting: str, **_: Any) -> None:
+        if setting == "NODE":
+            apps.use(None)
+
+    setting_changed.connect(changed)
+    yield
+    setting_changed.disconnect(changed)
+
+
 @pytest.fixture
 def node_settings(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
     """The node's settings with what the test's marks change; forgotten together with all caches."""
@@ -54,9 +70,7 @@ def forget_process() -> None:
     """Make this process one that has just begun: nothing of the chain or the settings is known."""
     from django.core.cache import caches
 
-    from cchain_app import runtime
-    from cchain_app.selectors import blocks
-    from cchain_app.services import limits
+    from cchain_app import apps as cchain
     from info_app import identity as info_identity
     from info_app import version
     from network_app import turns
@@ -65,8 +79,7 @@ def forget_process() -> None:
     from platform_app.selectors import stakers
 
     modules: tuple[ModuleType, ...] = (
-        runtime, blocks, limits, doors, identity, platform, stakers, info_identity, version, plain,
-        turns,
+        doors, identity, platform, stakers, info_identity, version, plain, turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():
@@ -74,5 +87,6 @@ def forget_process() -> None:
                 value.cache_clear()
     for cached in (observation.reporter, observation.writes):
         cached.cache_clear()
+    cchain.use(None)
     for cache in caches.all(initialized_only=True):
         cache.clear()

@@ -2,14 +2,13 @@
 
 from functools import lru_cache
 
-from django.conf import settings
 from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
 from adminkit import formats
 from adminkit.overview import Card, Overview, Panel
-from cchain_app import runtime
 from cchain_app.admin import display, links
+from cchain_app.apps import evm_chain
 from cchain_app.models import Block, PoolTransaction, Transaction
 from cchain_app.selectors import pool
 from chaindb import clock
@@ -73,10 +72,10 @@ def _rate_card(recent: list[Block]) -> Card:
 
 
 def _node_cards() -> tuple[Card, ...]:
-    network = settings.NODE.network_id
+    network = evm_chain().node.network_id
     return (
-        Card("Chain ID", runtime.config().chain_id, f"{name_of(network)}, network {network}"),
-        Card("Engine", runtime.engine().name, f"mining {settings.NODE.mining}"),
+        Card("Chain ID", evm_chain().config.chain_id, f"{name_of(network)}, network {network}"),
+        Card("Engine", evm_chain().engine.name, f"mining {evm_chain().node.mining}"),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
@@ -29,7 +29,7 @@ def chain_config() -> dict[str, Any]:
     Unspecified: coreth answers with its genesis file's `config`; this is what was understood of
     it, so keys that mean nothing to this node are not in it.
     """
-    config = runtime.config()
+    config = evm_chain().config
     schedule = config.schedule
     answer: dict[str, Any] = {"chainId": config.chain_id}
     for fork, keys in _BLOCK_KEYS:
@@ -51,7 +51,7 @@ def fork_config() -> dict[str, Any]:
     As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
     Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
     """
-    config, head, genesis = runtime.config(), blocks.head(), blocks.by_number(0)
+    config, head, genesis = evm_chain().config, blocks.head(), blocks.by_number(0)
     assert genesis is not None, "a chain that has a head has a genesis"
     times = sorted(set(config.schedule.times.values()))
     begun = [time for time in times if time <= head.header.timestamp]

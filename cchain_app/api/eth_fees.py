@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from django.conf import settings
-
-from cchain_app import feemarket, runtime
+from cchain_app import feemarket
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber
 from cchain_app.api.remembered import Remembered
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
@@ -93,7 +92,7 @@ def fee_history(
         fees = [_fees_without_tips(header) for header in blocks.headers(first, last)]
     else:
         fees = [_fees_at(number) for number in range(first, last + 1)]
-    history = feemarket.fee_history(fees, percentiles, runtime.config().min_base_fee)
+    history = feemarket.fee_history(fees, percentiles, evm_chain().config.min_base_fee)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
@@ -124,7 +123,7 @@ def _suggested_tip() -> int:
 def _tip_after(head: AcceptedBlock) -> int:
     first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, block_tags.FIRST)
     fees = [_fees_at(number) for number in range(first, head.number + 1)]
-    return feemarket.suggest_tip(fees, floor=max(settings.NODE.pool_min_tip, 1))
+    return feemarket.suggest_tip(fees, floor=max(evm_chain().node.pool_min_tip, 1))
 
 
 def _fees_at(number: int) -> BlockFees:

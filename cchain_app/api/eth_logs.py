@@ -7,7 +7,6 @@ older ones by index in the rows.
 from typing import Final
 
 import msgspec
-from django.conf import settings
 from msgspec import Raw
 
 from cchain_app.api import block_tags, wire
@@ -15,6 +14,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
 from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, rendered
+from cchain_app.apps import evm_chain
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
@@ -60,7 +60,7 @@ def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[
         raise invalid_params("invalid block range params")
     if end > blocks.head().number:
         raise invalid_params("block range extends beyond current head block")
-    most = settings.NODE.logs_block_range
+    most = evm_chain().node.logs_block_range
     if most and end - begin > most:
         raise invalid_params(f"exceed maximum block range {most}")
     return begin, end
@@ -75,7 +75,7 @@ def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
         TooManyLogs: More match than NODE_LOGS_RESULTS.
         WouldBlock: It takes too long for the event loop.
     """
-    most = settings.NODE.logs_results
+    most = evm_chain().node.logs_results
     recent = _in_memory(first, last)
     if recent is None:
         return [render(log) for log in logs.find_logs(log_filter, first, last, most)]
@@ -111,7 +111,7 @@ def _in_memory(first: int, last: int) -> list[AcceptedBlock] | None:
     """Return the blocks of a range when this process remembers them all, else None."""
     if last - first >= IN_MEMORY:
         return None
-    remembered = blocks.memory().blocks
+    remembered = evm_chain().memory.blocks
     found = []
     for number in range(first, last + 1):
         block = remembered.by_number(number)

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from django.conf import settings
-
-from cchain_app import runtime
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
 from cchain_app.api.loop_gas import LoopGas, Share
@@ -20,6 +17,7 @@ from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.remembered import Remembered
 from cchain_app.api.reverts import failure
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
     BlockEnv,
@@ -103,7 +101,7 @@ class Place(NamedTuple):
         """
         env = self._fit(message)
         try:
-            return runtime.engine().call(
+            return evm_chain().engine.call(
                 env,
                 message,
                 self.state,
@@ -118,7 +116,7 @@ class Place(NamedTuple):
         """Find the least gas, up to the message's, with which a call works. Raises as `run`."""
         env = self._fit(message)
         try:
-            return runtime.engine().estimate(
+            return evm_chain().engine.estimate(
                 env,
                 message,
                 self.state,
@@ -170,7 +168,7 @@ def make_place(
     """
     share = _share_of_event_loop()
     found = block_tags.require(block)
-    env = _environments.of(found.hash, lambda: env_of(found.header, runtime.config()))
+    env = _environments.of(found.hash, lambda: env_of(found.header, evm_chain().config))
     reader: StateReader = state.state_at(found.number)
     if accounts:
         env = move_precompiles(env, accounts)
@@ -179,13 +177,13 @@ def make_place(
         env = surroundings.apply(env)
     if share is not None:
         return Place(env, reader, share.deadline, share.gas)
-    return Place(env, reader, time.monotonic() + settings.NODE.rpc_call_timeout)
+    return Place(env, reader, time.monotonic() + evm_chain().node.rpc_call_timeout)
 
 
 def _share_of_event_loop() -> Share | None:
     if not on_event_loop():
         return None
-    if not runtime.engine().fast:
+    if not evm_chain().engine.fast:
         raise WouldBlock
     return _loop_gas.share()
 
@@ -223,13 +221,13 @@ def check_request(request: CallRequest) -> None:
     ):
         raise server_error("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
     have = request.chain_id
-    if have is not None and have != (want := runtime.config().chain_id):
+    if have is not None and have != (want := evm_chain().config.chain_id):
         raise server_error(f"chainId does not match node's (have={have}, want={want})")
 
 
 def gas_cap() -> int:
     """Return the most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
-    cap: int = settings.NODE.rpc_gas_cap
+    cap: int = evm_chain().node.rpc_gas_cap
     return cap or UNLIMITED_GAS
 
 
@@ -250,7 +248,7 @@ def gas_price(request: CallRequest, env: BlockEnv) -> int:
 
 def timed_out() -> JsonRpcError:
     """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
-    return server_error(f"execution aborted (timeout = {settings.NODE.rpc_call_timeout:g}s)")
+    return server_error(f"execution aborted (timeout = {evm_chain().node.rpc_call_timeout:g}s)")
 
 
 def _unpaid(sender: Address, have: int, want: int) -> str:

@@ -3,8 +3,7 @@
 import platform
 from functools import cache
 
-from cchain_app import runtime
-from cchain_app.selectors import syncing as sync
+from cchain_app.apps import evm_chain
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -17,12 +16,12 @@ VERSION = "0.1.0"
 
 def chain_id() -> str:
     """eth_chainId: the EVM chain ID."""
-    return encode_quantity(runtime.config().chain_id)
+    return encode_quantity(evm_chain().config.chain_id)
 
 
 def network_version() -> str:
     """net_version: the EVM chain ID in decimal."""
-    return str(runtime.config().chain_id)
+    return str(evm_chain().config.chain_id)
 
 
 @cache
@@ -39,7 +38,7 @@ def sha3(data: bytes) -> str:
 
 def syncing() -> dict[str, str] | bool:
     """eth_syncing: false, or how far the chain is while it catches up with others."""
-    progress = sync.progress()
+    progress = evm_chain().progress()
     if progress is None:
         return False
     return {
@@ -59,7 +58,7 @@ def accounts() -> list[str]:
 
 def coinbase() -> str:
     """eth_coinbase: who is credited with the tips of the blocks that are made here."""
-    return encode_data(runtime.config().coinbase)
+    return encode_data(evm_chain().config.coinbase)
 
 
 def mining() -> bool:

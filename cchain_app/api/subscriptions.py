@@ -13,11 +13,11 @@ from functools import cache
 from typing import Final
 
 import msgspec
-from django.conf import settings
 
 from cchain_app.api import eth_logs, params, params_logs, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.rendered import rendered
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, pool
@@ -44,7 +44,7 @@ _encode: Final = msgspec.json.Encoder().encode
 @cache
 def hub() -> Hub:
     """Return the listeners of this process."""
-    node = settings.NODE
+    node = evm_chain().node
     of_client = math.ceil(node.ws_connections * 3 / 4)  # so that nobody alone keeps all others out
     return Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
 
@@ -161,7 +161,7 @@ class Heads:
 
     def _follow_back(self) -> None:
         """Go back with a chain that was reset to an earlier height; nothing is sent for that."""
-        head = blocks.memory().blocks.head
+        head = evm_chain().memory.blocks.head
         if head is not None and self._sent is not None and head.number < self._sent:
             self._sent = self._target = head.number
 
@@ -171,7 +171,7 @@ _heads: Final = Heads()
 
 async def _load(number: int) -> AcceptedBlock | None:
     """Return a block, from memory or by a thread; None when there is none yet."""
-    found = blocks.memory().blocks.by_number(number)
+    found = evm_chain().memory.blocks.by_number(number)
     if found is not None:
         return found
     return await in_thread(blocks.by_number, number)

@@ -5,14 +5,11 @@ missed a pointer, and catches up before answering: an answer never shows a block
 `eth_blockNumber` does not count yet.
 """
 
-from functools import cache
-
-from django.conf import settings
-
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header, decode_header
-from cchain_app.selectors.memory import Memory
+from cchain_app.memory import FEW
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
 from primitives.evm import Hash
@@ -20,21 +17,9 @@ from primitives.evm import Hash
 Place = tuple[AcceptedBlock, int]
 """A transaction's block, and its index there."""
 
-FEW = 64
-"""So many missed blocks are read one by one; after more, the memory begins anew."""
-
 
 class NoGenesis(Exception):
     """The database holds no chain yet: `init_node` makes its genesis."""
-
-
-@cache
-def memory() -> Memory:
-    """Return what this process remembers of the chain."""
-    node = settings.NODE
-    return Memory(
-        accounts=node.cache_accounts, slots=node.cache_slots, blocks=max(node.cache_blocks, FEW)
-    )
 
 
 def head() -> AcceptedBlock:
@@ -43,7 +28,7 @@ def head() -> AcceptedBlock:
     Raises:
         NoGenesis: The database holds no chain.
     """
-    return memory().blocks.head or catch_up()
+    return evm_chain().memory.blocks.head or catch_up()
 
 
 def catch_up() -> AcceptedBlock:
@@ -52,7 +37,7 @@ def catch_up() -> AcceptedBlock:
     Raises:
         NoGenesis: The database holds no chain.
     """
-    remembered = memory()
+    remembered = evm_chain().memory
     with remembered.moving:
         old = remembered.blocks.head
         number = rows.head_number()
@@ -75,7 +60,7 @@ def by_number(number: int) -> AcceptedBlock | None:
     """Return the block at a height, or None above the head."""
     if number > head().number:
         return None
-    remembered = memory().blocks
+    remembered = evm_chain().memory.blocks
     found = remembered.by_number(number)
     if found is None:
         return _kept(rows.load_block(number))
@@ -91,23 +76,23 @@ def headers(first: int, last: int) -> list[Header]:
 
 def by_hash(block_hash: Hash) -> AcceptedBlock | None:
     """Return the block with this hash, or None when there is none."""
-    found = memory().blocks.by_hash(block_hash)
+    found = evm_chain().memory.blocks.by_hash(block_hash)
     if found is None:
         number = (
             models.Block.objects.filter(hash=block_hash).values_list("number", flat=True).first()
         )
         return None if number is None else _at(number)
-    memory().blocks.asked.hit()
+    evm_chain().memory.blocks.asked.hit()
     return found if found.number <= head().number else None
 
 
 def find_transaction(transaction_hash: Hash) -> Place | None:
     """Return the block that holds a transaction and its index there, or None."""
-    place = memory().blocks.place_of(transaction_hash)
+    place = evm_chain().memory.blocks.place_of(transaction_hash)
     if place is not None and place[0].number <= head().number:
-        memory().blocks.asked.hit()
+        evm_chain().memory.blocks.asked.hit()
         return place
-    if transaction_hash in memory().transactions:
+    if transaction_hash in evm_chain().memory.transactions:
         return None  # it waits: whoever polls for its receipt costs no question to the database
     key = (
         models.Transaction.objects.filter(hash=transaction_hash)
@@ -128,7 +113,7 @@ def _at(number: int) -> AcceptedBlock | None:
 
 
 def _kept(block: AcceptedBlock) -> AcceptedBlock:
-    remembered = memory().blocks
+    remembered = evm_chain().memory.blocks
     remembered.asked.miss()
     remembered.remember(block)
     return block

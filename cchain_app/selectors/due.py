@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from django.conf import settings
-
+from cchain_app.apps import evm_chain
 from cchain_app.pool.ordering import Lane
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.selectors.next_block import base_fee_after
@@ -52,4 +51,4 @@ def _can_run(lane: Lane, base_fee: int) -> bool:
     """Say whether the sender's next transaction may be in a block: those behind it wait for it."""
     if not lane.executable:
         return False
-    return lane.executable[0].effective_tip(base_fee) >= settings.NODE.pool_min_tip
+    return lane.executable[0].effective_tip(base_fee) >= evm_chain().node.pool_min_tip

@@ -1,6 +1,6 @@
 """What is known of the block after the head before it is made: its fork and its base fee."""
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import at_least
 from cchain_app.feemarket import next_base_fee
@@ -8,7 +8,7 @@ from cchain_app.feemarket import next_base_fee
 
 def fork_after(head: AcceptedBlock, now: int) -> str:
     """Return the rule set of the block after `head` when it is made now (Unix seconds)."""
-    return runtime.config().fork_at(head.number + 1, max(head.header.timestamp, now))
+    return evm_chain().config.fork_at(head.number + 1, max(head.header.timestamp, now))
 
 
 def base_fee_after(head: AcceptedBlock) -> int | None:
@@ -16,5 +16,5 @@ def base_fee_after(head: AcceptedBlock) -> int | None:
     header = head.header
     if header.base_fee is None and not at_least(fork_after(head, header.timestamp), "london"):
         return None
-    floor = runtime.config().min_base_fee
+    floor = evm_chain().config.min_base_fee
     return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)

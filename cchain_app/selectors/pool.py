@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from django.conf import settings
-
+from cchain_app.apps import evm_chain
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import Lane, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
@@ -48,7 +47,7 @@ def find(transaction_hash: Hash) -> blocks.Place | Transaction | None:
 
 def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
     """Return those of the transactions that are in the pool, by hash."""
-    memory = blocks.memory().transactions
+    memory = evm_chain().memory.transactions
     wanted = list(hashes)
     found = {
         tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
@@ -59,9 +58,9 @@ def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
 
 def next_nonce(address: Address) -> int:
     """Return the nonce after the account's executable transactions: the pending nonce."""
-    memory = blocks.memory()
+    memory = evm_chain().memory
     tag = memory.pool.tag(memory.state)
-    remembers = settings.NODE.profile == "embedded"
+    remembers = evm_chain().node.profile == "embedded"
     if remembers:
         known = memory.pool.nonce(address, tag)
         if known is not None:

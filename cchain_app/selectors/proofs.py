@@ -6,9 +6,8 @@ with the changes since then undone on top, and checked against that height's sta
 
 from collections.abc import Sequence
 
-from django.conf import settings
-
-from cchain_app import models, runtime
+from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import NodeReader, StateProof, TrieError, overlay
@@ -40,7 +39,7 @@ def prove(address: Address, slots: Sequence[Slot], number: int) -> StateProof:
     """
     for attempt in range(_TRIES):
         head = blocks.catch_up()
-        oldest = head.number - settings.NODE.proof_window
+        oldest = head.number - evm_chain().node.proof_window
         if number < oldest:
             raise ProofWindowPassed(number, oldest)
         try:
@@ -53,7 +52,7 @@ def prove(address: Address, slots: Sequence[Slot], number: int) -> StateProof:
 
 
 def _prove(address: Address, slots: Sequence[Slot], number: int, head: AcceptedBlock) -> StateProof:
-    trie = runtime.proof_trie()
+    trie = evm_chain().proof_trie
     root, reader = _trie_at(number, head)
     return trie.prove(root, address, slots, reader)
 
@@ -65,7 +64,7 @@ def _trie_at(number: int, head: AcceptedBlock) -> tuple[Hash, NodeReader]:
     if block is None or number == head.number:
         return head.header.state_root, rows
     undo = _changes_undone(number)
-    update = runtime.proof_trie().update(head.header.state_root, undo, rows)
+    update = evm_chain().proof_trie.update(head.header.state_root, undo, rows)
     if update.root != block.header.state_root:
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
     return update.root, overlay(rows, update)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import AccountState, StateReader
+from cchain_app.memory import Memory, Missing
 from cchain_app.selectors import blocks
-from cchain_app.selectors.memory import Memory, Missing
 from cchain_app.store import chain, evm_state
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
@@ -58,7 +59,7 @@ class StateAt:
 
 def state_at(number: int) -> StateAt:
     """Return state after block `number`, which must not be above the head."""
-    return StateAt(number, blocks.memory())
+    return StateAt(number, evm_chain().memory)
 
 
 def code_at(state: StateReader, address: Address) -> bytes:
@@ -69,7 +70,7 @@ def code_at(state: StateReader, address: Address) -> bytes:
 
 def prefetch_accounts(addresses: Sequence[Address], number: int) -> None:
     """Bring accounts into memory in one statement, when `number` is the head."""
-    state = blocks.memory().state
+    state = evm_chain().memory.state
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
     if not wanted or blocks.head().number != number:
         return

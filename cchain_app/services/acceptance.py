@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 from django.db import transaction as database
 
-from cchain_app import notifications, runtime
+from cchain_app import notifications
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateReader
 from cchain_app.evm.trie import NodeReader
 from cchain_app.feemarket import next_gas_limit
-from cchain_app.selectors import blocks
 from cchain_app.selectors.next_block import base_fee_after
 from cchain_app.store import chain
 from cchain_app.store import pool as rows
@@ -41,9 +41,9 @@ def surroundings(parent: AcceptedBlock, timestamp: int) -> BlockEnv:
     """
     return next_env(
         parent,
-        runtime.config(),
+        evm_chain().config,
         timestamp=timestamp,
-        gas_limit=next_gas_limit(parent.header.gas_limit, runtime.genesis().gas_limit),
+        gas_limit=next_gas_limit(parent.header.gas_limit, evm_chain().genesis.gas_limit),
         base_fee=base_fee_after(parent),
     )
 
@@ -68,13 +68,13 @@ def finish(
         TrieError: The stored nodes are not that state's.
     """
     root, nodes = before
-    trie = runtime.trie().update(root, executed.changes, nodes)
+    trie = evm_chain().trie.update(root, executed.changes, nodes)
     block = assemble(
         env,
         transactions,
         executed,
         state_root=trie.root,
-        ordered_root=runtime.trie().ordered_root,
+        ordered_root=evm_chain().trie.ordered_root,
         extra_data=extra_data,
     )
     return Made(block, executed, trie)
@@ -88,7 +88,7 @@ def execute(
     skip_invalid: bool,
 ) -> ExecutedBlock:
     """Execute transactions by this node's engine; raises as `Engine.execute_block` does."""
-    return runtime.engine().execute_block(env, transactions, state, skip_invalid=skip_invalid)
+    return evm_chain().engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
 
 
 def head_moved(head: AcceptedBlock) -> bool:
@@ -141,10 +141,10 @@ def accept(
 
 def _move(made: Sequence[Made]) -> None:
     """Move this process to the new head, and tell the others."""
-    memory = blocks.memory()
+    memory = evm_chain().memory
     memory.pool.changed()
     last = made[-1]
-    runtime.trie().commit(last.trie.root)
+    evm_chain().trie.commit(last.trie.root)
     for one in made:
         memory.advance(one.block, one.executed.changes)
     notifications.head_accepted(last.block.number, last.block.hash)

@@ -9,6 +9,7 @@ from functools import partial
 
 from django.db import transaction as database
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import ExecutedBlock
 from cchain_app.evm.trie import TrieError
@@ -23,7 +24,6 @@ from cchain_app.services.acceptance import (
     head_moved,
     surroundings,
 )
-from cchain_app.services.limits import pool_limits
 from cchain_app.store import evm_state
 from cchain_app.store import pool as rows
 from cchain_app.store.chain import Made
@@ -32,7 +32,6 @@ from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
-from chaindb.offers import Offer
 from primitives.evm import Hash
 
 _CHOICE = 3
@@ -42,10 +41,6 @@ MOST_BYTES = 1_500_000
 """Of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, an answer with
 many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."""
 
-MOST_TRANSACTIONS = 1_024
-"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
-
-_offer = Offer(MOST_TRANSACTIONS)
 _log = logging.getLogger(__name__)
 
 
@@ -71,7 +66,7 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
         except HeadMoved:
             continue
         except turns.TurnOver as over:
-            _offer.was_late(over)
+            evm_chain().offer.was_late(over)
             return None
         except TrieError:
             # Unless another process has written a block meanwhile, the rows are damaged.
@@ -88,7 +83,7 @@ def _produce(
         return None
     hold = partial(turns.hold, Chain.C, made.block.number)
     accept([made], head, unusable=invalid, before=hold)
-    _offer.was_taken()
+    evm_chain().offer.was_taken()
     return made.block
 
 
@@ -102,11 +97,11 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
         executable,
         base_fee_after(head) or 0,
         head.header.gas_limit * _CHOICE,
-        pool_limits().minimum_tip,
+        evm_chain().pool_limits.minimum_tip,
         MOST_BYTES,
     )
-    chosen = tuple(_offer.of(chosen))
-    memory = blocks.memory().transactions
+    chosen = tuple(evm_chain().offer.of(chosen))
+    memory = evm_chain().memory.transactions
     unknown = pool.transactions(one.hash for one in chosen if one.hash not in memory)
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
     return [one for one in found if one is not None]
@@ -130,7 +125,7 @@ def _drop(invalid: Sequence[Hash]) -> None:
         with database.atomic(durable=True):
             acquire(Lock.CCHAIN_POOL)
             rows.remove(invalid)
-        blocks.memory().pool.changed()
+        evm_chain().memory.pool.changed()
 
 
 def _invalid(transactions: Sequence[Transaction], executed: ExecutedBlock) -> tuple[Hash, ...]:

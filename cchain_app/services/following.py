@@ -6,7 +6,7 @@ transactions, by the functions that make blocks here, and compared.
 
 from collections.abc import Iterable, Sequence
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import (
     CandidateBlock,
@@ -118,7 +118,7 @@ class _Run:
 
     def prefetch(self, transactions: Iterable[Transaction]) -> None:
         """Read the accounts that are surely needed, in a few statements."""
-        wanted = {runtime.config().coinbase}
+        wanted = {evm_chain().config.coinbase}
         for one in transactions:
             wanted.add(one.sender)
             if one.to is not None:
@@ -139,7 +139,7 @@ class _Run:
         verify_place(header, parent, now=self._now)
         env = surroundings(parent, header.timestamp)
         verify_surroundings(header, env)
-        verify_body(header, runtime.trie().ordered_root(candidate.transactions))
+        verify_body(header, evm_chain().trie.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
         made = self._execute(env, transactions, parent, header.extra_data)
@@ -168,7 +168,7 @@ class _Run:
             return evm_state.NodeRows()
         # What the block before did goes into the trie's cache although it is not stored yet. That
         # is safe: the cache is true for this root alone, and another root empties it.
-        runtime.trie().commit(root)
+        evm_chain().trie.commit(root)
         return overlay(evm_state.NodeRows(), TrieUpdate(root, self._changed_nodes))
 
 
@@ -188,7 +188,7 @@ def _read_transactions(
         for one in listed
         if isinstance(one, DecodedTransaction)
     ]
-    recovered = runtime.recover_senders()([signed_digest(one) for one in unsigned])
+    recovered = evm_chain().recover_senders([signed_digest(one) for one in unsigned])
     senders = dict(zip((one.hash for one in unsigned), recovered, strict=True))
     return [
         listed if isinstance(listed, TransactionRefused) else _with_senders(listed, senders)
@@ -199,8 +199,8 @@ def _read_transactions(
 def _decode_all(
     raws: Sequence[bytes],
 ) -> list[Transaction | DecodedTransaction] | TransactionRefused:
-    known = blocks.memory().transactions
-    chain_id = runtime.config().chain_id
+    known = evm_chain().memory.transactions
+    chain_id = evm_chain().config.chain_id
     found: list[Transaction | DecodedTransaction] = []
     for index, raw in enumerate(raws):
         waiting = known.get(keccak256(raw))

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.db import transaction
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import at_least
@@ -68,7 +67,7 @@ def load_genesis() -> AcceptedBlock:
         GenesisFileError: The genesis file cannot be used.
     """
     acquire(Lock.CCHAIN)
-    genesis = runtime.genesis()
+    genesis = evm_chain().genesis
     if chain.head_number() is None:
         return _write(genesis)
     stored = chain.load_block(0)
@@ -88,11 +87,11 @@ def genesis_text() -> str:
 
     Before the first start of a chain whose file leaves its time open, that time is now.
     """
-    timestamp = runtime.genesis().timestamp
+    timestamp = evm_chain().genesis.timestamp
     if not timestamp:
         began = chain.head_number() is not None
         timestamp = chain.load_block(0).header.timestamp if began else _first_time()
-    return complete_text(runtime.genesis_file(), timestamp=timestamp, config=runtime.config())
+    return complete_text(evm_chain().genesis_file(), timestamp=timestamp, config=evm_chain().config)
 
 
 def _first_time() -> int:
@@ -100,7 +99,7 @@ def _first_time() -> int:
 
     Nodes of a network that comes with them ask nobody, and have to begin alike.
     """
-    return REFERENCE_LOCAL_TIME if settings.NODE.has_built_in_network else clock.now()
+    return REFERENCE_LOCAL_TIME if evm_chain().node.has_built_in_network else clock.now()
 
 
 def _write(genesis: Genesis) -> AcceptedBlock:
@@ -114,7 +113,7 @@ def _write(genesis: Genesis) -> AcceptedBlock:
 
 def _first_block(genesis: Genesis) -> tuple[AcceptedBlock, TrieUpdate]:
     """Return the genesis block and the trie of its state."""
-    update = runtime.trie().update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
+    update = evm_chain().trie.update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
     fork = genesis.fork
     header = Header(
         parent_hash=genesis.parent_hash,

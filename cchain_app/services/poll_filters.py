@@ -14,20 +14,16 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from functools import cache
 
-from django.conf import settings
 from django.core.cache import BaseCache, caches
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import FILTERS
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, logs, pool
 from cchain_app.selectors.logs import FoundLog
-from cchain_app.services.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from primitives.evm import Hash
-
-CACHE = "filters"
-"""The alias of the cache."""
 
 ID_BITS = 128
 
@@ -120,7 +116,9 @@ def changes(filter_id: int) -> Changes:
         advanced, result = _block_changes(found)
     else:
         advanced, result = _pending_changes(found)
-    if _cache().touch(_key(filter_id), settings.NODE.filter_lifetime):  # unless uninstalled since
+    if _cache().touch(
+        _key(filter_id), evm_chain().node.filter_lifetime
+    ):  # unless uninstalled since
         _store(filter_id, advanced)
     return result
 
@@ -139,7 +137,7 @@ def get(filter_id: int) -> PollFilter:
 
 def keep(filter_id: int, found: PollFilter) -> None:
     """Begin a filter's lifetime anew."""
-    if _cache().touch(_key(filter_id), settings.NODE.filter_lifetime):
+    if _cache().touch(_key(filter_id), evm_chain().node.filter_lifetime):
         _enter(filter_id, found)
 
 
@@ -147,7 +145,7 @@ def remove(filter_id: int) -> bool:
     """Forget a filter, and return whether it was there."""
     found = _cache().get(_key(filter_id))
     if isinstance(found, PollFilter):
-        index().remove(found.client, filter_id)
+        evm_chain().filter_index.remove(found.client, filter_id)
     return bool(_cache().delete(_key(filter_id)))
 
 
@@ -174,7 +172,7 @@ def _find_some(log_filter: LogFilter, first: int, last: int) -> tuple[list[Found
     A range with more logs than one answer may hold is cut: the next poll goes on after it.
     """
     while True:
-        limit = settings.NODE.logs_results if last > first else 0
+        limit = evm_chain().node.logs_results if last > first else 0
         try:
             return logs.find_logs(log_filter, first, last, limit), last
         except logs.TooManyLogs:
@@ -224,35 +222,21 @@ def _add(made: PollFilter) -> int:
 
 
 def _store(filter_id: int, value: PollFilter) -> None:
-    _cache().set(_key(filter_id), value, settings.NODE.filter_lifetime)
+    _cache().set(_key(filter_id), value, evm_chain().node.filter_lifetime)
     _enter(filter_id, value)
 
 
 def _enter(filter_id: int, value: PollFilter) -> None:
     """Enter a filter as polled just now, and drop those that give way."""
     weight = 1 + len(pickle.dumps(value)) // UNIT
-    evicted = index().put(value.client, filter_id, weight)
+    evicted = evm_chain().filter_index.put(value.client, filter_id, weight)
     if evicted:
         _cache().delete_many(map(_key, evicted))
 
 
-@cache
-def index() -> FilterIndex:
-    """Return the index of all filters: this process's, or that of all processes where there is Redis."""
-    node = settings.NODE
-    if node.profile != "production":
-        return MemoryIndex(node.filters, node.filter_lifetime)
-    # Only here: Redis' client takes a fifth of a second to import.
-    from redis import Redis
-
-    entry = settings.CACHES[CACHE]
-    redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
-    return RedisIndex(redis, node.filters, node.filter_lifetime)
-
-
 def _cache() -> BaseCache:
-    return caches[CACHE]
+    return caches[FILTERS]
 
 
 def _key(filter_id: int) -> str:
-    return f"filter-{filter_id:032x}"
+    return f"filter-{evm_chain().aliases[0]}-{filter_id:032x}"

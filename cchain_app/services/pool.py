@@ -4,10 +4,10 @@ from collections import defaultdict
 
 from django.db import transaction
 
+from cchain_app.apps import evm_chain
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import settle
 from cchain_app.selectors import blocks, state
-from cchain_app.services.limits import pool_limits
 from cchain_app.store import pool as rows
 from chaindb.locks import Lock, acquire
 from primitives.evm import Address
@@ -20,7 +20,7 @@ def expire(*, now: int) -> int:
         now: Unix seconds.
     """
     dropped = _expire(now)
-    blocks.memory().pool.changed()
+    evm_chain().memory.pool.changed()
     return dropped
 
 
@@ -41,7 +41,7 @@ def _expire(now: int) -> int:
             account.balance if account else 0,
             block_gas_limit=head.header.gas_limit,
             now=now,
-            limits=pool_limits(),
+            limits=evm_chain().pool_limits,
         )
         dropped.extend(settled.dropped)
     rows.remove(entry.hash for entry in dropped)

@@ -1,12 +1,7 @@
 """Wakes the block producer. Knows its task by name only, so that there is no circle of imports."""
 
-from django.conf import settings
-
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from chaindb.locks import Lock
-from chaindb.wakeup import Wakeup
-
-PRODUCER = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER)
 
 
 def request_block() -> None:
@@ -14,8 +9,8 @@ def request_block() -> None:
 
     In the transaction that stores what is to be put into it, or after it.
     """
-    if settings.NODE.mining == "auto":
-        PRODUCER.request()
+    if evm_chain().node.mining == "auto":
+        evm_chain().producer.request()
 
 
 def is_due(now: int) -> bool:
@@ -24,7 +19,7 @@ def is_due(now: int) -> bool:
     A node that makes all blocks is ticked once an interval. Where several take turns each is ticked every
     second, and the interval is the network's: it begins with the last block, whoever made that.
     """
-    node = settings.NODE
+    node = evm_chain().node
     if not node.takes_turns:
         return True
     return now >= blocks.catch_up().header.timestamp + node.block_interval
@@ -32,4 +27,4 @@ def is_due(now: int) -> bool:
 
 def answer_request() -> None:
     """Note that a worker looks at the pool from now on: what comes later must ask again."""
-    PRODUCER.answer()
+    evm_chain().producer.answer()

@@ -6,7 +6,7 @@ Nothing is stored here, and no account is looked at; that is `transactions`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.pool.admission import (
     AdmissionRules,
     check_after_sender,
@@ -17,7 +17,6 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.selectors import blocks
 from cchain_app.selectors.next_block import fork_after
-from cchain_app.services.limits import pool_limits
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import (
     DecodedTransaction,
@@ -46,7 +45,7 @@ def read(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Newcomer | Re
             guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
     head = blocks.head()
-    limits = pool_limits()
+    limits = evm_chain().pool_limits
     if gossiped:
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
     rules = AdmissionRules(
@@ -56,7 +55,7 @@ def read(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Newcomer | Re
     )
     outcomes = [_decoded(raw, rules) for raw in raws]
     decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
-    senders = iter(runtime.recover_senders()([signed_digest(one) for one in decoded]))
+    senders = iter(evm_chain().recover_senders([signed_digest(one) for one in decoded]))
     return _with_authorities(
         [
             _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
@@ -70,7 +69,7 @@ def _decoded(raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
         check_size(len(raw), rules.limits)
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)
-        check_signature(decoded, runtime.config().chain_id)
+        check_signature(decoded, evm_chain().config.chain_id)
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
     return decoded
@@ -91,7 +90,7 @@ def _with_sender(
 def _with_authorities(outcomes: Sequence[Transaction | Refusal]) -> list[Newcomer | Refusal]:
     """Recover authorities only now: nobody has them recovered without gas for each of them."""
     setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
-    recovered = iter(authorities_of(setting_code, runtime.recover_senders()))
+    recovered = iter(authorities_of(setting_code, evm_chain().recover_senders))
     return [
         Newcomer(one, next(recovered) if one.authorizations else ())
         if isinstance(one, Transaction)

@@ -1,19 +1,19 @@
 """Taking in signed transactions: `eth_sendRawTransaction`, batches of it, and what peers gossip.
 
 Submissions that arrive while another is being written wait and are then written together, in one
-transaction of the database: under load the cost of a commit is shared by all that waited for it.
+transaction of the database (`pool.admissions`).
 """
 
-import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from django.db import transaction as database
 
 from cchain_app import notifications
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import AccountState
 from cchain_app.pool.admission import Admission, PoolCounts, check_against
+from cchain_app.pool.admissions import Outcome
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
@@ -22,16 +22,11 @@ from cchain_app.pool.ordering import EMPTY_LANE, Lane
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.next_block import base_fee_after
 from cchain_app.services import scheduling, submissions
-from cchain_app.services.limits import pool_limits
 from cchain_app.store import pool as rows
-from cchain_app.txs.errors import InvalidTransaction
 from chaindb import clock
 from chaindb.locks import Lock, acquire
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_HASH
-
-Outcome = Hash | PoolRejection | InvalidTransaction
-"""The hash of a transaction that is in the pool now, or why it is not."""
 
 _NOT_YET_STORED = 1 << 62
 """Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
@@ -44,63 +39,15 @@ def submit(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
     is `gossiped` is free of what only RPC refuses.
     """
     outcomes = submissions.read(raws, gossiped=gossiped)
-    job = _Job([one for one in outcomes if isinstance(one, Newcomer)])
-    if job.newcomers:
-        _QUEUE.work(job)
-    admitted = iter(job.outcomes)
+    newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
+    admitted = iter(evm_chain().admissions.admit(newcomers, _admit) if newcomers else ())
     return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
-
-
-@dataclass(slots=True)
-class _Job:
-    """The transactions of one submission, and in the end their outcomes."""
-
-    newcomers: list[Newcomer]
-    outcomes: list[Outcome] = field(default_factory=list)
-    error: BaseException | None = None
-    done: bool = False
-
-
-class _AdmissionQueue:
-    """Whoever comes first writes for all who have come by then; the others wait for it."""
-
-    def __init__(self) -> None:
-        self._writing = threading.Lock()
-        self._waiting: list[_Job] = []
-
-    def work(self, job: _Job) -> None:
-        """Return when the job is done.
-
-        Raises:
-            Exception: What the database raised; then nothing of the job was stored.
-        """
-        self._waiting.append(job)
-        with self._writing:
-            if not job.done:
-                jobs, self._waiting = self._waiting, []
-                self._write(jobs)
-        if job.error is not None:
-            raise job.error
-
-    def _write(self, jobs: list[_Job]) -> None:
-        try:
-            admitted = iter(_admit([one for job in jobs for one in job.newcomers]))
-            for job in jobs:
-                job.outcomes = [next(admitted) for _ in job.newcomers]
-        except BaseException as error:  # each waiting thread raises it itself
-            for job in jobs:
-                job.error = error
-        for job in jobs:
-            job.done = True
-
-
-_QUEUE = _AdmissionQueue()
 
 
 def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
     now = clock.now()
-    memory = blocks.memory().transactions
+    memory = evm_chain().memory.transactions
     admissions: _Admissions | None = None
     try:
         with database.atomic(durable=True):
@@ -117,7 +64,7 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
         if admissions is not None:
             memory.forget(one.transaction for one in admissions.added.values())
         raise
-    blocks.memory().pool.changed()
+    evm_chain().memory.pool.changed()
     if admissions.executable:
         notifications.pending_transactions(admissions.executable)
     return outcomes
@@ -127,7 +74,7 @@ class _Admissions:
     """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
 
     def __init__(self, head: AcceptedBlock, batch: Sequence[Newcomer], now: int) -> None:
-        self._limits = pool_limits()
+        self._limits = evm_chain().pool_limits
         self._base_fee = base_fee_after(head) or 0
         accounts = {one.transaction.sender for one in batch}
         accounts.update(*(one.authorities for one in batch))

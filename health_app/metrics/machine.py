@@ -11,7 +11,7 @@ from django.db import connection
 from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from health_app.metrics import shared
 from health_app.metrics.figures import Family, Figure
 from info_app.commit import COMMIT
@@ -35,7 +35,7 @@ def _parts() -> tuple[str, ...]:
     node = settings.NODE
     return (
         PRODUCT.rpartition("/")[2], COMMIT, platform.python_version(), django.get_version(),
-        runtime.engine().name, connection.vendor, node.profile, str(node.network_id),
+        evm_chain().engine.name, connection.vendor, node.profile, str(node.network_id),
     )  # fmt: skip
 
 

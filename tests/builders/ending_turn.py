@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from unittest.mock import patch
 
 from chaindb import turns
@@ -28,12 +27,12 @@ class EndingTurn:
 
 
 @contextmanager
-def ending_turn(service: ModuleType, most: int) -> Iterator[EndingTurn]:
-    """Install the rule, and let a service's blocks have at most so many transactions, about."""
+def ending_turn(owner: object, most: int, name: str = "_offer") -> Iterator[EndingTurn]:
+    """Install the rule, and let the blocks of an offer's owner have at most so many transactions, about."""
     made = EndingTurn()
     turns.install(made)
     try:
-        with patch.object(service, "_offer", Offer(most)):
+        with patch.object(owner, name, Offer(most)):
             yield made
     finally:
         turns.install(None)

@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from django.test import TestCase
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.selectors import blocks
 from cchain_app.services import transactions
 from cchain_app.services.chain import produce_block
 from cchain_app.services.genesis import load_genesis
@@ -69,7 +69,12 @@ class Chain:
 
     def forget(self) -> None:
         """Empty the memory, as if the process had just begun."""
-        blocks.memory.cache_clear()
+        forget_memory()
+
+
+def forget_memory() -> None:
+    """Empty what this process remembers of the C-Chain."""
+    evm_chain().__dict__.pop("memory", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,8 @@
 """Every block of the database computed anew by the reference engine, from its raw transactions."""
 
-from cchain_app import models, runtime
+from cchain_app import models
 from cchain_app.api import wire
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.store.chain import load_block
 from tests.builders.recompute import RecomputedChain, header_as_shown
@@ -12,7 +13,7 @@ def assert_recomputes() -> None:
 
     The headers are those that clients are shown.
     """
-    chain = RecomputedChain(runtime.config(), runtime.genesis().state_changes())
+    chain = RecomputedChain(evm_chain().config, evm_chain().genesis.state_changes())
     numbers = models.Block.objects.order_by("number").values_list("number", flat=True)
     for number in numbers:
         block = load_block(number)

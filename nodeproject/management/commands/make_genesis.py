@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from typing_extensions import override
 
-from cchain_app import runtime as cchain
+from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
 from nodeproject.founders import founder
@@ -46,9 +46,9 @@ class Command(BaseCommand):
         directory: Path = options["directory"]
         try:
             c_chain = complete_text(
-                cchain.genesis_file(),
-                timestamp=cchain.genesis().timestamp or start,
-                config=cchain.config(),
+                evm_chain().genesis_file(),
+                timestamp=evm_chain().genesis.timestamp or start,
+                config=evm_chain().config,
             )
             config = own_network(
                 runtime.config(),

@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from rich.markup import escape
 from typing_extensions import override
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.next_block import base_fee_after
 from chaindb import clock
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         validators = stakers.current_validators()
         age = max(0, clock.now() - head.header.timestamp)
         facts = {
-            "Network": f"{settings.NODE.network_id}, chain ID {runtime.config().chain_id}",
+            "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(head) or 0) / 1e9:g} gwei",
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),
-            "Engine": runtime.engine().name,
+            "Engine": evm_chain().engine.name,
             "Database": f"{connection.vendor}, {settings.NODE.profile} profile",
             "RPC": _rpc_state(head.number),
         }

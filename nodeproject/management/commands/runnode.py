@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from nodeproject.banner import print_banner
 from nodeproject.initialise import initialise_or_explain
 from nodeproject.peers import EmbeddedNetwork
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _run(self, companions: Sequence[Companion]) -> None:
-        if runtime.engine().name != "revm":
+        if evm_chain().engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
         print_banner()
         # The server raises the signal again when it has ended: then the companions' turn has come.

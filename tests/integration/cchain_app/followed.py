@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, models
 
 from cchain_app import models as rows
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.block import encode_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
@@ -61,7 +61,7 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
     with connection.cursor() as cursor:
         for model in models_to_empty:
             cursor.execute(f"DELETE FROM {model._meta.db_table}")
-    monkeypatch.setattr(runtime, "genesis_file", lambda: text)
+    monkeypatch.setattr(evm_chain(), "genesis_file", lambda: text)
     forget()
     load_genesis()
     return candidates
@@ -69,9 +69,8 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
 
 def forget() -> None:
     """Forget the chain, as if the process had just begun."""
-    for remembered in (runtime.genesis, runtime.config, runtime.engine, runtime.trie,
-                       runtime.recover_senders, blocks.memory):  # fmt: skip
-        remembered.cache_clear()
+    for name in ("genesis", "config", "engine", "trie", "recover_senders", "memory"):
+        evm_chain().__dict__.pop(name, None)
 
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:

@@ -8,8 +8,8 @@ from django.core.cache import cache
 from django.test import TestCase
 
 from cchain_app import models, tasks
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from cchain_app.services import scheduling
 from cchain_app.services.chain import produce_block
 from chaindb import turns, wakeup
 from tests.builders.transactions import signed
@@ -47,7 +47,7 @@ def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     chain.send(signed(nonce=1))
 
-    assert sent.names == [scheduling.PRODUCER.task]
+    assert sent.names == [evm_chain().producer.task]
 
 
 @by_celery
@@ -106,7 +106,7 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
 
     with TestCase.captureOnCommitCallbacks(execute=True):
         assert tasks.produce_blocks() == {"blocks": 1}
-    assert sent.names == [scheduling.PRODUCER.task]
+    assert sent.names == [evm_chain().producer.task]
 
 
 @pytest.mark.node_settings(mining="interval")

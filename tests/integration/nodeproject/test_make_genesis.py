@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from cchain_app import runtime as cchain
+from cchain_app.apps import evm_chain
 from chaindb import clock
 from nodeproject import identity
 from nodeproject.identity import IdentityFiles, make_files, read_signer
@@ -77,7 +77,7 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
     assert raw is not None
     assert ID(sha256(raw)) == network.genesis_hash
     assert chain.tip().timestamp == START
-    assert cchain.genesis().timestamp == START
+    assert evm_chain().genesis.timestamp == START
     c_chain = chain.tx(network.c_chain_id)
     assert c_chain is not None
     assert files[1].read_bytes() in c_chain.raw

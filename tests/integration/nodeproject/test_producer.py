@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from cchain_app import tasks
-from cchain_app.services import scheduling
+from cchain_app.apps import evm_chain
 from chaindb.chains import Chain
 from nodeproject.producer import Producer
 from tests.integration.waking import by_postgresql
@@ -47,7 +47,7 @@ def start() -> Iterator[Start]:
 
     def begin(work: Work, tick: float = NEVER, *, by_clock: bool = False) -> Producer:
         one = Producer(
-            Chain.C, scheduling.PRODUCER, work, tick=tick, by_clock=by_clock, stopping=stopping
+            Chain.C, evm_chain().producer, work, tick=tick, by_clock=by_clock, stopping=stopping
         )
         one.start()
         started.append(one)
@@ -61,7 +61,7 @@ def start() -> Iterator[Start]:
 
 
 def notify() -> None:
-    scheduling.PRODUCER.request()
+    evm_chain().producer.request()
 
 
 def listeners() -> list[int]:
@@ -69,7 +69,7 @@ def listeners() -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted",
-            [int(scheduling.PRODUCER.lock) & 0xFFFFFFFF],
+            [int(evm_chain().producer.lock) & 0xFFFFFFFF],
         )
         return [pid for (pid,) in cursor.fetchall()]
 
@@ -162,7 +162,7 @@ def test_whatever_goes_wrong_it_goes_on(start: Any, monkeypatch: Any, failure: E
 
 def test_a_second_one_stands_by_until_the_first_is_gone(start: Any) -> None:
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as first:
-        first.execute("SELECT pg_advisory_lock(%s)", [int(scheduling.PRODUCER.lock)])
+        first.execute("SELECT pg_advisory_lock(%s)", [int(evm_chain().producer.lock)])
         work = Work()
         start(work, tick=0.05)
         notify()

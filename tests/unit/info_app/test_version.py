@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cchain_app.apps import evm_chain
 from info_app import version
 
 
@@ -26,7 +27,7 @@ def test_the_product_is_this_project() -> None:
 def test_the_evm_has_the_version_of_the_engine(
     monkeypatch: pytest.MonkeyPatch, engine: str, package: str
 ) -> None:
-    monkeypatch.setattr(version.runtime, "engine", lambda: SimpleNamespace(name=engine))
+    monkeypatch.setattr(evm_chain(), "engine", SimpleNamespace(name=engine))
     version.vm_versions.cache_clear()
     try:
         assert version.vm_versions() == {

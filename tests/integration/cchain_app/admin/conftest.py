@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 
 from cchain_app.admin import dashboard
-from cchain_app.selectors import blocks
 from tests.builders import rows
 from tests.integration.admin_pages import Browse, browser
+from tests.integration.conftest import forget_memory
 
 BLOCKS = 130
 """More than two pages of blocks, 26 pages of transactions."""
@@ -19,10 +19,10 @@ WAITING = 60
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
-    for clear in (blocks.memory.cache_clear, dashboard._pool_counts.cache_clear):
+    for clear in (forget_memory, dashboard._pool_counts.cache_clear):
         clear()
     yield
-    for clear in (blocks.memory.cache_clear, dashboard._pool_counts.cache_clear):
+    for clear in (forget_memory, dashboard._pool_counts.cache_clear):
         clear()
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from cchain_app import models, notifications
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from chaindb import pointers
 from chaindb.connections import in_thread
@@ -94,14 +95,14 @@ async def test_subscribers_hear_of_each_followed_block(
 async def test_a_web_process_moves_to_blocks_that_another_process_followed(
     application, shared_candidates: Any, follower, monkeypatch
 ):
-    memory = await in_thread(blocks.memory)
+    memory = evm_chain().memory
     told = notifications.head_accepted
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newHeads")
         # The network's process has a memory of its own, and what it tells comes a moment later.
         other = type(memory)(accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr(blocks, "memory", lambda: other)
+            elsewhere.setattr(evm_chain(), "memory", other)
             elsewhere.setattr(notifications, "head_accepted", lambda *_: None)
             (block,) = await in_thread(lambda: follow(shared_candidates[0]))
         assert (other.blocks.head, memory.blocks.head.number) == (block, 0)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import prefetch_accounts, state_at
 from primitives.evm import Address, Hash, Slot
@@ -19,7 +20,7 @@ STRANGER = Address(b"\x77" * 20)
 def counts(chain: Chain) -> Counts:
     """A chain of two blocks whose counts begin now, at a memory that knows nothing."""
     chain.do()
-    remembered = blocks.memory()
+    remembered = evm_chain().memory
     remembered.begin_at(blocks.head())
     seen = dict.fromkeys(remembered.kept(), (0, 0))
 
@@ -76,7 +77,7 @@ def test_waiting_transactions_are_decoded_once(counts: Counts, chain: Chain) -> 
     assert pool.find(waiting.hash) is not None
     assert counts("transactions") == (1, 0)
 
-    blocks.memory().transactions.reset()
+    evm_chain().memory.transactions.reset()
     assert pool.find(waiting.hash) is not None
     assert counts("transactions") == (0, 1)
 

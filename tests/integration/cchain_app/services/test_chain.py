@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from cchain_app import models, runtime
+from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
@@ -102,11 +103,11 @@ def test_a_process_that_missed_blocks_catches_up(
 ) -> None:
     chain.do(value=5)
     assert balance(RECIPIENT, 1) == 5
-    memory = blocks.memory()
+    memory = evm_chain().memory
     chain.forget()  # what follows is another process's work
     chain.do(value=6)
     chain.do(value=7)
-    monkeypatch.setattr(blocks, "memory", lambda: memory)
+    monkeypatch.setattr(evm_chain(), "memory", memory)
 
     assert blocks.head().number == 1
     assert balance(RECIPIENT, 1) == 5
@@ -158,8 +159,8 @@ def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None
 def test_another_chain_id_on_the_same_chain_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = replace(runtime.genesis(), config=replace(runtime.config(), chain_id=777))
-    monkeypatch.setattr(runtime, "genesis", lambda: other)
+    other = replace(evm_chain().genesis, config=replace(evm_chain().config, chain_id=777))
+    monkeypatch.setattr(evm_chain(), "genesis", other)
 
     with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 777"):
         load_genesis()
@@ -190,7 +191,7 @@ def test_what_was_acknowledged_is_never_unknown(
 ) -> None:
     made = chain.make()
     chain.send(made)
-    advance = blocks.memory().advance
+    advance = evm_chain().memory.advance
     seen: list[Any] = []
 
     def look_first(*moved: Any) -> None:
@@ -199,7 +200,7 @@ def test_what_was_acknowledged_is_never_unknown(
         seen.append(rpc("eth_getRawTransactionByHash", encode_data(made.hash)))
         advance(*moved)
 
-    monkeypatch.setattr(blocks.memory(), "advance", look_first)
+    monkeypatch.setattr(evm_chain().memory, "advance", look_first)
     chain.mine()
 
     assert seen[0]["blockNumber"] == "0x1"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from redis import Redis
 
-from cchain_app.services.filter_index import FilterIndex, MemoryIndex, RedisIndex
+from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from tests.servers.redis import RedisServer
 
 OURS, THEIRS = "192.0.2.1", "2001:db8::/64"

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cchain_app import models, notifications, runtime
+from cchain_app import models, notifications
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.evm.select import select_engine, select_trie
@@ -89,7 +90,7 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
     heard: list[tuple[int, int | None]] = []
 
     def hear(number: int, block_hash: bytes) -> None:
-        head = blocks.memory().blocks.head
+        head = evm_chain().memory.blocks.head
         assert head is not None
         heard.append((number, head.number))
 
@@ -120,14 +121,14 @@ def test_engines_follow_each_other(
 ) -> None:
     engines = {name: select_engine(name) for name in (maker, follower)}
     tries = {name: select_trie(name) for name in (maker, follower)}
-    monkeypatch.setattr(runtime, "engine", lambda: engines[maker])
-    monkeypatch.setattr(runtime, "trie", lambda: tries[maker])
+    monkeypatch.setattr(evm_chain(), "engine", engines[maker])
+    monkeypatch.setattr(evm_chain(), "trie", tries[maker])
     history(chain)
     made = dump()
     monkeypatch.undo()
     candidates = rewind(monkeypatch)
-    monkeypatch.setattr(runtime, "engine", lambda: engines[follower])
-    monkeypatch.setattr(runtime, "trie", lambda: tries[follower])
+    monkeypatch.setattr(evm_chain(), "engine", engines[follower])
+    monkeypatch.setattr(evm_chain(), "trie", tries[follower])
 
     follow(*candidates[:3])
     follow(*candidates[3:])
@@ -239,7 +240,7 @@ def test_a_block_is_followed_as_it_was_made(
 
     assert follow(*candidates) == made
     assert told == [(3, 3)]
-    assert blocks.memory().state.number == 3
+    assert evm_chain().memory.state.number == 3
     for block in made:
         assert blocks.by_hash(block.hash) == block
     assert follow() == []
@@ -254,7 +255,7 @@ def test_what_belongs_to_a_block_is_written_beside_it(
     seen = []
 
     def look(block: Any) -> None:
-        memory = blocks.memory().blocks.head
+        memory = evm_chain().memory.blocks.head
         rows = models.Block.objects.count()
         seen.append((block.number, rows, memory and memory.number, outstanding(Alias.C)[0][0]))
 
@@ -307,7 +308,7 @@ def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
     assert pool.next_nonce(SENDER) == 3
     assert rpc("eth_getTransactionByHash", encode_data(mined.hash))["blockNumber"] == "0x1"
     assert rpc("eth_getTransactionByHash", encode_data(replaced.hash)) is None
-    assert blocks.memory().transactions.get(mined.hash) is None
+    assert evm_chain().memory.transactions.get(mined.hash) is None
 
 
 def test_what_was_made_here_goes_on_after_what_was_followed(
@@ -334,13 +335,13 @@ def test_senders_of_waiting_transactions_are_not_recovered_again(
     candidates = rewind(monkeypatch)
     chain.send(first)
     asked: list[int] = []
-    recover = runtime.recover_senders()
+    recover = evm_chain().recover_senders
 
     def count(digests: Any) -> Any:
         asked.append(len(digests))
         return recover(digests)
 
-    monkeypatch.setattr(runtime, "recover_senders", lambda: count)
+    monkeypatch.setattr(evm_chain(), "recover_senders", count)
     follow(*candidates)
 
     assert asked == [1]

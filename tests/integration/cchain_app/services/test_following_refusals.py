@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cchain_app import models, notifications, runtime
+from cchain_app import models, notifications
+from cchain_app.apps import evm_chain
 from cchain_app.blocks import errors
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.evm.select import select_engine, select_trie
@@ -55,12 +56,12 @@ def refused(
     ) -> errors.InvalidBlock:
         told: list[int] = []
         monkeypatch.setattr(notifications, "head_accepted", lambda number, _: told.append(number))
-        before, state = dump(), blocks.memory().state.number
+        before, state = dump(), evm_chain().memory.state.number
         with pytest.raises(refusal) as caught:
             follow(*offered, **given)
         assert type(caught.value) is refusal
         assert dump() == before
-        assert (blocks.memory().state.number, blocks.head().number, told) == (state, 1, [])
+        assert (evm_chain().memory.state.number, blocks.head().number, told) == (state, 1, [])
         assert models.PoolTransaction.objects.count() == 2
         return caught.value
 
@@ -179,7 +180,7 @@ def test_what_is_no_transaction_of_this_chain_is_refused(
     words: str,
 ) -> None:
     envelopes = (signed(nonce=1).raw, envelope)
-    root = runtime.trie().ordered_root(envelopes)
+    root = evm_chain().trie.ordered_root(envelopes)
 
     caught = refused(
         errors.TransactionRefused, forged(candidates[1], *envelopes, transactions_root=root)
@@ -195,8 +196,8 @@ def each_engine(
 ) -> None:
     """Let each of the engines judge."""
     chosen = select_engine(request.param), select_trie(request.param)
-    monkeypatch.setattr(runtime, "engine", lambda: chosen[0])
-    monkeypatch.setattr(runtime, "trie", lambda: chosen[1])
+    monkeypatch.setattr(evm_chain(), "engine", chosen[0])
+    monkeypatch.setattr(evm_chain(), "trie", chosen[1])
 
 
 @pytest.mark.usefixtures("each_engine")
@@ -221,7 +222,7 @@ def test_what_cannot_run_where_it_stands_is_refused(
     words: str,
 ) -> None:
     envelopes = (signed(**changes).raw,)
-    root = runtime.trie().ordered_root(envelopes)
+    root = evm_chain().trie.ordered_root(envelopes)
 
     caught = refused(
         errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
@@ -236,7 +237,7 @@ def test_more_gas_than_a_block_has_is_refused(
 ) -> None:
     glutton = signed(nonce=1, to=None, data=bytecode.LOOP, gas=29_990_000, value=0)
     envelopes = (glutton.raw, signed(nonce=2).raw)
-    root = runtime.trie().ordered_root(envelopes)
+    root = evm_chain().trie.ordered_root(envelopes)
 
     caught = refused(
         errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
@@ -262,7 +263,7 @@ def test_a_type_of_a_later_fork_is_refused(
         nonce=0, type=SET_CODE, gas=100_000, authorizations=(authorization(1, SENDER, 0),)
     ).raw
     (block,) = rewind(monkeypatch)
-    root = runtime.trie().ordered_root([envelope])
+    root = evm_chain().trie.ordered_root([envelope])
 
     with pytest.raises(errors.ExecutionRefused, match="could not apply tx 0"):
         follow(forged(block, envelope, transactions_root=root))

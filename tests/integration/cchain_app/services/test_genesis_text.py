@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cchain_app import models, runtime
+from cchain_app import models
+from cchain_app.apps import evm_chain, use
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.services import genesis as service
-from cchain_app.services.limits import pool_limits
 from tests.integration.cchain_app.followed import dump, follow, forget, rewind
 from tests.integration.conftest import Chain
 
@@ -50,8 +50,8 @@ def test_before_the_first_start_its_time_is_now(
 
 def test_a_complete_file_stays_what_it_is(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     text = service.genesis_text()
-    monkeypatch.setattr(runtime, "genesis_file", text.encode)
-    runtime.genesis.cache_clear()
+    monkeypatch.setattr(evm_chain(), "genesis_file", text.encode)
+    evm_chain().read_genesis_again()
 
     assert service.genesis_text() == text
 
@@ -68,25 +68,25 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     for model in (models.Block, models.Account, models.TrieNode, models.Chain):
         model.objects.all().delete()
 
-    runtime.fetched_genesis().parent.mkdir()
-    runtime.fetched_genesis().write_text(text)
+    evm_chain().fetched_genesis.parent.mkdir()
+    evm_chain().fetched_genesis.write_text(text)
     settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's wins
-    pool_limits.cache_clear()
+    use(None)
     forget()
 
     assert service.load_genesis() == chain.genesis
     follow(*candidates)
     assert dump() == made
-    assert pool_limits().minimum_fee == 5
+    assert evm_chain().pool_limits.minimum_fee == 5
 
 
 def test_files_are_looked_for_in_their_order(directory: Path, settings: Any) -> None:
-    assert runtime.genesis_file() == built_in_text("local")
+    assert evm_chain().genesis_file() == built_in_text("local")
 
     (directory / "genesis").mkdir()
     (directory / "genesis" / "cchain.json").write_bytes(b"given by others")
-    assert runtime.genesis_file() == b"given by others"
+    assert evm_chain().genesis_file() == b"given by others"
 
     (directory / "mine.json").write_bytes(b"named by the operator")
     settings.NODE = replace(settings.NODE, genesis=str(directory / "mine.json"))
-    assert runtime.genesis_file() == b"named by the operator"
+    assert evm_chain().genesis_file() == b"named by the operator"

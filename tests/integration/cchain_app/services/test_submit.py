@@ -8,7 +8,8 @@ import pytest
 from django.conf import settings
 from django.db import connections
 
-from cchain_app import models, runtime
+from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
@@ -179,7 +180,7 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
         with pytest.raises(OSError, match="disk full"):
             transactions.submit([made.raw])
 
-    assert blocks.memory().transactions.get(made.hash) is None
+    assert evm_chain().memory.transactions.get(made.hash) is None
     assert transactions.submit([made.raw]) == [made.hash]
 
 
@@ -188,14 +189,14 @@ def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
 ) -> None:
     chain.send(*(chain.make() for _ in range(3)))
     assert pool.next_nonce(SENDER) == 3
-    advance = blocks.memory().advance
+    advance = evm_chain().memory.advance
     seen: list[int] = []
 
     def look_first(*moved: Any) -> None:
         seen.append(pool.next_nonce(SENDER))  # committed, but this process has not heard of it
         advance(*moved)
 
-    monkeypatch.setattr(blocks.memory(), "advance", look_first)
+    monkeypatch.setattr(evm_chain().memory, "advance", look_first)
     chain.mine()
 
     assert seen == [3]
@@ -242,13 +243,13 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
     good, other = signed(nonce=0), signed(nonce=1)
     nobody = resign(signed(), _10=b"\x05", _11=b"\x01")
     asked: list[int] = []
-    recover = runtime.recover_senders()
+    recover = evm_chain().recover_senders
 
     def counted(signatures: Sequence[SignedDigest]) -> Sequence[Address | None]:
         asked.append(len(signatures))
         return recover(signatures)
 
-    monkeypatch.setattr(runtime, "recover_senders", lambda: counted)
+    monkeypatch.setattr(evm_chain(), "recover_senders", counted)
     outcomes = transactions.submit([good.raw, b"\x02\xc0", nobody, other.raw])
 
     assert (outcomes[0], outcomes[3]) == (good.hash, other.hash)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from cchain_app.services import chain as service
 from cchain_app.services.chain import produce_block
 from chaindb.chains import Chain as Name
 from tests.builders.ending_turn import EndingTurn, ending_turn
@@ -16,7 +16,7 @@ from tests.integration.conftest import Chain
 
 @pytest.fixture
 def turn() -> Iterator[EndingTurn]:
-    with ending_turn(service, most=16) as made:
+    with ending_turn(evm_chain(), 16, "offer") as made:
         yield made
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cchain_app.api import REGISTRY
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.pool import PoolContent
 from cchain_app.txs.transaction import Transaction
@@ -79,9 +80,10 @@ class MemoryChain:
 def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     chain = MemoryChain()
     chain.state.codes[EMPTY_HASH] = b""
-    for name in ("head", "by_number", "by_hash", "find_transaction", "memory"):
+    for name in ("head", "by_number", "by_hash", "find_transaction"):
         monkeypatch.setattr(blocks, name, getattr(chain, name))
     monkeypatch.setattr(blocks, "catch_up", chain.head)
+    monkeypatch.setattr(EvmChain, "memory", property(lambda _: chain.memory()))
     monkeypatch.setattr(state, "state_at", lambda _number: chain.state)
     monkeypatch.setattr(state, "prefetch_accounts", lambda _addresses, _number: None)
     monkeypatch.setattr(pool, "transactions", chain.waiting)

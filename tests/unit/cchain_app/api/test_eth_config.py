@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cchain_app import runtime
 from cchain_app.api import chain_config
+from cchain_app.apps import evm_chain
 from cchain_app.config import parse_config
 from tests.unit.cchain_app.test_config import BLOCK_KEYS
 
@@ -20,7 +20,7 @@ def scheduled(monkeypatch: pytest.MonkeyPatch):
     def schedule(**times: int) -> None:
         blocks = dict.fromkeys(BLOCK_KEYS, 0)
         config = parse_config({"chainId": 43112, "terminalTotalDifficulty": 0, **blocks, **times})
-        monkeypatch.setattr(runtime, "config", lambda: config)
+        monkeypatch.setattr(evm_chain(), "config", config)
 
     return schedule
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from cchain_app import runtime
 from cchain_app.api import execution
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
+from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
 from chaindb.hotpath import WouldBlock
 from jsonrpc.errors import JsonRpcError
@@ -208,7 +208,7 @@ def test_a_call_that_takes_too_long_is_ended(call, settings, monkeypatch):
         def call(self, *_args, **_limits):
             raise CallInterrupted
 
-    monkeypatch.setattr(runtime, "engine", Slow)
+    monkeypatch.setattr(evm_chain(), "engine", Slow())
     with pytest.raises(JsonRpcError) as failure:
         call(bytecode.LOOP)
     assert (failure.value.code, failure.value.message) == (

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app import runtime
 from cchain_app.api import execution, execution_gas
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.remembered import Remembered
+from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
 from chaindb.hotpath import WouldBlock
 from jsonrpc.errors import JsonRpcError
@@ -154,7 +154,7 @@ def test_an_estimate_that_takes_too_long_is_ended(estimate, monkeypatch):
         def estimate(self, *_args, **_limits):
             raise CallInterrupted
 
-    monkeypatch.setattr(runtime, "engine", Slow)
+    monkeypatch.setattr(evm_chain(), "engine", Slow())
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.LOOP)
     assert (failure.value.code, failure.value.message) == (

@@ -11,6 +11,7 @@ import time_machine
 from django.core.cache.backends.locmem import LocMemCache
 
 from cchain_app.api import REGISTRY
+from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import logs
 from cchain_app.selectors.logs import FoundLog, TooManyLogs
@@ -52,9 +53,9 @@ def chain(memory_chain, monkeypatch):
     cache = LocMemCache(uuid.uuid4().hex, {})
     monkeypatch.setattr(poll_filters, "_cache", lambda: cache)
     monkeypatch.setattr(logs, "find_logs", find_logs)
-    poll_filters.index.cache_clear()
+    evm_chain().__dict__.pop("filter_index", None)
     yield memory_chain
-    poll_filters.index.cache_clear()
+    evm_chain().__dict__.pop("filter_index", None)
 
 
 class Connection(NamedTuple):
@@ -231,7 +232,7 @@ def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
         theirs = call(make, client="198.51.100.7")
     assert call("eth_getFilterChanges", ours) == []
     assert call("eth_getFilterChanges", theirs) == []
-    assert len(poll_filters.index()) == 100
+    assert len(evm_chain().filter_index) == 100
 
 
 def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app import runtime
 from cchain_app.api import REGISTRY, execution, loop_gas
 from cchain_app.api.loop_gas import GAS_OF_REQUEST, LoopGas, one_request
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
+from cchain_app.apps import evm_chain
 from cchain_app.evm.select import select_engine
 from chaindb.hotpath import WouldBlock
 from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer
@@ -152,7 +152,7 @@ def test_the_reference_engine_gets_nothing_of_the_event_loop(
     """What it does in a millisecond is hardly worth the way to a thread that it saves."""
     memory_chain.state.put(CONTRACT, code=b"", nonce=1)
     reference = select_engine("reference")
-    monkeypatch.setattr(runtime, "engine", lambda: reference)
+    monkeypatch.setattr(evm_chain(), "engine", reference)
 
     async def ask() -> str:
         return execution.call(CallRequest(to=CONTRACT), Tag.LATEST, None, None)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from cchain_app.api import REGISTRY
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.header import decode_header
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
@@ -288,15 +289,15 @@ def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
 
 
 def test_bootstrapping_is_shown_as_progress(rpc, memory_chain):
-    from cchain_app.selectors import syncing
+    from cchain_app.syncing import Progress, up_to_date
 
-    syncing.install(lambda: syncing.Progress(1, 5, 9))
+    evm_chain().progress = lambda: Progress(1, 5, 9)
     try:
         assert rpc("eth_syncing") == {
             "startingBlock": "0x1", "currentBlock": "0x5", "highestBlock": "0x9",
         }  # fmt: skip
     finally:
-        syncing.install(None)
+        evm_chain().progress = up_to_date
     assert rpc("eth_syncing") is False
 
 

@@ -18,6 +18,9 @@ from cchain_app.txs.transaction import Transaction
 from primitives.counting import Asked
 from primitives.evm import Address, Hash, Slot, Word
 
+FEW = 64
+"""So many missed blocks are read one by one; after more, the memory begins anew."""
+
 CODE_BYTES = 64 * 1024 * 1024
 """Code kept in memory, in bytes; code of a hash never changes."""
 
@@ -319,7 +322,7 @@ class PoolMemory:
 
 
 class Memory:
-    """All that a process remembers; one for each process (`selectors.blocks.memory`)."""
+    """All that a process remembers of one chain."""
 
     def __init__(self, *, accounts: int, slots: int, blocks: int) -> None:
         self.state = StateMemory(accounts=accounts, slots=slots)

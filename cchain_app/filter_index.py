@@ -150,9 +150,7 @@ _REMOVE: Final = _COMMON + "forget(ARGV[1] .. ' ' .. ARGV[2])"
 class RedisIndex:
     """The index that all processes of a node share. `prefix` keeps its keys apart from others'."""
 
-    def __init__(
-        self, redis: "Redis", most: int, lifetime: Seconds, prefix: str = "filter-index:"
-    ) -> None:
+    def __init__(self, redis: "Redis", most: int, lifetime: Seconds, prefix: str) -> None:
         self._put = redis.register_script(_PUT)
         self._remove = redis.register_script(_REMOVE)
         self._limits = (most, lifetime)

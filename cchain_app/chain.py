@@ -1,0 +1,169 @@
+"""One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from cchain_app.config import ChainConfig
+from cchain_app.evm.engine import Engine
+from cchain_app.evm.select import select_engine, select_recovery, select_trie
+from cchain_app.evm.trie import StateTrie
+from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
+from cchain_app.genesis import Genesis, built_in_text, load_genesis
+from cchain_app.memory import FEW, Memory
+from cchain_app.pool.admissions import AdmissionQueue
+from cchain_app.pool.limits import PoolLimits
+from cchain_app.syncing import Progress, up_to_date
+from cchain_app.txs.codec import RecoverMany
+from chaindb.database import Database
+from chaindb.locks import Lock
+from chaindb.offers import Offer
+from chaindb.wakeup import Wakeup
+
+if TYPE_CHECKING:
+    from nodeproject.settings.node import NodeSettings
+
+FILTERS = "filters"
+"""The alias of Django's cache that holds polled filters."""
+
+MOST_TRANSACTIONS = 1_024
+"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
+
+WEI = 10**18
+"""Wei of one coin."""
+
+_NETWORKS = {1: "mainnet", 5: "testnet"}
+
+
+class EvmChain:
+    """A chain on one database, with what differs between chains as arguments.
+
+    Nothing is shared with another one. What costs something is made at its first use.
+
+    Args:
+        node: The settings: which network it is, and the limits of the process.
+        db: Where its rows are.
+        aliases: The chain's names; the first is in keys of caches that chains share.
+        genesis_file: Reads its genesis file; without one the settings say which it is.
+    """
+
+    def __init__(
+        self,
+        node: "NodeSettings",
+        db: Database,
+        *,
+        aliases: tuple[str, ...] = ("C",),
+        genesis_file: Callable[[], bytes] | None = None,
+    ) -> None:
+        self.node = node
+        self.db = db
+        self.aliases = aliases
+        self._genesis_file = genesis_file
+        self.admissions = AdmissionQueue()
+        self.offer = Offer(MOST_TRANSACTIONS)
+        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.progress: Callable[[], Progress | None] = up_to_date
+        """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
+
+    @cached_property
+    def genesis(self) -> Genesis:
+        """The genesis of this chain.
+
+        Raises:
+            GenesisFileError: The file cannot be used.
+        """
+        found = load_genesis(self.genesis_file(), min_base_fee=self.node.min_base_fee)
+        if self.node.chain_id:
+            found = replace(found, config=replace(found.config, chain_id=self.node.chain_id))
+        return found
+
+    def genesis_file(self) -> bytes:
+        """Return the chain's genesis file.
+
+        Unless the chain was given one, it is the one that NODE_GENESIS names, else the one that other
+        nodes of the network gave, else the one that comes with the node.
+        """
+        if self._genesis_file is not None:
+            return self._genesis_file()
+        if self.node.genesis:
+            return Path(self.node.genesis).read_bytes()
+        if self.fetched_genesis.exists():
+            return self.fetched_genesis.read_bytes()
+        return built_in_text(_NETWORKS.get(self.node.network_id, "local"))
+
+    @property
+    def fetched_genesis(self) -> Path:
+        """Where a genesis file that came from other nodes is kept."""
+        return Path(self.node.directory) / "genesis" / "cchain.json"
+
+    def read_genesis_again(self) -> None:
+        """Forget which genesis was read: other nodes have given another one."""
+        for name in ("genesis", "config", "pool_limits"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def config(self) -> ChainConfig:
+        """The rules of this chain."""
+        return self.genesis.config
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The EVM engine that NODE_ENGINE names."""
+        return select_engine(self.node.engine)
+
+    @cached_property
+    def recover_senders(self) -> RecoverMany:
+        """What recovers the senders of many signatures: in parallel where the engine can."""
+        return select_recovery(self.node.engine)
+
+    @cached_property
+    def trie(self) -> StateTrie:
+        """The state trie that goes with the engine; it remembers the nodes of the head."""
+        return select_trie(self.node.engine)
+
+    @cached_property
+    def proof_trie(self) -> StateTrie:
+        """A trie for proofs, apart from the one that remembers the head for the next block."""
+        return select_trie(self.node.engine)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What this process remembers of the chain."""
+        node = self.node
+        return Memory(
+            accounts=node.cache_accounts, slots=node.cache_slots, blocks=max(node.cache_blocks, FEW)
+        )
+
+    @cached_property
+    def pool_limits(self) -> PoolLimits:
+        """The limits that the `NODE_POOL_…` settings and the fee cap give."""
+        node = self.node
+        return PoolLimits(
+            executable_slots=node.pool_slots,
+            queued_slots=node.pool_queue,
+            account_executable_slots=node.pool_account_slots,
+            account_queued=node.pool_account_queue,
+            queued_lifetime=node.pool_lifetime,
+            minimum_tip=node.pool_min_tip,
+            minimum_fee=self.config.min_base_fee,
+            fee_cap=int(node.rpc_tx_fee_cap * WEI) or None,
+            unprotected_allowed=node.pool_unprotected,
+        )
+
+    @cached_property
+    def filter_index(self) -> FilterIndex:
+        """The index of all polled filters: this process's, or where there is Redis that of all processes."""
+        node = self.node
+        if node.profile != "production":
+            return MemoryIndex(node.filters, node.filter_lifetime)
+        # Only here: Redis' client takes a fifth of a second to import.
+        from redis import Redis
+
+        entry = settings.CACHES[FILTERS]
+        redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
+        prefix = f"filter-index-{self.aliases[0]}:"
+        return RedisIndex(redis, node.filters, node.filter_lifetime, prefix)
