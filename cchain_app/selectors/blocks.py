@@ -40,17 +40,20 @@ def catch_up() -> AcceptedBlock:
     remembered = evm_chain().memory
     with remembered.moving:
         old = remembered.blocks.head
-        number = rows.head_number()
+        number = rows.head_number(evm_chain().db)
         if number is None:
             raise NoGenesis
         if old is not None and number == old.number:
             return old
         if old is None or not 0 < number - old.number <= FEW or not _follows(old):
-            new = rows.load_block(number)
+            new = rows.load_block(evm_chain().db, number)
             remembered.begin_at(new)
             return new
-        missed = [rows.load_block(between) for between in range(old.number + 1, number + 1)]
-        remembered.state.move(number, *evm_state.changed_since(old.number))
+        missed = [
+            rows.load_block(evm_chain().db, between)
+            for between in range(old.number + 1, number + 1)
+        ]
+        remembered.state.move(number, *evm_state.changed_since(evm_chain().db, old.number))
         for new in missed:
             remembered.follow(new)
         return missed[-1]
@@ -63,14 +66,19 @@ def by_number(number: int) -> AcceptedBlock | None:
     remembered = evm_chain().memory.blocks
     found = remembered.by_number(number)
     if found is None:
-        return _kept(rows.load_block(number))
+        return _kept(rows.load_block(evm_chain().db, number))
     remembered.asked.hit()
     return found
 
 
 def headers(first: int, last: int) -> list[Header]:
     """Return the headers of blocks first to last, which must not be above the head."""
-    found = models.Block.objects.filter(number__gte=first, number__lte=last).order_by("number")
+    found = (
+        evm_chain()
+        .db.objects(models.Block)
+        .filter(number__gte=first, number__lte=last)
+        .order_by("number")
+    )
     return [decode_header(bytes(header)) for header in found.values_list("header", flat=True)]
 
 
@@ -79,7 +87,11 @@ def by_hash(block_hash: Hash) -> AcceptedBlock | None:
     found = evm_chain().memory.blocks.by_hash(block_hash)
     if found is None:
         number = (
-            models.Block.objects.filter(hash=block_hash).values_list("number", flat=True).first()
+            evm_chain()
+            .db.objects(models.Block)
+            .filter(hash=block_hash)
+            .values_list("number", flat=True)
+            .first()
         )
         return None if number is None else _at(number)
     evm_chain().memory.blocks.asked.hit()
@@ -95,7 +107,9 @@ def find_transaction(transaction_hash: Hash) -> Place | None:
     if transaction_hash in evm_chain().memory.transactions:
         return None  # it waits: whoever polls for its receipt costs no question to the database
     key = (
-        models.Transaction.objects.filter(hash=transaction_hash)
+        evm_chain()
+        .db.objects(models.Transaction)
+        .filter(hash=transaction_hash)
         .values_list("id", flat=True)
         .first()
     )
@@ -121,4 +135,4 @@ def _kept(block: AcceptedBlock) -> AcceptedBlock:
 
 def _follows(old: AcceptedBlock) -> bool:
     """Return whether the rows still have the block that the memory is at."""
-    return models.Block.objects.filter(number=old.number, hash=old.hash).exists()
+    return evm_chain().db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()

@@ -34,7 +34,7 @@ def due(now: int) -> Due | None:
     last = figures.head()
     if last is None or now - last.timestamp < MOVES:
         return None
-    waiting = rows.entries()
+    waiting = rows.entries(evm_chain().db)
     if not waiting:
         return None
     head = blocks.catch_up()

@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import NamedTuple
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import pool
-from chaindb import sql
 
 _HEAD = """
 SELECT number, timestamp, base_fee, gas_used, gas_limit, size, transaction_count
@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
 
 def head() -> Head | None:
     """Return the last block, or None when there is no genesis block."""
-    row = sql.row(_HEAD)
+    row = evm_chain().db.row(_HEAD)
     if row is None:
         return None
     number, timestamp, base_fee, *sizes = row
@@ -60,13 +60,13 @@ def head() -> Head | None:
 
 def recent(since: int) -> Recent:
     """Return what blocks hold whose time is after `since` (Unix seconds)."""
-    ((blocks, transactions, gas_used),) = sql.rows(_RECENT, (since,))
+    ((blocks, transactions, gas_used),) = evm_chain().db.rows(_RECENT, (since,))
     return Recent(blocks, int(transactions), int(gas_used))
 
 
 def waiting(height: int) -> Waiting:
     """Return what the pool holds on the block at a height, the last one."""
-    ((count, size, newest),) = sql.rows(_WAITING)
+    ((count, size, newest),) = evm_chain().db.rows(_WAITING)
     pending, queued = _counts(height, count, newest)
     return Waiting(pending, queued, int(size))
 

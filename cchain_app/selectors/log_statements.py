@@ -8,9 +8,8 @@ that names addresses and no events is told which events they have.
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from django.db import connection
-
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
 from primitives.evm import Address, Word
 
@@ -94,7 +93,9 @@ def search(
         ("id >= %s AND id < %s", [models.row_id(first), models.row_id(last + 1)]),
         *_terms(log_filter),
     ]
-    hint = _BY_ADDRESS if log_filter.addresses and connection.vendor == "sqlite" else ""
+    hint = (
+        _BY_ADDRESS if log_filter.addresses and evm_chain().db.connection.vendor == "sqlite" else ""
+    )
     lanes = [_lane(hint, [*terms, *extra]) for extra in _by_event(log_filter, known)]
     if not lanes:
         return None

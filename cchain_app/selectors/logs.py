@@ -5,9 +5,9 @@ How the database is asked is in `log_statements`.
 
 from typing import Any, NamedTuple
 
+from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import log_statements
-from chaindb import sql
 from chaindb.hotpath import WouldBlock, on_event_loop
 from primitives.evm import Address, Hash, Word
 
@@ -55,7 +55,7 @@ def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[
     known = _events(log_filter) if log_statements.names_no_event(log_filter) else None
     most = limit + 1 if limit else None
     statement = log_statements.search(log_filter, first, last, most, known)
-    rows = [] if statement is None else sql.rows(*statement)
+    rows = [] if statement is None else evm_chain().db.rows(*statement)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
     return [_found(row) for row in rows]
@@ -63,7 +63,7 @@ def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[
 
 def _events(log_filter: LogFilter) -> set[Word] | None:
     """Return the first topics of the addresses' logs, or None when they are too many."""
-    rows = sql.rows(*log_statements.events(log_filter.addresses))
+    rows = evm_chain().db.rows(*log_statements.events(log_filter.addresses))
     if len(rows) == log_statements.MOST_EVENTS:
         return None
     return {topic for (topic,) in rows if topic is not None}

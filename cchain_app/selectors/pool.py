@@ -10,7 +10,7 @@ from cchain_app.pool.ordering import Lane, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
-from cchain_app.store import chain
+from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
@@ -51,7 +51,7 @@ def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
     wanted = list(hashes)
     found = {
         tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
-        for tx_hash, (sender, raw) in rows.envelopes(wanted).items()
+        for tx_hash, (sender, raw) in rows.envelopes(evm_chain().db, wanted).items()
     }
     return {tx_hash: found[tx_hash] for tx_hash in wanted if tx_hash in found}
 
@@ -65,7 +65,7 @@ def next_nonce(address: Address) -> int:
         known = memory.pool.nonce(address, tag)
         if known is not None:
             return known
-    waiting = _of_head(lambda: rows.entries_of([address]))
+    waiting = _of_head(lambda: rows.entries_of(evm_chain().db, [address]))
     head = blocks.head()
     account = state_at(head.number).account(address)
     lane = _split(waiting, state_at(head.number), address)
@@ -89,10 +89,10 @@ def lanes(entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
 def content(addresses: Iterable[Address] | None = None) -> PoolContent:
     """Return what waits, of these senders or of all."""
     if addresses is None:
-        entries = _of_head(rows.entries)
+        entries = _of_head(lambda: rows.entries(evm_chain().db))
     else:
         senders = list(addresses)
-        entries = _of_head(lambda: rows.entries_of(senders))
+        entries = _of_head(lambda: rows.entries_of(evm_chain().db, senders))
     split_up = lanes(entries)
     found = transactions(entry.hash for entry in entries)
 
@@ -109,7 +109,7 @@ def content(addresses: Iterable[Address] | None = None) -> PoolContent:
 
 def counts() -> tuple[int, int]:
     """Return how many transactions can run now and how many are queued."""
-    split_up = lanes(_of_head(rows.entries)).values()
+    split_up = lanes(_of_head(lambda: rows.entries(evm_chain().db))).values()
     return sum(len(lane.executable) for lane in split_up), sum(
         len(lane.queued) for lane in split_up
     )
@@ -118,19 +118,21 @@ def counts() -> tuple[int, int]:
 def executable_hashes() -> list[Hash]:
     """Return the hashes of what can run now, in order of arrival."""
     executable = [
-        entry for lane in lanes(_of_head(rows.entries)).values() for entry in lane.executable
+        entry
+        for lane in lanes(_of_head(lambda: rows.entries(evm_chain().db))).values()
+        for entry in lane.executable
     ]
     return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
 
 
 def newest_hashes(limit: int) -> list[Hash]:
     """Return the hashes of the transactions that came last, at most `limit`, newest last."""
-    return rows.newest(limit)
+    return rows.newest(evm_chain().db, limit)
 
 
 def raws_of(hashes: Iterable[Hash]) -> dict[Hash, bytes]:
     """Return the envelopes of those of the transactions that wait, by hash."""
-    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(hashes).items()}
+    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(evm_chain().db, hashes).items()}
 
 
 def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
@@ -143,7 +145,7 @@ def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
     while True:
         head = blocks.head()
         entries = read()
-        if chain.head_number() == head.number:
+        if stored.head_number(evm_chain().db) == head.number:
             return entries
         blocks.catch_up()
 

@@ -59,7 +59,7 @@ def _prove(address: Address, slots: Sequence[Slot], number: int, head: AcceptedB
 
 def _trie_at(number: int, head: AcceptedBlock) -> tuple[Hash, NodeReader]:
     """Return the state root at a height and a reader of the trie that has it."""
-    rows = evm_state.NodeRows()
+    rows = evm_state.NodeRows(evm_chain().db)
     block = blocks.by_number(number)
     if block is None or number == head.number:
         return head.header.state_root, rows
@@ -78,24 +78,34 @@ def _changes_undone(number: int) -> StateChanges:
 
 
 def _accounts_back(number: int) -> dict[Address, AccountChange]:
-    rows = models.AccountChange.objects.filter(id__gte=models.row_id(number + 1)).order_by("id")
+    rows = (
+        evm_chain()
+        .db.objects(models.AccountChange)
+        .filter(id__gte=models.row_id(number + 1))
+        .order_by("id")
+    )
     then: dict[Address, AccountState | None] = {}
     for address, nonce, balance, code_hash in rows.values_list(
         "address", "nonce", "balance", "code_hash"
     ):
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
-    now = evm_state.accounts_now(then)
+    now = evm_state.accounts_now(evm_chain().db, then)
     changes = {address: AccountChange(now.get(address), state) for address, state in then.items()}
     return {address: change for address, change in changes.items() if change.before != change.after}
 
 
 def _slots_back(number: int, gone: frozenset[Address]) -> dict[tuple[Address, Slot], SlotChange]:
-    rows = models.StorageChange.objects.filter(id__gte=models.row_id(number + 1)).order_by("id")
+    rows = (
+        evm_chain()
+        .db.objects(models.StorageChange)
+        .filter(id__gte=models.row_id(number + 1))
+        .order_by("id")
+    )
     then: dict[bytes, Word] = {}
     for key, value in rows.values_list("key", "value"):
         then.setdefault(bytes(key), Word(bytes(value)))
-    now = evm_state.slots_now(then)
+    now = evm_state.slots_now(evm_chain().db, then)
     return {
         (Address(key[:20]), Slot(key[20:])): SlotChange(now[key], value)
         for key, value in then.items()

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.block import join_block
 from cchain_app.blocks.header import decode_header
 from primitives.evm import Hash
@@ -45,7 +46,7 @@ def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
 def _rows(first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes]]:
     """Return hash and header by height, as many as fit."""
     lowest, highest = sorted((first, last))
-    found = models.Block.objects.filter(number__gte=lowest, number__lte=highest)
+    found = evm_chain().db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
     ordered = found.order_by("number" if first <= last else "-number")
     rows: dict[int, tuple[bytes, bytes]] = {}
     for number, block_hash, header, size in ordered.values_list(
@@ -60,8 +61,10 @@ def _rows(first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes
 
 def _envelopes(lowest: int, highest: int) -> dict[int, list[bytes]]:
     """Return the signed envelopes of a range of blocks by height."""
-    found = models.Transaction.objects.filter(
-        id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1)
+    found = (
+        evm_chain()
+        .db.objects(models.Transaction)
+        .filter(id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1))
     )
     by_block: dict[int, list[bytes]] = {}
     for key, raw in found.order_by("id").values_list("id", "raw"):

@@ -6,7 +6,8 @@ from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.memory import Memory, Missing
 from cchain_app.selectors import blocks
-from cchain_app.store import chain, evm_state
+from cchain_app.store import chain as stored
+from cchain_app.store import evm_state
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
@@ -25,7 +26,7 @@ class StateAt:
         """Return the account, or None when it does not exist."""
         found = self._state.account(address, self._number)
         if isinstance(found, Missing):
-            found = evm_state.account_at(address, self._number)
+            found = evm_state.account_at(evm_chain().db, address, self._number)
             self._state.remember_accounts([(address, found)], self._number)
         return found
 
@@ -33,13 +34,13 @@ class StateAt:
         """Return the value of a slot."""
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
-            found = evm_state.slot_at(address, slot, self._number)
+            found = evm_state.slot_at(evm_chain().db, address, slot, self._number)
             self._state.remember_slot(address, slot, found, self._number)
         return found
 
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot of the account is not zero."""
-        return evm_state.has_storage_at(address, self._number)
+        return evm_state.has_storage_at(evm_chain().db, address, self._number)
 
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
@@ -47,14 +48,14 @@ class StateAt:
             return b""
         found = self._state.code(code_hash)
         if found is None:
-            found = evm_state.code(code_hash)
+            found = evm_state.code(evm_chain().db, code_hash)
             self._state.remember_code(code_hash, found)
         return found
 
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""
         found = self._blocks.by_number(number)
-        return evm_state.block_hash(number) if found is None else found.hash
+        return evm_state.block_hash(evm_chain().db, number) if found is None else found.hash
 
 
 def state_at(number: int) -> StateAt:
@@ -74,7 +75,7 @@ def prefetch_accounts(addresses: Sequence[Address], number: int) -> None:
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
     if not wanted or blocks.head().number != number:
         return
-    found = evm_state.accounts_now(wanted)
+    found = evm_state.accounts_now(evm_chain().db, wanted)
     # The rows are as of the database's head; if that has moved on, so must the memory first.
-    if chain.head_number() == number:
+    if stored.head_number(evm_chain().db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], number)

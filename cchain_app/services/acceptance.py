@@ -7,8 +7,6 @@ still their parent.
 
 from collections.abc import Callable, Sequence
 
-from django.db import transaction as database
-
 from cchain_app import notifications
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -17,11 +15,11 @@ from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateReader
 from cchain_app.evm.trie import NodeReader
 from cchain_app.feemarket import next_gas_limit
 from cchain_app.selectors.next_block import base_fee_after
-from cchain_app.store import chain
+from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
 from cchain_app.store.chain import Made
 from cchain_app.txs.transaction import Transaction
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from primitives.evm import Hash
 
 Beside = Callable[[AcceptedBlock], None]
@@ -93,7 +91,7 @@ def execute(
 
 def head_moved(head: AcceptedBlock) -> bool:
     """Say whether the rows have another head by now."""
-    return chain.head_pointer() != (head.number, head.hash)
+    return stored.head_pointer(evm_chain().db) != (head.number, head.hash)
 
 
 def nothing(block: AcceptedBlock) -> None:
@@ -125,17 +123,17 @@ def accept(
     Raises:
         HeadMoved: `head` is not the head any more.
     """
-    with database.atomic(durable=True):
-        acquire(Lock.CCHAIN)
+    with evm_chain().db.atomic(durable=True):
+        evm_chain().db.acquire(Lock.CCHAIN)
         if head_moved(head):
             raise HeadMoved
         before()
-        chain.commit(made)
+        stored.commit(evm_chain().db, made)
         for one in made:
             beside(one.block)
-        acquire(Lock.CCHAIN_POOL)
-        rows.remove_mined(tx for one in made for tx in one.block.transactions)
-        rows.remove(unusable)
+        evm_chain().db.acquire(Lock.CCHAIN_POOL)
+        rows.remove_mined(evm_chain().db, (tx for one in made for tx in one.block.transactions))
+        rows.remove(evm_chain().db, unusable)
     _move(made)
 
 

@@ -7,8 +7,6 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from django.db import transaction as database
-
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import ExecutedBlock
@@ -31,7 +29,7 @@ from cchain_app.txs.transaction import Transaction
 from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from primitives.evm import Hash
 
 _CHOICE = 3
@@ -89,7 +87,7 @@ def _produce(
 
 def _choose(head: AcceptedBlock) -> list[Transaction]:
     """Return transactions of the pool in the order in which they should run."""
-    waiting = rows.entries()
+    waiting = rows.entries(evm_chain().db)
     if not waiting:
         return []
     executable = [lane.executable for lane in pool.lanes(waiting).values()]
@@ -116,15 +114,15 @@ def _make(
     state.prefetch_accounts([*recipients, env.coinbase], head.number)
     executed = execute(env, transactions, state.state_at(head.number), skip_invalid=True)
     included = [transactions[index] for index in executed.included]
-    before = (head.header.state_root, evm_state.NodeRows())
+    before = (head.header.state_root, evm_state.NodeRows(evm_chain().db))
     return finish(env, included, executed, before), _invalid(transactions, executed)
 
 
 def _drop(invalid: Sequence[Hash]) -> None:
     if invalid:
-        with database.atomic(durable=True):
-            acquire(Lock.CCHAIN_POOL)
-            rows.remove(invalid)
+        with evm_chain().db.atomic(durable=True):
+            evm_chain().db.acquire(Lock.CCHAIN_POOL)
+            rows.remove(evm_chain().db, invalid)
         evm_chain().memory.pool.changed()
 
 

@@ -165,11 +165,11 @@ class _Run:
     def _nodes(self, root: Hash) -> NodeReader:
         """Return who reads the trie's nodes before the next block."""
         if not self.made:
-            return evm_state.NodeRows()
+            return evm_state.NodeRows(evm_chain().db)
         # What the block before did goes into the trie's cache although it is not stored yet. That
         # is safe: the cache is true for this root alone, and another root empties it.
         evm_chain().trie.commit(root)
-        return overlay(evm_state.NodeRows(), TrieUpdate(root, self._changed_nodes))
+        return overlay(evm_state.NodeRows(evm_chain().db), TrieUpdate(root, self._changed_nodes))
 
 
 def _read_transactions(

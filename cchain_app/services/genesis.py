@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 
-from django.db import transaction
-
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import at_least
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.genesis import Genesis, complete_text
-from cchain_app.store import chain
+from cchain_app.store import chain as stored
 from chaindb import clock
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 
@@ -54,7 +52,6 @@ class OtherChainId(GenesisMismatch):
         self.wanted = wanted
 
 
-@transaction.atomic(durable=True)
 def load_genesis() -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
@@ -66,20 +63,21 @@ def load_genesis() -> AcceptedBlock:
         OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
     """
-    acquire(Lock.CCHAIN)
-    genesis = evm_chain().genesis
-    if chain.head_number() is None:
-        return _write(genesis)
-    stored = chain.load_block(0)
-    if not genesis.timestamp:
-        genesis = genesis.with_timestamp(stored.header.timestamp)
-    block, _ = _first_block(genesis)
-    if block.hash != stored.hash:
-        raise OtherGenesis(stored.hash, block.hash)
-    stored_id = chain.chain_id()
-    if stored_id != genesis.config.chain_id:
-        raise OtherChainId(stored_id or 0, genesis.config.chain_id)
-    return stored
+    with evm_chain().db.atomic(durable=True):
+        evm_chain().db.acquire(Lock.CCHAIN)
+        genesis = evm_chain().genesis
+        if stored.head_number(evm_chain().db) is None:
+            return _write(genesis)
+        first = stored.load_block(evm_chain().db, 0)
+        if not genesis.timestamp:
+            genesis = genesis.with_timestamp(first.header.timestamp)
+        block, _ = _first_block(genesis)
+        if block.hash != first.hash:
+            raise OtherGenesis(first.hash, block.hash)
+        stored_id = stored.chain_id(evm_chain().db)
+        if stored_id != genesis.config.chain_id:
+            raise OtherChainId(stored_id or 0, genesis.config.chain_id)
+        return first
 
 
 def genesis_text() -> str:
@@ -89,8 +87,10 @@ def genesis_text() -> str:
     """
     timestamp = evm_chain().genesis.timestamp
     if not timestamp:
-        began = chain.head_number() is not None
-        timestamp = chain.load_block(0).header.timestamp if began else _first_time()
+        began = stored.head_number(evm_chain().db) is not None
+        timestamp = (
+            stored.load_block(evm_chain().db, 0).header.timestamp if began else _first_time()
+        )
     return complete_text(evm_chain().genesis_file(), timestamp=timestamp, config=evm_chain().config)
 
 
@@ -106,8 +106,8 @@ def _write(genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
         genesis = genesis.with_timestamp(_first_time())
     block, update = _first_block(genesis)
-    chain.begin(block, genesis.config.chain_id)
-    chain.commit_state([(0, genesis.state_changes())], [update])
+    stored.begin(evm_chain().db, block, genesis.config.chain_id)
+    stored.commit_state(evm_chain().db, [(0, genesis.state_changes())], [update])
     return block
 
 

@@ -2,14 +2,12 @@
 
 from collections import defaultdict
 
-from django.db import transaction
-
 from cchain_app.apps import evm_chain
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import settle
 from cchain_app.selectors import blocks, state
 from cchain_app.store import pool as rows
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from primitives.evm import Address
 
 
@@ -24,25 +22,25 @@ def expire(*, now: int) -> int:
     return dropped
 
 
-@transaction.atomic(durable=True)
 def _expire(now: int) -> int:
-    acquire(Lock.CCHAIN_POOL)
-    head = blocks.catch_up()
-    at_head = state.state_at(head.number)
-    dropped: list[PoolEntry] = []
-    by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
-    for entry in rows.entries():
-        by_sender[entry.sender].append(entry)
-    for sender, waiting in by_sender.items():
-        account = at_head.account(sender)
-        settled = settle(
-            waiting,
-            account.nonce if account else 0,
-            account.balance if account else 0,
-            block_gas_limit=head.header.gas_limit,
-            now=now,
-            limits=evm_chain().pool_limits,
-        )
-        dropped.extend(settled.dropped)
-    rows.remove(entry.hash for entry in dropped)
-    return len(dropped)
+    with evm_chain().db.atomic(durable=True):
+        evm_chain().db.acquire(Lock.CCHAIN_POOL)
+        head = blocks.catch_up()
+        at_head = state.state_at(head.number)
+        dropped: list[PoolEntry] = []
+        by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
+        for entry in rows.entries(evm_chain().db):
+            by_sender[entry.sender].append(entry)
+        for sender, waiting in by_sender.items():
+            account = at_head.account(sender)
+            settled = settle(
+                waiting,
+                account.nonce if account else 0,
+                account.balance if account else 0,
+                block_gas_limit=head.header.gas_limit,
+                now=now,
+                limits=evm_chain().pool_limits,
+            )
+            dropped.extend(settled.dropped)
+        rows.remove(evm_chain().db, (entry.hash for entry in dropped))
+        return len(dropped)

@@ -6,8 +6,6 @@ transaction of the database (`pool.admissions`).
 
 from collections.abc import Iterable, Sequence
 
-from django.db import transaction as database
-
 from cchain_app import notifications
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -24,7 +22,7 @@ from cchain_app.selectors.next_block import base_fee_after
 from cchain_app.services import scheduling, submissions
 from cchain_app.store import pool as rows
 from chaindb import clock
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_HASH
 
@@ -50,12 +48,12 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
     memory = evm_chain().memory.transactions
     admissions: _Admissions | None = None
     try:
-        with database.atomic(durable=True):
-            acquire(Lock.CCHAIN_POOL)
+        with evm_chain().db.atomic(durable=True):
+            evm_chain().db.acquire(Lock.CCHAIN_POOL)
             admissions = _Admissions(blocks.catch_up(), newcomers, now)
             outcomes = [admissions.admit(one) for one in newcomers]
-            rows.remove(admissions.removed)
-            rows.add(admissions.added.values(), now)
+            rows.remove(evm_chain().db, admissions.removed)
+            rows.add(evm_chain().db, admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
             if admissions.executable:
@@ -80,14 +78,14 @@ class _Admissions:
         accounts.update(*(one.authorities for one in batch))
         state.prefetch_accounts(list(accounts), head.number)
         self._state = state.state_at(head.number)
-        self._lanes = pool.lanes(rows.entries_of(accounts))
-        extent = rows.extent()
+        self._lanes = pool.lanes(rows.entries_of(evm_chain().db, accounts))
+        extent = rows.extent(evm_chain().db)
         self._authorities = Authorities(
-            rows.entries_with_authorities() if extent.with_authorities else ()
+            rows.entries_with_authorities(evm_chain().db) if extent.with_authorities else ()
         )
         self._counts: PoolCounts | None = None
         if self._may_fill(batch, extent.slots):
-            self._lanes = pool.lanes(rows.entries())
+            self._lanes = pool.lanes(rows.entries(evm_chain().db))
             self._counts = _counts_of(self._lanes.values())
         self._now = now
         self._arrivals = 0

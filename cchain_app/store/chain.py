@@ -14,7 +14,7 @@ from cchain_app.evm.trie import TrieUpdate
 from cchain_app.store import state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
-from chaindb import bulk, sql
+from chaindb.database import Database, Row
 from primitives.evm import Address, Hash, Word
 
 _BLOCK = (
@@ -34,15 +34,15 @@ _LOG = (
 )  # fmt: skip
 
 
-def head_pointer() -> tuple[int, Hash] | None:
+def head_pointer(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None when there is no genesis block."""
-    found = sql.row("SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1")
+    found = db.row("SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1")
     return None if found is None else (found[0], Hash(bytes(found[1])))
 
 
-def head_number() -> int | None:
+def head_number(db: Database) -> int | None:
     """Return the height of the chain, or None when there is no genesis block."""
-    pointer = head_pointer()
+    pointer = head_pointer(db)
     return None if pointer is None else pointer[0]
 
 
@@ -54,45 +54,50 @@ class Made(NamedTuple):
     trie: TrieUpdate
 
 
-def commit(made: Sequence[Made]) -> None:
+def commit(db: Database, made: Sequence[Made]) -> None:
     """Write blocks that follow each other and all that they changed, in the same few statements.
 
     The caller holds the lock and the transaction.
     """
     blocks = [one.block for one in made]
-    bulk.insert(models.Block, _BLOCK, map(_block_row, blocks))
-    bulk.insert(models.Transaction, _TRANSACTION, _of_each(_transaction_rows, blocks))
+    db.insert(models.Block, _BLOCK, map(_block_row, blocks))
+    db.insert(models.Transaction, _TRANSACTION, _of_each(_transaction_rows, blocks))
     receipts = (_receipt_rows(one.block, one.executed) for one in made)
-    bulk.insert(models.Receipt, _RECEIPT, itertools.chain.from_iterable(receipts))
-    bulk.insert(models.Log, _LOG, _of_each(_log_rows, blocks))
+    db.insert(models.Receipt, _RECEIPT, itertools.chain.from_iterable(receipts))
+    db.insert(models.Log, _LOG, _of_each(_log_rows, blocks))
     commit_state(
-        [(one.block.number, one.executed.changes) for one in made], [one.trie for one in made]
+        db,
+        [(one.block.number, one.executed.changes) for one in made],
+        [one.trie for one in made],
     )
 
 
-def commit_state(changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]) -> None:
+def commit_state(
+    db: Database, changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]
+) -> None:
     """Write what blocks changed: state as it is now, as it was, and the trie's nodes."""
-    state.write_changes(changes)
-    state.write_nodes(tries)
+    state.write_changes(db, changes)
+    state.write_nodes(db, tries)
 
 
-def chain_id() -> int | None:
+def chain_id(db: Database) -> int | None:
     """Return the chain ID that the database was begun with, or None before its genesis."""
-    found = sql.row("SELECT chain_id FROM cchain_app_chain")
+    found = db.row("SELECT chain_id FROM cchain_app_chain")
     return None if found is None else int(found[0])
 
 
-def begin(genesis: AcceptedBlock, chain_id: int) -> None:
+def begin(db: Database, genesis: AcceptedBlock, chain_id: int) -> None:
     """Write the genesis block, and which chain it begins."""
-    models.Chain.objects.create(genesis_hash=genesis.hash, chain_id=chain_id)
-    bulk.insert(models.Block, _BLOCK, [_block_row(genesis)])
+    db.objects(models.Chain).create(genesis_hash=genesis.hash, chain_id=chain_id)
+    db.insert(models.Block, _BLOCK, [_block_row(genesis)])
 
 
-def load_block(number: int) -> AcceptedBlock:
+def load_block(db: Database, number: int) -> AcceptedBlock:
     """Return an accepted block, which must exist, with all that is in it."""
-    row = models.Block.objects.get(number=number)
+    row = db.objects(models.Block).get(number=number)
     found = list(
-        models.Transaction.objects.filter(**_in_block(number))
+        db.objects(models.Transaction)
+        .filter(**_in_block(number))
         .order_by("id")
         .select_related("receipt")
     )
@@ -104,7 +109,7 @@ def load_block(number: int) -> AcceptedBlock:
         hash=Hash(bytes(row.hash)),
         size=row.size,
         transactions=transactions,
-        receipts=tuple(_receipts(found, _logs(number) if row.log_count else {})),
+        receipts=tuple(_receipts(found, _logs(db, number) if row.log_count else {})),
     )
 
 
@@ -127,9 +132,9 @@ def _receipts(
         )
 
 
-def _logs(number: int) -> dict[int, tuple[Log, ...]]:
+def _logs(db: Database, number: int) -> dict[int, tuple[Log, ...]]:
     """Return the logs of a block by the keys of their transactions."""
-    rows = models.Log.objects.filter(**_in_block(number)).order_by("id")
+    rows = db.objects(models.Log).filter(**_in_block(number)).order_by("id")
     values = rows.values_list(
         "transaction_id", "address", "topic0", "topic1", "topic2", "topic3", "data"
     )
@@ -149,12 +154,12 @@ def _log(row: tuple[Any, ...]) -> Log:
 
 
 def _of_each(
-    rows: Callable[[AcceptedBlock], Iterable[bulk.Row]], blocks: Iterable[AcceptedBlock]
-) -> Iterator[bulk.Row]:
+    rows: Callable[[AcceptedBlock], Iterable[Row]], blocks: Iterable[AcceptedBlock]
+) -> Iterator[Row]:
     return itertools.chain.from_iterable(map(rows, blocks))
 
 
-def _block_row(block: AcceptedBlock) -> bulk.Row:
+def _block_row(block: AcceptedBlock) -> Row:
     header = block.header
     return (
         header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
@@ -164,7 +169,7 @@ def _block_row(block: AcceptedBlock) -> bulk.Row:
     )  # fmt: skip
 
 
-def _transaction_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:
+def _transaction_rows(block: AcceptedBlock) -> Iterator[Row]:
     for index, tx in enumerate(block.transactions):
         yield (
             models.row_id(block.number, index), tx.hash, block.number, index, tx.type, tx.sender,
@@ -173,7 +178,7 @@ def _transaction_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:
         )  # fmt: skip
 
 
-def _receipt_rows(block: AcceptedBlock, executed: ExecutedBlock) -> Iterator[bulk.Row]:
+def _receipt_rows(block: AcceptedBlock, executed: ExecutedBlock) -> Iterator[Row]:
     first_log = 0
     for index, (tx, receipt, result) in enumerate(
         zip(block.transactions, block.receipts, executed.results, strict=True)
@@ -190,7 +195,7 @@ def _price(transaction: Transaction, block: AcceptedBlock) -> int:
     return transaction.effective_gas_price(block.header.base_fee or 0)
 
 
-def _log_rows(block: AcceptedBlock) -> Iterator[bulk.Row]:
+def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
     place = 0
     for index, receipt in enumerate(block.receipts):
         for log in receipt.logs:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cchain_app import models
 from cchain_app.evm.engine import AccountState
-from chaindb import sql
+from chaindb.database import Database
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
@@ -51,71 +51,73 @@ _SLOTS = "SELECT key, value FROM cchain_app_storageslot WHERE key IN ({keys})"
 _NODES = "SELECT key, rlp FROM cchain_app_trienode WHERE key IN ({keys})"
 
 
-def account_at(address: Address, number: int) -> AccountState | None:
+def account_at(db: Database, address: Address, number: int) -> AccountState | None:
     """Return an account as it was after block `number`, or None when it did not exist."""
-    row = sql.row(_ACCOUNT, (address, number, address))
+    row = db.row(_ACCOUNT, (address, number, address))
     return None if row is None else account_of(row[0], row[1], row[2])
 
 
-def slot_at(address: Address, slot: Slot, number: int) -> Word:
+def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
     """Return a storage slot as it was after block `number`; zero when it was not set."""
     key = address + slot
-    row = sql.row(_SLOT, (key, number, key))
+    row = db.row(_SLOT, (key, number, key))
     return ZERO_WORD if row is None else Word(bytes(row[0]))
 
 
-def has_storage_at(address: Address, number: int) -> bool:
+def has_storage_at(db: Database, address: Address, number: int) -> bool:
     """Return whether an account had a slot that was not zero after block `number`."""
     first, last = address + bytes(32), address + b"\xff" * 32
-    found = sql.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
+    found = db.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
     return found is not None
 
 
-def code(code_hash: Hash) -> bytes:
+def code(db: Database, code_hash: Hash) -> bytes:
     """Return code by its hash; empty when there is none (the hash of nothing)."""
-    row = sql.row("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
+    row = db.row("SELECT code FROM cchain_app_code WHERE hash = %s", (code_hash,))
     return b"" if row is None else bytes(row[0])
 
 
-def block_hash(number: int) -> Hash:
+def block_hash(db: Database, number: int) -> Hash:
     """Return the hash of an accepted block, zero when there is none."""
-    row = sql.row("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
+    row = db.row("SELECT hash FROM cchain_app_block WHERE number = %s", (number,))
     return ZERO_HASH if row is None else Hash(bytes(row[0]))
 
 
-def accounts_now(addresses: Iterable[Address]) -> dict[Address, AccountState]:
+def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, AccountState]:
     """Return those of the accounts that exist at the head, hundreds in one statement."""
     found: dict[Address, AccountState] = {}
-    for address, nonce, balance, code_hash in sql.rows_by_keys(_ACCOUNTS, list(addresses)):
+    for address, nonce, balance, code_hash in db.rows_by_keys(_ACCOUNTS, list(addresses)):
         state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
         found[Address(bytes(address))] = state
     return found
 
 
-def slots_now(keys: Iterable[bytes]) -> dict[bytes, Word]:
+def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
     """Return the values at the head of slots by key (address and slot); zero where not set."""
     wanted = list(keys)
     values = dict.fromkeys(wanted, ZERO_WORD)
-    found = sql.rows_by_keys(_SLOTS, wanted)
+    found = db.rows_by_keys(_SLOTS, wanted)
     values.update((bytes(key), Word(bytes(value))) for key, value in found)
     return values
 
 
-def changed_since(number: int) -> tuple[set[Address], set[tuple[Address, Slot]]]:
+def changed_since(db: Database, number: int) -> tuple[set[Address], set[tuple[Address, Slot]]]:
     """Return the accounts and slots that any block above `number` changed (for caches)."""
     first = models.row_id(number + 1)
-    accounts = models.AccountChange.objects.filter(id__gte=first).values_list("address", flat=True)
-    keys = models.StorageChange.objects.filter(id__gte=first).values_list("key", flat=True)
+    accounts = (
+        db.objects(models.AccountChange).filter(id__gte=first).values_list("address", flat=True)
+    )
+    keys = db.objects(models.StorageChange).filter(id__gte=first).values_list("key", flat=True)
     return (
         {Address(bytes(address)) for address in accounts},
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for key in keys},
     )
 
 
-def slots_of(address: Address) -> dict[Slot, Word]:
+def slots_of(db: Database, address: Address) -> dict[Slot, Word]:
     """Return all slots of an account that are set at the head."""
     top = HexBytes(int.to_bytes(int.from_bytes(address, "big") + 1, 21, "big")[1:])
-    rows = models.StorageSlot.objects.filter(key__gte=HexBytes(address))
+    rows = db.objects(models.StorageSlot).filter(key__gte=HexBytes(address))
     if any(top):  # the last address of all has no upper bound
         rows = rows.filter(key__lt=top)
     return {Slot(bytes(key[20:])): Word(bytes(value)) for key, value in rows.values_list()}
@@ -124,9 +126,12 @@ def slots_of(address: Address) -> dict[Slot, Word]:
 class NodeRows:
     """Reads trie nodes at the head, many in one statement (a `NodeReader`)."""
 
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the nodes with these keys in their order, None for those that do not exist."""
-        found = {bytes(key): bytes(rlp) for key, rlp in sql.rows_by_keys(_NODES, list(keys))}
+        found = {bytes(key): bytes(rlp) for key, rlp in self._db.rows_by_keys(_NODES, list(keys))}
         return [found.get(key) for key in keys]
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from cchain_app import models
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
 from cchain_app.txs.transaction import Transaction
-from chaindb import bulk, sql
+from chaindb.database import Database
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
@@ -36,9 +36,9 @@ class Extent(NamedTuple):
     """Transactions that name authorities (EIP-7702)."""
 
 
-def add(newcomers: Iterable[Newcomer], received_at: int) -> None:
+def add(db: Database, newcomers: Iterable[Newcomer], received_at: int) -> None:
     """Write admitted transactions, in order of arrival."""
-    bulk.insert(
+    db.insert(
         models.PoolTransaction,
         _COLUMNS,
         [
@@ -52,51 +52,51 @@ def add(newcomers: Iterable[Newcomer], received_at: int) -> None:
     )  # fmt: skip
 
 
-def remove(hashes: Iterable[Hash]) -> None:
+def remove(db: Database, hashes: Iterable[Hash]) -> None:
     """Delete transactions from the pool."""
-    bulk.delete(models.PoolTransaction, ("hash",), ((tx_hash,) for tx_hash in hashes))
+    db.delete(models.PoolTransaction, ("hash",), ((tx_hash,) for tx_hash in hashes))
 
 
-def remove_mined(transactions: Iterable[Transaction]) -> None:
+def remove_mined(db: Database, transactions: Iterable[Transaction]) -> None:
     """Delete what a block has used up: its transactions, or others with the same nonces."""
     rows = ((tx.sender, tx.nonce) for tx in transactions)
-    bulk.delete(models.PoolTransaction, ("sender", "nonce"), rows)
+    db.delete(models.PoolTransaction, ("sender", "nonce"), rows)
 
 
-def extent() -> Extent:
+def extent(db: Database) -> Extent:
     """Return how much the whole pool holds, in one statement."""
-    (found,) = sql.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))
+    (found,) = db.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
 
 
-def entries() -> list[PoolEntry]:
+def entries(db: Database) -> list[PoolEntry]:
     """Return the whole pool without the envelopes, in order of arrival."""
-    return [_entry(row) for row in sql.rows(_ENTRIES + "ORDER BY id")]
+    return [_entry(row) for row in db.rows(_ENTRIES + "ORDER BY id")]
 
 
-def entries_of(senders: Iterable[Address]) -> list[PoolEntry]:
+def entries_of(db: Database, senders: Iterable[Address]) -> list[PoolEntry]:
     """Return what waits of these senders."""
-    found = sql.rows_by_keys(_ENTRIES + "WHERE sender IN ({keys})", list(senders))
+    found = db.rows_by_keys(_ENTRIES + "WHERE sender IN ({keys})", list(senders))
     return [_entry(row) for row in found]
 
 
-def entries_with_authorities() -> list[PoolEntry]:
+def entries_with_authorities(db: Database) -> list[PoolEntry]:
     """Return the transactions that name authorities (EIP-7702)."""
-    return [_entry(row) for row in sql.rows(_ENTRIES + "WHERE authorities IS NOT NULL")]
+    return [_entry(row) for row in db.rows(_ENTRIES + "WHERE authorities IS NOT NULL")]
 
 
-def envelopes(hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
+def envelopes(db: Database, hashes: Iterable[Hash]) -> dict[Hash, tuple[Address, bytes]]:
     """Return sender and envelope of waiting transactions by hash."""
-    found = sql.rows_by_keys(_RAWS, list(hashes))
+    found = db.rows_by_keys(_RAWS, list(hashes))
     return {
         Hash(bytes(tx_hash)): (Address(bytes(sender)), bytes(raw)) for tx_hash, sender, raw in found
     }
 
 
-def newest(limit: int) -> list[Hash]:
+def newest(db: Database, limit: int) -> list[Hash]:
     """Return the hashes of the transactions that came last, newest last."""
-    found = sql.rows(_NEWEST, [limit])
+    found = db.rows(_NEWEST, [limit])
     return [Hash(bytes(tx_hash)) for (tx_hash,) in reversed(found)]
 
 

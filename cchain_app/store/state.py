@@ -7,7 +7,7 @@ from cchain_app import models
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.store import evm_state
-from chaindb import bulk
+from chaindb.database import Database, Row
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 
 _ACCOUNT = ("address", "nonce", "balance", "code_hash")
@@ -18,10 +18,10 @@ _SLOT_CHANGE = ("id", "key", "number", "value")
 _SlotChanges = dict[tuple[Address, Slot], SlotChange]
 
 
-def write_changes(changes: Sequence[tuple[int, StateChanges]]) -> None:
+def write_changes(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
     """Write what blocks changed, by number. Block 0 is where the state begins: it has no before."""
     for together in _apart(changes):
-        _write(together)
+        _write(db, together)
 
 
 def _apart(
@@ -36,44 +36,44 @@ def _apart(
         yield changes[start:end]
 
 
-def _write(changes: Sequence[tuple[int, StateChanges]]) -> None:
+def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
     """Write the changes of blocks of which only the first has cleared anything."""
     accounts: dict[Address, AccountState | None] = {}
     slots: dict[tuple[Address, Slot], Word] = {}
     codes: dict[Hash, bytes] = {}
-    past_accounts: list[bulk.Row] = []
-    past_slots: list[bulk.Row] = []
+    past_accounts: list[Row] = []
+    past_slots: list[Row] = []
     for number, of_block in changes:
-        of_slots = _with_cleared(of_block)
+        of_slots = _with_cleared(db, of_block)
         if number:
             past_accounts += _account_history(number, of_block.accounts)
             past_slots += _slot_history(number, of_slots)
         accounts.update((address, one.after) for address, one in of_block.accounts.items())
         slots.update((key, one.after) for key, one in of_slots.items())
         codes.update(of_block.codes)
-    bulk.insert(models.AccountChange, _ACCOUNT_CHANGE, past_accounts)
-    bulk.insert(models.StorageChange, _SLOT_CHANGE, past_slots)
-    _write_codes(codes)
-    _write_accounts(accounts)
-    _write_slots(slots)
+    db.insert(models.AccountChange, _ACCOUNT_CHANGE, past_accounts)
+    db.insert(models.StorageChange, _SLOT_CHANGE, past_slots)
+    _write_codes(db, codes)
+    _write_accounts(db, accounts)
+    _write_slots(db, slots)
 
 
-def write_nodes(tries: Sequence[TrieUpdate]) -> None:
+def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:
     """Write the tries' nodes that are new or changed, and delete those that are gone."""
     nodes: dict[bytes, bytes | None] = {}
     for trie in tries:
         nodes.update(trie.nodes)
     written = ((key, rlp) for key, rlp in nodes.items() if rlp is not None)
-    bulk.upsert(models.TrieNode, ("key", "rlp"), written)
+    db.upsert(models.TrieNode, ("key", "rlp"), written)
     gone = ((key,) for key, rlp in nodes.items() if rlp is None)
-    bulk.delete(models.TrieNode, ("key",), gone)
+    db.delete(models.TrieNode, ("key",), gone)
 
 
-def _with_cleared(changes: StateChanges) -> _SlotChanges:
+def _with_cleared(db: Database, changes: StateChanges) -> _SlotChanges:
     """Return the changes of slots, with those that went when a whole storage was deleted."""
     slots: _SlotChanges = {}
     for address in changes.cleared:
-        for slot, value in evm_state.slots_of(address).items():
+        for slot, value in evm_state.slots_of(db, address).items():
             slots[address, slot] = SlotChange(value, ZERO_WORD)
     for key, change in changes.storage.items():
         before = slots[key].before if key in slots else change.before
@@ -81,32 +81,32 @@ def _with_cleared(changes: StateChanges) -> _SlotChanges:
     return {key: change for key, change in slots.items() if change.before != change.after}
 
 
-def _account_history(number: int, accounts: Mapping[Address, AccountChange]) -> Iterator[bulk.Row]:
+def _account_history(number: int, accounts: Mapping[Address, AccountChange]) -> Iterator[Row]:
     for place, (address, change) in enumerate(accounts.items()):
         yield (models.row_id(number, place), address, number, *(change.before or (None,) * 3))
 
 
-def _slot_history(number: int, slots: _SlotChanges) -> Iterator[bulk.Row]:
+def _slot_history(number: int, slots: _SlotChanges) -> Iterator[Row]:
     for place, ((address, slot), change) in enumerate(slots.items()):
         yield (models.row_id(number, place), address + slot, number, change.before)
 
 
-def _write_codes(codes: Mapping[Hash, bytes]) -> None:
-    models.Code.objects.bulk_create(
+def _write_codes(db: Database, codes: Mapping[Hash, bytes]) -> None:
+    db.objects(models.Code).bulk_create(
         [models.Code(hash=code_hash, code=code) for code_hash, code in codes.items()],
         ignore_conflicts=True,
     )
 
 
-def _write_accounts(accounts: Mapping[Address, AccountState | None]) -> None:
+def _write_accounts(db: Database, accounts: Mapping[Address, AccountState | None]) -> None:
     there = ((address, *state) for address, state in accounts.items() if state is not None)
-    bulk.upsert(models.Account, _ACCOUNT, there)
+    db.upsert(models.Account, _ACCOUNT, there)
     gone = ((address,) for address, state in accounts.items() if state is None)
-    bulk.delete(models.Account, ("address",), gone)
+    db.delete(models.Account, ("address",), gone)
 
 
-def _write_slots(slots: Mapping[tuple[Address, Slot], Word]) -> None:
+def _write_slots(db: Database, slots: Mapping[tuple[Address, Slot], Word]) -> None:
     after = [(address + slot, Word(value)) for (address, slot), value in slots.items()]
-    bulk.upsert(models.StorageSlot, _SLOT, (row for row in after if row[1] != ZERO_WORD))
+    db.upsert(models.StorageSlot, _SLOT, (row for row in after if row[1] != ZERO_WORD))
     cleared = ((key,) for key, value in after if value == ZERO_WORD)
-    bulk.delete(models.StorageSlot, ("key",), cleared)
+    db.delete(models.StorageSlot, ("key",), cleared)

@@ -16,7 +16,7 @@ def assert_recomputes() -> None:
     chain = RecomputedChain(evm_chain().config, evm_chain().genesis.state_changes())
     numbers = models.Block.objects.order_by("number").values_list("number", flat=True)
     for number in numbers:
-        block = load_block(number)
+        block = load_block(evm_chain().db, number)
         fork = chain.fork_of(number, block.header.timestamp)
         shown = header_as_shown(wire.header(block), fork)
         made = chain.follow(shown, [transaction.raw for transaction in block.transactions])

@@ -112,7 +112,7 @@ def test_what_is_followed_makes_the_rows_that_were_made(
 
     assert dump() == made
     assert len(made["Log"]) == 2
-    assert blocks.head() == load_block(len(candidates))
+    assert blocks.head() == load_block(evm_chain().db, len(candidates))
 
 
 @pytest.mark.parametrize(("maker", "follower"), [("native", "reference"), ("reference", "native")])
@@ -428,4 +428,4 @@ def test_a_block_may_say_something_of_its_own(
     (block,) = follow(forged(candidates[0], extra_data=words))
 
     assert block.header.extra_data == words
-    assert blocks.head() == block == load_block(1)
+    assert blocks.head() == block == load_block(evm_chain().db, 1)

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 
@@ -39,13 +40,13 @@ def test_it_is_what_the_slots_say(address: Address, seed: int) -> None:
     chance = random.Random(seed)  # not a secret
     put(address, [[chance.choice([0, 0, 1, 2]) for _ in range(HEIGHTS)] for _ in SLOTS])
     for number in range(HEIGHTS):
-        slots = [evm_state.slot_at(address, slot, number) for slot in SLOTS]
+        slots = [evm_state.slot_at(evm_chain().db, address, slot, number) for slot in SLOTS]
         expected = any(word != ZERO_WORD for word in slots)
-        assert evm_state.has_storage_at(address, number) == expected
+        assert evm_state.has_storage_at(evm_chain().db, address, number) == expected
 
 
 def test_neighbours_do_not_count() -> None:
     put(BEFORE, [[1, 1], [1, 2]])
     put(AFTER, [[1, 1], [2, 1]])
-    assert not evm_state.has_storage_at(ACCOUNT, 0)
-    assert not evm_state.has_storage_at(ACCOUNT, 1)
+    assert not evm_state.has_storage_at(evm_chain().db, ACCOUNT, 0)
+    assert not evm_state.has_storage_at(evm_chain().db, ACCOUNT, 1)
