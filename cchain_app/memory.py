@@ -9,7 +9,7 @@ what it knows (`advance`); other processes are told by a pointer and forget what
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -34,6 +34,16 @@ class Missing:
 
 
 MISSING = Missing()
+
+
+class PoolTag(NamedTuple):
+    """What tells a pool on a head from others."""
+
+    height: int
+    """Of the head."""
+    transactions: int
+    newest: int | None
+    """The key of the last row."""
 
 
 class Kept(NamedTuple):
@@ -321,6 +331,23 @@ class PoolMemory:
             _shrink(self._nonces, self._most)
 
 
+class CountsMemory:
+    """How many transactions can run and how many are queued, for as long as head and pool are the same.
+
+    Counting takes a look at every one of them.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[PoolTag, tuple[int, int]] | None = None
+
+    def of(self, tag: PoolTag, count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        """Return what was counted, counting only where the tag is another one."""
+        known = self._known
+        if known is None or known[0] != tag:
+            self._known = known = (tag, count() if tag.transactions else (0, 0))
+        return known[1]
+
+
 class Memory:
     """All that a process remembers of one chain."""
 
@@ -329,6 +356,7 @@ class Memory:
         self.blocks = BlockMemory(blocks=blocks)
         self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
+        self.counts = CountsMemory()
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
 

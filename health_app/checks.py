@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import due as cchain
 from cchain_app.selectors import figures
 from chaindb import building, clock, turns
@@ -195,7 +196,7 @@ def _standstill(chain: Chain) -> Standstill | None:
     if chain is Chain.P:
         found = platform.due(now)
     elif node.mining != "manual":
-        found = cchain.due(now)
+        found = cchain.due(evm_chain(), now)
         patience = node.block_interval if node.mining == "interval" else 0.0
     if found is None:
         return None
@@ -216,7 +217,7 @@ def _overdue(chain: Chain) -> float | None:
     if chain is Chain.P:
         found: platform.Due | cchain.Due | None = platform.due(now)
     else:
-        found = cchain.due(now) if settings.NODE.mining == "auto" else None
+        found = cchain.due(evm_chain(), now) if settings.NODE.mining == "auto" else None
     if found is None or not turns.may_produce(chain, found.height, now):
         return None
     return max(0.0, min(now - found.since, time.time() - _BEGAN))

@@ -31,7 +31,7 @@ def print_banner() -> None:
         "Admin login": f"user {node.admin_user}, password in {password_file()}",
         "Network": f"{node.network_id}, chain ID {evm_chain().config.chain_id}",
         "Node ID": str(platform.node_id()),
-        "Heads": f"C-Chain block {blocks.head().number}, P-Chain block {platform_chain.tip().height}",
+        "Heads": f"C-Chain block {blocks.head(evm_chain()).number}, P-Chain block {platform_chain.tip().height}",
         "Engine": evm_chain().engine.name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }

@@ -85,7 +85,7 @@ class Follower:
             await subscriptions.head_accepted(message["number"], message["hash"])
 
     async def _reach_head(self) -> None:
-        head = await in_thread(blocks.catch_up)
+        head = await in_thread(blocks.catch_up, evm_chain())
         await subscriptions.head_accepted(head.number, head.hash)
 
 

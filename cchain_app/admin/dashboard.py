@@ -59,7 +59,7 @@ def _pool_counts(_head: int, _newest: int | None, size: int) -> tuple[int, int]:
     Counting takes a look at every one of them, so it is done only when the head or the pool is
     another: the arguments say so.
     """
-    return pool.counts() if size else (0, 0)
+    return pool.counts(evm_chain()) if size else (0, 0)
 
 
 def _rate_card(recent: list[Block]) -> Card:

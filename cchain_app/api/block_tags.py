@@ -5,6 +5,7 @@ Every accepted block is final, so latest, safe, finalized and pending are the he
 
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 
@@ -15,7 +16,7 @@ FIRST = 0
 def height_of(number: BlockNumber) -> int:
     """Return the height that a number or tag means, which may be above the head."""
     if isinstance(number, Tag):
-        return FIRST if number is Tag.EARLIEST else blocks.head().number
+        return FIRST if number is Tag.EARLIEST else blocks.head(evm_chain()).number
     return number
 
 
@@ -25,10 +26,14 @@ def find(param: BlockParam) -> AcceptedBlock | None:
     Unspecified: `pending` is the head, as coreth has it; geth builds a block of the pool.
     """
     if isinstance(param, BlockHash):
-        return blocks.by_hash(param.hash)
+        return blocks.by_hash(evm_chain(), param.hash)
     if isinstance(param, Tag):
-        return blocks.by_number(FIRST) if param is Tag.EARLIEST else blocks.head()
-    return blocks.by_number(param)
+        return (
+            blocks.by_number(evm_chain(), FIRST)
+            if param is Tag.EARLIEST
+            else blocks.head(evm_chain())
+        )
+    return blocks.by_number(evm_chain(), param)
 
 
 def require(param: BlockParam) -> AcceptedBlock:

@@ -51,7 +51,11 @@ def fork_config() -> dict[str, Any]:
     As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
     Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
     """
-    config, head, genesis = evm_chain().config, blocks.head(), blocks.by_number(0)
+    config, head, genesis = (
+        evm_chain().config,
+        blocks.head(evm_chain()),
+        blocks.by_number(evm_chain(), 0),
+    )
     assert genesis is not None, "a chain that has a head has a genesis"
     times = sorted(set(config.schedule.times.values()))
     begun = [time for time in times if time <= head.header.timestamp]

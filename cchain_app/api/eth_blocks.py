@@ -5,6 +5,7 @@ from msgspec import Raw
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rendered import rendered
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 from primitives.evm import Hash
@@ -13,7 +14,7 @@ from primitives.hexadecimal import encode_quantity
 
 def block_number() -> str:
     """eth_blockNumber: height of the last accepted block."""
-    return encode_quantity(blocks.head().number)
+    return encode_quantity(blocks.head(evm_chain()).number)
 
 
 def get_block_by_number(number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001

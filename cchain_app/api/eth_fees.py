@@ -82,14 +82,14 @@ def fee_history(
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
     feemarket.check_percentiles(percentiles or ())
-    last, head = block_tags.height_of(newest), blocks.head().number
+    last, head = block_tags.height_of(newest), blocks.head(evm_chain()).number
     if last > head:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
     first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
     if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
     if percentiles is None and last - first >= HISTORY_ON_EVENT_LOOP:
-        fees = [_fees_without_tips(header) for header in blocks.headers(first, last)]
+        fees = [_fees_without_tips(header) for header in blocks.headers(evm_chain(), first, last)]
     else:
         fees = [_fees_at(number) for number in range(first, last + 1)]
     history = feemarket.fee_history(fees, percentiles, evm_chain().config.min_base_fee)
@@ -112,11 +112,11 @@ def _option(tip: int, base: int) -> Tips:
 
 def _next_base_fee() -> int:
     """Return the next block's base fee in wei; before London there is none, so 0."""
-    return base_fee_after(blocks.head()) or 0
+    return base_fee_after(evm_chain(), blocks.head(evm_chain())) or 0
 
 
 def _suggested_tip() -> int:
-    head = blocks.head()
+    head = blocks.head(evm_chain())
     return _tips.of(head.hash, lambda: _tip_after(head))
 
 
@@ -128,7 +128,7 @@ def _tip_after(head: AcceptedBlock) -> int:
 
 def _fees_at(number: int) -> BlockFees:
     """Return the fees of a block, which must not be above the head."""
-    block = blocks.by_number(number)
+    block = blocks.by_number(evm_chain(), number)
     assert block is not None, "below the head"
     return _fees.of(block.hash, lambda: _fees_of(block))
 

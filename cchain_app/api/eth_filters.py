@@ -8,6 +8,7 @@ from cchain_app.api import eth_logs, wire
 from cchain_app.api.params import Tag
 from cchain_app.api.params_logs import LogCriteria
 from cchain_app.api.rendered import join
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import poll_filters
 from cchain_app.services.poll_filters import FilterNotFound, Kind
@@ -31,7 +32,7 @@ def new_filter(client: str, criteria: LogCriteria) -> str:
     if isinstance(first, int) and isinstance(last, int) and first > last:
         raise invalid_params("invalid block range params")
     if criteria.block_hash is not None:
-        block = blocks.by_hash(criteria.block_hash)
+        block = blocks.by_hash(evm_chain(), criteria.block_hash)
         first = last = 0 if block is None else block.number
     return encode_quantity(poll_filters.new_log_filter(client, criteria.log_filter, first, last))
 
@@ -85,8 +86,8 @@ def _bound(given: int | str | None) -> int | Tag | None:
 
 def _transaction(transaction_hash: Hash) -> wire.Json | None:
     """Return a transaction as it was in the pool, even when it is in a block by now."""
-    place = blocks.find_transaction(transaction_hash)
+    place = blocks.find_transaction(evm_chain(), transaction_hash)
     if place is not None:
         return wire.waiting_transaction(place[0].transactions[place[1]])
-    waiting = pool.transaction(transaction_hash)
+    waiting = pool.transaction(evm_chain(), transaction_hash)
     return None if waiting is None else wire.waiting_transaction(waiting)

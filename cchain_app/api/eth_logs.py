@@ -58,7 +58,7 @@ def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[
     end = block_tags.height_of(Tag.LATEST if last is None else last)
     if begin > end:
         raise invalid_params("invalid block range params")
-    if end > blocks.head().number:
+    if end > blocks.head(evm_chain()).number:
         raise invalid_params("block range extends beyond current head block")
     most = evm_chain().node.logs_block_range
     if most and end - begin > most:
@@ -78,7 +78,7 @@ def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
     most = evm_chain().node.logs_results
     recent = _in_memory(first, last)
     if recent is None:
-        return [render(log) for log in logs.find_logs(log_filter, first, last, most)]
+        return [render(log) for log in logs.find_logs(evm_chain(), log_filter, first, last, most)]
     parts: list[bytes] = []
     count = 0
     patience = Patience()
@@ -101,7 +101,7 @@ def matching(block: AcceptedBlock, log_filter: LogFilter) -> Matches:
 
 
 def _require(block_hash: Hash) -> AcceptedBlock:
-    block = blocks.by_hash(block_hash)
+    block = blocks.by_hash(evm_chain(), block_hash)
     if block is None:
         raise server_error("unknown block")
     return block

@@ -5,6 +5,7 @@ from typing import Any
 
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockParam, StorageKey, Tag
+from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import AccountState
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import JsonRpcError, invalid_params
@@ -27,8 +28,8 @@ def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[str | Json
     head = block_tags.height_of(Tag.LATEST)
     latest = [address for address, block in calls if block is Tag.LATEST]
     if len(latest) > 1:
-        state.prefetch_accounts(latest, head)
-    at_head = state.state_at(head)
+        state.prefetch_accounts(evm_chain(), latest, head)
+    at_head = state.state_at(evm_chain(), head)
     outcomes: list[str | JsonRpcError] = []
     for address, block in calls:
         if block is Tag.LATEST:
@@ -44,23 +45,23 @@ def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[str | Json
 def get_transaction_count(address: Address, block: BlockParam) -> str:
     """eth_getTransactionCount: the nonce; of `pending` the one after the executable transactions."""
     if block is Tag.PENDING:
-        return encode_quantity(pool.next_nonce(address))
+        return encode_quantity(pool.next_nonce(evm_chain(), address))
     return encode_quantity(_account(address, block).nonce)
 
 
 def get_code(address: Address, block: BlockParam) -> str:
     """eth_getCode: code of an account, `0x` when it has none."""
-    return encode_data(state.code_at(state.state_at(_number(block)), address))
+    return encode_data(state.code_at(state.state_at(evm_chain(), _number(block)), address))
 
 
 def get_storage_at(address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: always 32 bytes."""
-    return encode_data(state.state_at(_number(block)).storage(address, key.slot))
+    return encode_data(state.state_at(evm_chain(), _number(block)).storage(address, key.slot))
 
 
 def get_account_info(address: Address, block: BlockParam) -> dict[str, str]:
     """eth_getAccountInfo: balance, nonce and code in one answer."""
-    at = state.state_at(_number(block))
+    at = state.state_at(evm_chain(), _number(block))
     account = at.account(address) or _NOBODY
     return {
         "balance": encode_quantity(account.balance),
@@ -81,7 +82,7 @@ def get_proof(address: Address, keys: Sequence[StorageKey], block: BlockParam) -
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    proof = proofs.prove(address, [key.slot for key in keys], _number(block))
+    proof = proofs.prove(evm_chain(), address, [key.slot for key in keys], _number(block))
     account = proof.account or _NOBODY
     return {
         "address": encode_data(address),
@@ -109,7 +110,7 @@ def _echo(key: StorageKey) -> str:
 
 
 def _account(address: Address, block: BlockParam) -> AccountState:
-    return state.state_at(_number(block)).account(address) or _NOBODY
+    return state.state_at(evm_chain(), _number(block)).account(address) or _NOBODY
 
 
 def _number(block: BlockParam) -> int:

@@ -10,6 +10,7 @@ from msgspec import Raw
 from cchain_app.api import block_tags, wire
 from cchain_app.api.params import BlockHash, BlockNumber
 from cchain_app.api.rendered import rendered
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
@@ -32,7 +33,7 @@ _waiting: Final = threading.BoundedSemaphore(SYNC_CALLS)
 
 def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
     """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
-    found = pool.find(transaction_hash)
+    found = pool.find(evm_chain(), transaction_hash)
     if isinstance(found, Transaction):
         return wire.waiting_transaction(found)
     if found is None:
@@ -43,7 +44,7 @@ def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
 
 def get_transaction_receipt(transaction_hash: Hash) -> Raw | None:
     """eth_getTransactionReceipt: what became of a transaction, null until it is in a block."""
-    place = blocks.find_transaction(transaction_hash)
+    place = blocks.find_transaction(evm_chain(), transaction_hash)
     if place is None:
         return None
     block, index = place
@@ -65,7 +66,7 @@ def get_raw_transaction(transaction_hash: Hash) -> str:
 
     Unspecified: for an unknown transaction it is `0x`, as in geth.
     """
-    found = pool.find(transaction_hash)
+    found = pool.find(evm_chain(), transaction_hash)
     if found is None:
         return encode_data(b"")
     transaction = found if isinstance(found, Transaction) else found[0].transactions[found[1]]

@@ -169,7 +169,7 @@ def make_place(
     share = _share_of_event_loop()
     found = block_tags.require(block)
     env = _environments.of(found.hash, lambda: env_of(found.header, evm_chain().config))
-    reader: StateReader = state.state_at(found.number)
+    reader: StateReader = state.state_at(evm_chain(), found.number)
     if accounts:
         env = move_precompiles(env, accounts)
         reader = override_state(reader, accounts)

@@ -63,7 +63,7 @@ def subscribe(exchange: Exchange, kind: object, argument: object) -> str:
         topic, payload = _topic(kind, argument)
     except InvalidParam as error:
         raise invalid_params(f"invalid argument 1: {error.text}") from error
-    _heads.begin_at(blocks.head().number)
+    _heads.begin_at(blocks.head(evm_chain()).number)
     return exchange.subscribe(topic, payload)
 
 
@@ -113,10 +113,10 @@ async def pending_transactions(hashes: Sequence[bytes]) -> None:
 
 def _whole(hashes: Sequence[Hash]) -> list[wire.Json]:
     """Return transactions of the pool; those that are in a block by now as they were before."""
-    waiting = pool.transactions(hashes)
+    waiting = pool.transactions(evm_chain(), hashes)
     found = []
     for one in hashes:
-        known = waiting.get(one) or pool.find(one)
+        known = waiting.get(one) or pool.find(evm_chain(), one)
         if isinstance(known, tuple):
             known = known[0].transactions[known[1]]
         if known is not None:
@@ -174,7 +174,7 @@ async def _load(number: int) -> AcceptedBlock | None:
     found = evm_chain().memory.blocks.by_number(number)
     if found is not None:
         return found
-    return await in_thread(blocks.by_number, number)
+    return await in_thread(blocks.by_number, evm_chain(), number)
 
 
 async def _prepare(block: AcceptedBlock) -> None:

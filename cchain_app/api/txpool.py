@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cchain_app.api import wire
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import pool
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address
@@ -14,13 +15,13 @@ T = TypeVar("T")
 
 def status() -> dict[str, str]:
     """txpool_status: how many transactions can run now, and how many are queued."""
-    pending, queued = pool.counts()
+    pending, queued = pool.counts(evm_chain())
     return {"pending": encode_quantity(pending), "queued": encode_quantity(queued)}
 
 
 def content() -> dict[str, Any]:
     """txpool_content: everything that waits, by checksummed sender and decimal nonce."""
-    waiting = pool.content()
+    waiting = pool.content(evm_chain())
     return {
         "pending": _by_sender(waiting.pending, wire.waiting_transaction),
         "queued": _by_sender(waiting.queued, wire.waiting_transaction),
@@ -29,7 +30,7 @@ def content() -> dict[str, Any]:
 
 def content_from(address: Address) -> dict[str, Any]:
     """txpool_contentFrom: what waits of one sender, by decimal nonce."""
-    waiting = pool.content([address])
+    waiting = pool.content(evm_chain(), [address])
     return {
         "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
         "queued": _by_nonce(waiting.queued.get(address, []), wire.waiting_transaction),
@@ -38,7 +39,7 @@ def content_from(address: Address) -> dict[str, Any]:
 
 def inspect() -> dict[str, Any]:
     """txpool_inspect: everything that waits, each in one line."""
-    waiting = pool.content()
+    waiting = pool.content(evm_chain())
     return {
         "pending": _by_sender(waiting.pending, wire.inspected),
         "queued": _by_sender(waiting.queued, wire.inspected),

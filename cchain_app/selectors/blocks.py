@@ -6,9 +6,9 @@ missed a pointer, and catches up before answering: an answer never shows a block
 """
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header, decode_header
+from cchain_app.chain import EvmChain
 from cchain_app.memory import FEW
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
@@ -22,117 +22,113 @@ class NoGenesis(Exception):
     """The database holds no chain yet: `init_node` makes its genesis."""
 
 
-def head() -> AcceptedBlock:
+def head(chain: EvmChain) -> AcceptedBlock:
     """Return the head as this process sees it.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
-    return evm_chain().memory.blocks.head or catch_up()
+    return chain.memory.blocks.head or catch_up(chain)
 
 
-def catch_up() -> AcceptedBlock:
+def catch_up(chain: EvmChain) -> AcceptedBlock:
     """Move the memory to the head of the database and return it.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
-    remembered = evm_chain().memory
+    remembered = chain.memory
     with remembered.moving:
         old = remembered.blocks.head
-        number = rows.head_number(evm_chain().db)
+        number = rows.head_number(chain.db)
         if number is None:
             raise NoGenesis
         if old is not None and number == old.number:
             return old
-        if old is None or not 0 < number - old.number <= FEW or not _follows(old):
-            new = rows.load_block(evm_chain().db, number)
+        if old is None or not 0 < number - old.number <= FEW or not _follows(chain, old):
+            new = rows.load_block(chain.db, number)
             remembered.begin_at(new)
             return new
         missed = [
-            rows.load_block(evm_chain().db, between)
-            for between in range(old.number + 1, number + 1)
+            rows.load_block(chain.db, between) for between in range(old.number + 1, number + 1)
         ]
-        remembered.state.move(number, *evm_state.changed_since(evm_chain().db, old.number))
+        remembered.state.move(number, *evm_state.changed_since(chain.db, old.number))
         for new in missed:
             remembered.follow(new)
         return missed[-1]
 
 
-def by_number(number: int) -> AcceptedBlock | None:
+def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     """Return the block at a height, or None above the head."""
-    if number > head().number:
+    if number > head(chain).number:
         return None
-    remembered = evm_chain().memory.blocks
+    remembered = chain.memory.blocks
     found = remembered.by_number(number)
     if found is None:
-        return _kept(rows.load_block(evm_chain().db, number))
+        return _kept(chain, rows.load_block(chain.db, number))
     remembered.asked.hit()
     return found
 
 
-def headers(first: int, last: int) -> list[Header]:
+def headers(chain: EvmChain, first: int, last: int) -> list[Header]:
     """Return the headers of blocks first to last, which must not be above the head."""
     found = (
-        evm_chain()
-        .db.objects(models.Block)
+        chain.db.objects(models.Block)
         .filter(number__gte=first, number__lte=last)
         .order_by("number")
     )
     return [decode_header(bytes(header)) for header in found.values_list("header", flat=True)]
 
 
-def by_hash(block_hash: Hash) -> AcceptedBlock | None:
+def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
     """Return the block with this hash, or None when there is none."""
-    found = evm_chain().memory.blocks.by_hash(block_hash)
+    found = chain.memory.blocks.by_hash(block_hash)
     if found is None:
         number = (
-            evm_chain()
-            .db.objects(models.Block)
+            chain.db.objects(models.Block)
             .filter(hash=block_hash)
             .values_list("number", flat=True)
             .first()
         )
-        return None if number is None else _at(number)
-    evm_chain().memory.blocks.asked.hit()
-    return found if found.number <= head().number else None
+        return None if number is None else _at(chain, number)
+    chain.memory.blocks.asked.hit()
+    return found if found.number <= head(chain).number else None
 
 
-def find_transaction(transaction_hash: Hash) -> Place | None:
+def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
     """Return the block that holds a transaction and its index there, or None."""
-    place = evm_chain().memory.blocks.place_of(transaction_hash)
-    if place is not None and place[0].number <= head().number:
-        evm_chain().memory.blocks.asked.hit()
+    place = chain.memory.blocks.place_of(transaction_hash)
+    if place is not None and place[0].number <= head(chain).number:
+        chain.memory.blocks.asked.hit()
         return place
-    if transaction_hash in evm_chain().memory.transactions:
+    if transaction_hash in chain.memory.transactions:
         return None  # it waits: whoever polls for its receipt costs no question to the database
     key = (
-        evm_chain()
-        .db.objects(models.Transaction)
+        chain.db.objects(models.Transaction)
         .filter(hash=transaction_hash)
         .values_list("id", flat=True)
         .first()
     )
     if key is None:
         return None
-    block = _at(models.height_of(key))
+    block = _at(chain, models.height_of(key))
     return None if block is None else (block, key - models.row_id(block.number))
 
 
-def _at(number: int) -> AcceptedBlock | None:
+def _at(chain: EvmChain, number: int) -> AcceptedBlock | None:
     """Return the block at a height that the rows are known to have."""
-    if number > head().number:
-        catch_up()
-    return by_number(number)
+    if number > head(chain).number:
+        catch_up(chain)
+    return by_number(chain, number)
 
 
-def _kept(block: AcceptedBlock) -> AcceptedBlock:
-    remembered = evm_chain().memory.blocks
+def _kept(chain: EvmChain, block: AcceptedBlock) -> AcceptedBlock:
+    remembered = chain.memory.blocks
     remembered.asked.miss()
     remembered.remember(block)
     return block
 
 
-def _follows(old: AcceptedBlock) -> bool:
+def _follows(chain: EvmChain, old: AcceptedBlock) -> bool:
     """Return whether the rows still have the block that the memory is at."""
-    return evm_chain().db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()
+    return chain.db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.pool.ordering import Lane
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.selectors.next_block import base_fee_after
@@ -22,24 +22,25 @@ class Due(NamedTuple):
     """That could be in it."""
 
 
-def due(now: int) -> Due | None:
+def due(chain: EvmChain, now: int) -> Due | None:
     """Return the block that could be made of the pool, or None while there is nothing to put in.
 
     Queued transactions, and those that do not pay the next block's base fee, make no block due. Who
     waits longer than the head is old waits since then: the chain went on without it, for better ones. None before the genesis too.
 
     Args:
+        chain: Which chain.
         now: Unix seconds by the node's clock.
     """
-    last = figures.head()
+    last = figures.head(chain)
     if last is None or now - last.timestamp < MOVES:
         return None
-    waiting = rows.entries(evm_chain().db)
+    waiting = rows.entries(chain.db)
     if not waiting:
         return None
-    head = blocks.catch_up()
-    fee = base_fee_after(head) or 0
-    lanes = [lane for lane in pool.lanes(waiting).values() if _can_run(lane, fee)]
+    head = blocks.catch_up(chain)
+    fee = base_fee_after(chain, head) or 0
+    lanes = [lane for lane in pool.lanes(chain, waiting).values() if _can_run(chain, lane, fee)]
     if not lanes:
         return None
     oldest = min(lane.executable[0].received_at for lane in lanes)
@@ -47,8 +48,8 @@ def due(now: int) -> Due | None:
     return Due(head.number + 1, max(oldest, head.header.timestamp), count)
 
 
-def _can_run(lane: Lane, base_fee: int) -> bool:
+def _can_run(chain: EvmChain, lane: Lane, base_fee: int) -> bool:
     """Say whether the sender's next transaction may be in a block: those behind it wait for it."""
     if not lane.executable:
         return False
-    return lane.executable[0].effective_tip(base_fee) >= evm_chain().node.pool_min_tip
+    return lane.executable[0].effective_tip(base_fee) >= chain.node.pool_min_tip

@@ -1,9 +1,9 @@
 """What monitoring asks of the C-Chain every few seconds: small questions to rows, at most four."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.memory import PoolTag
 from cchain_app.selectors import pool
 
 _HEAD = """
@@ -49,33 +49,24 @@ class Waiting(NamedTuple):
     """Bytes of all envelopes."""
 
 
-def head() -> Head | None:
+def head(chain: EvmChain) -> Head | None:
     """Return the last block, or None when there is no genesis block."""
-    row = evm_chain().db.row(_HEAD)
+    row = chain.db.row(_HEAD)
     if row is None:
         return None
     number, timestamp, base_fee, *sizes = row
     return Head(number, timestamp, None if base_fee is None else int(base_fee), *sizes)
 
 
-def recent(since: int) -> Recent:
+def recent(chain: EvmChain, since: int) -> Recent:
     """Return what blocks hold whose time is after `since` (Unix seconds)."""
-    ((blocks, transactions, gas_used),) = evm_chain().db.rows(_RECENT, (since,))
+    ((blocks, transactions, gas_used),) = chain.db.rows(_RECENT, (since,))
     return Recent(blocks, int(transactions), int(gas_used))
 
 
-def waiting(height: int) -> Waiting:
+def waiting(chain: EvmChain, height: int) -> Waiting:
     """Return what the pool holds on the block at a height, the last one."""
-    ((count, size, newest),) = evm_chain().db.rows(_WAITING)
-    pending, queued = _counts(height, count, newest)
+    ((count, size, newest),) = chain.db.rows(_WAITING)
+    tag = PoolTag(height, count, newest)
+    pending, queued = chain.memory.counts.of(tag, lambda: pool.counts(chain))
     return Waiting(pending, queued, int(size))
-
-
-@lru_cache(maxsize=1)
-def _counts(_height: int, count: int, _newest: int | None) -> tuple[int, int]:
-    """Return how many can run now and how many cannot.
-
-    That takes a look at every one of them, so it is done only when the head or the pool is another:
-    the arguments say so.
-    """
-    return pool.counts() if count else (0, 0)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.filters import LogFilter
 from primitives.evm import Address, Word
 
@@ -71,15 +71,18 @@ def events(addresses: Collection[Address]) -> Statement:
 
 
 def search(
+    chain: EvmChain,
     log_filter: LogFilter,
     first: int,
     last: int,
     most: int | None,
+    *,
     known: Collection[Word] | None = None,
 ) -> Statement | None:
     """Ask for the logs of blocks first to last that match, in chain order.
 
     Args:
+        chain: Which chain.
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
@@ -93,9 +96,7 @@ def search(
         ("id >= %s AND id < %s", [models.row_id(first), models.row_id(last + 1)]),
         *_terms(log_filter),
     ]
-    hint = (
-        _BY_ADDRESS if log_filter.addresses and evm_chain().db.connection.vendor == "sqlite" else ""
-    )
+    hint = _BY_ADDRESS if log_filter.addresses and chain.db.connection.vendor == "sqlite" else ""
     lanes = [_lane(hint, [*terms, *extra]) for extra in _by_event(log_filter, known)]
     if not lanes:
         return None

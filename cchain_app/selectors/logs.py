@@ -5,7 +5,7 @@ How the database is asked is in `log_statements`.
 
 from typing import Any, NamedTuple
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import log_statements
 from chaindb.hotpath import WouldBlock, on_event_loop
@@ -37,10 +37,13 @@ class FoundLog(NamedTuple):
     """Within its block."""
 
 
-def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[FoundLog]:
+def find_logs(
+    chain: EvmChain, log_filter: LogFilter, first: int, last: int, limit: int
+) -> list[FoundLog]:
     """Return the logs of blocks first to last that match, in chain order.
 
     Args:
+        chain: Which chain.
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
@@ -52,18 +55,18 @@ def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[
     """
     if on_event_loop():
         raise WouldBlock
-    known = _events(log_filter) if log_statements.names_no_event(log_filter) else None
+    known = _events(chain, log_filter) if log_statements.names_no_event(log_filter) else None
     most = limit + 1 if limit else None
-    statement = log_statements.search(log_filter, first, last, most, known)
-    rows = [] if statement is None else evm_chain().db.rows(*statement)
+    statement = log_statements.search(chain, log_filter, first, last, most, known=known)
+    rows = [] if statement is None else chain.db.rows(*statement)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
     return [_found(row) for row in rows]
 
 
-def _events(log_filter: LogFilter) -> set[Word] | None:
+def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
     """Return the first topics of the addresses' logs, or None when they are too many."""
-    rows = evm_chain().db.rows(*log_statements.events(log_filter.addresses))
+    rows = chain.db.rows(*log_statements.events(log_filter.addresses))
     if len(rows) == log_statements.MOST_EVENTS:
         return None
     return {topic for (topic,) in rows if topic is not None}

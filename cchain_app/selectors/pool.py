@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import Lane, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
@@ -24,77 +24,77 @@ class PoolContent(NamedTuple):
     queued: dict[Address, list[Transaction]]
 
 
-def transaction(transaction_hash: Hash) -> Transaction | None:
+def transaction(chain: EvmChain, transaction_hash: Hash) -> Transaction | None:
     """Return a waiting transaction, or None when it is not in the pool."""
-    return transactions([transaction_hash]).get(transaction_hash)
+    return transactions(chain, [transaction_hash]).get(transaction_hash)
 
 
-def find(transaction_hash: Hash) -> blocks.Place | Transaction | None:
+def find(chain: EvmChain, transaction_hash: Hash) -> blocks.Place | Transaction | None:
     """Return where a transaction is mined, else the waiting transaction, else None.
 
     What was acknowledged is always one of the first two: a transaction that was in no block and a
     moment later is no more in the pool has been mined in between, and is looked for again.
     """
-    place = blocks.find_transaction(transaction_hash)
+    place = blocks.find_transaction(chain, transaction_hash)
     if place is not None:
         return place
-    waiting = transaction(transaction_hash)
+    waiting = transaction(chain, transaction_hash)
     if waiting is not None:
         return waiting
-    blocks.catch_up()
-    return blocks.find_transaction(transaction_hash)
+    blocks.catch_up(chain)
+    return blocks.find_transaction(chain, transaction_hash)
 
 
-def transactions(hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
+def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
     """Return those of the transactions that are in the pool, by hash."""
-    memory = evm_chain().memory.transactions
+    memory = chain.memory.transactions
     wanted = list(hashes)
     found = {
         tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
-        for tx_hash, (sender, raw) in rows.envelopes(evm_chain().db, wanted).items()
+        for tx_hash, (sender, raw) in rows.envelopes(chain.db, wanted).items()
     }
     return {tx_hash: found[tx_hash] for tx_hash in wanted if tx_hash in found}
 
 
-def next_nonce(address: Address) -> int:
+def next_nonce(chain: EvmChain, address: Address) -> int:
     """Return the nonce after the account's executable transactions: the pending nonce."""
-    memory = evm_chain().memory
+    memory = chain.memory
     tag = memory.pool.tag(memory.state)
-    remembers = evm_chain().node.profile == "embedded"
+    remembers = chain.node.profile == "embedded"
     if remembers:
         known = memory.pool.nonce(address, tag)
         if known is not None:
             return known
-    waiting = _of_head(lambda: rows.entries_of(evm_chain().db, [address]))
-    head = blocks.head()
-    account = state_at(head.number).account(address)
-    lane = _split(waiting, state_at(head.number), address)
+    waiting = _of_head(chain, lambda: rows.entries_of(chain.db, [address]))
+    head = blocks.head(chain)
+    account = state_at(chain, head.number).account(address)
+    lane = _split(waiting, state_at(chain, head.number), address)
     nonce = next_free_nonce(account.nonce if account else 0, lane.executable)
     if remembers:
         memory.pool.remember_nonce(address, nonce, tag)
     return nonce
 
 
-def lanes(entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
+def lanes(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
     """Split waiting transactions by sender, and each sender's by what can run on the head."""
     by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
     for entry in entries:
         by_sender[entry.sender].append(entry)
-    number = blocks.head().number
-    prefetch_accounts(list(by_sender), number)
-    state = state_at(number)
+    number = blocks.head(chain).number
+    prefetch_accounts(chain, list(by_sender), number)
+    state = state_at(chain, number)
     return {sender: _split(waiting, state, sender) for sender, waiting in by_sender.items()}
 
 
-def content(addresses: Iterable[Address] | None = None) -> PoolContent:
+def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
     """Return what waits, of these senders or of all."""
     if addresses is None:
-        entries = _of_head(lambda: rows.entries(evm_chain().db))
+        entries = _of_head(chain, lambda: rows.entries(chain.db))
     else:
         senders = list(addresses)
-        entries = _of_head(lambda: rows.entries_of(evm_chain().db, senders))
-    split_up = lanes(entries)
-    found = transactions(entry.hash for entry in entries)
+        entries = _of_head(chain, lambda: rows.entries_of(chain.db, senders))
+    split_up = lanes(chain, entries)
+    found = transactions(chain, (entry.hash for entry in entries))
 
     def listed(part: Iterable[PoolEntry]) -> list[Transaction]:
         return [found[entry.hash] for entry in part if entry.hash in found]
@@ -107,35 +107,35 @@ def content(addresses: Iterable[Address] | None = None) -> PoolContent:
     )
 
 
-def counts() -> tuple[int, int]:
+def counts(chain: EvmChain) -> tuple[int, int]:
     """Return how many transactions can run now and how many are queued."""
-    split_up = lanes(_of_head(lambda: rows.entries(evm_chain().db))).values()
+    split_up = lanes(chain, _of_head(chain, lambda: rows.entries(chain.db))).values()
     return sum(len(lane.executable) for lane in split_up), sum(
         len(lane.queued) for lane in split_up
     )
 
 
-def executable_hashes() -> list[Hash]:
+def executable_hashes(chain: EvmChain) -> list[Hash]:
     """Return the hashes of what can run now, in order of arrival."""
     executable = [
         entry
-        for lane in lanes(_of_head(lambda: rows.entries(evm_chain().db))).values()
+        for lane in lanes(chain, _of_head(chain, lambda: rows.entries(chain.db))).values()
         for entry in lane.executable
     ]
     return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
 
 
-def newest_hashes(limit: int) -> list[Hash]:
+def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
     """Return the hashes of the transactions that came last, at most `limit`, newest last."""
-    return rows.newest(evm_chain().db, limit)
+    return rows.newest(chain.db, limit)
 
 
-def raws_of(hashes: Iterable[Hash]) -> dict[Hash, bytes]:
+def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
     """Return the envelopes of those of the transactions that wait, by hash."""
-    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(evm_chain().db, hashes).items()}
+    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(chain.db, hashes).items()}
 
 
-def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
+def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
     """Return waiting transactions as they are on the remembered head.
 
     A block takes its transactions out of the pool as it becomes the head of the database. Without
@@ -143,11 +143,11 @@ def _of_head(read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
     a pending nonce would go back.
     """
     while True:
-        head = blocks.head()
+        head = blocks.head(chain)
         entries = read()
-        if stored.head_number(evm_chain().db) == head.number:
+        if stored.head_number(chain.db) == head.number:
             return entries
-        blocks.catch_up()
+        blocks.catch_up(chain)
 
 
 def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> Lane:

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.block import join_block
 from cchain_app.blocks.header import decode_header
+from cchain_app.chain import EvmChain
 from primitives.evm import Hash
 
 
@@ -21,16 +21,16 @@ class RawBlock(NamedTuple):
     """The whole block as RLP."""
 
 
-def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
+def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
     """Return the accepted blocks from height `first` to `last`, also downwards, in that order.
 
     It ends before the blocks together have more than `max_bytes`; the first one is always there, if
     it exists at all. Two statements, however many they are.
     """
-    rows = _rows(first, last, max_bytes)
+    rows = _rows(chain, first, last, max_bytes)
     if not rows:
         return []
-    envelopes = _envelopes(min(rows), max(rows))
+    envelopes = _envelopes(chain, min(rows), max(rows))
     found = []
     for number, (block_hash, header) in rows.items():
         read = decode_header(header)
@@ -43,10 +43,10 @@ def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
     return found
 
 
-def _rows(first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes]]:
+def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes]]:
     """Return hash and header by height, as many as fit."""
     lowest, highest = sorted((first, last))
-    found = evm_chain().db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
+    found = chain.db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
     ordered = found.order_by("number" if first <= last else "-number")
     rows: dict[int, tuple[bytes, bytes]] = {}
     for number, block_hash, header, size in ordered.values_list(
@@ -59,12 +59,10 @@ def _rows(first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes
     return rows
 
 
-def _envelopes(lowest: int, highest: int) -> dict[int, list[bytes]]:
+def _envelopes(chain: EvmChain, lowest: int, highest: int) -> dict[int, list[bytes]]:
     """Return the signed envelopes of a range of blocks by height."""
-    found = (
-        evm_chain()
-        .db.objects(models.Transaction)
-        .filter(id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1))
+    found = chain.db.objects(models.Transaction).filter(
+        id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1)
     )
     by_block: dict[int, list[bytes]] = {}
     for key, raw in found.order_by("id").values_list("id", "raw"):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, StateReader
-from cchain_app.memory import Memory, Missing
+from cchain_app.memory import Missing
 from cchain_app.selectors import blocks
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
@@ -15,18 +15,19 @@ from primitives.hashing import EMPTY_HASH
 class StateAt:
     """State after one block, as an engine asks for it (a `StateReader`)."""
 
-    __slots__ = ("_blocks", "_number", "_state")
+    __slots__ = ("_blocks", "_db", "_number", "_state")
 
-    def __init__(self, number: int, memory: Memory) -> None:
+    def __init__(self, chain: EvmChain, number: int) -> None:
+        self._db = chain.db
         self._number = number
-        self._state = memory.state
-        self._blocks = memory.blocks
+        self._state = chain.memory.state
+        self._blocks = chain.memory.blocks
 
     def account(self, address: Address) -> AccountState | None:
         """Return the account, or None when it does not exist."""
         found = self._state.account(address, self._number)
         if isinstance(found, Missing):
-            found = evm_state.account_at(evm_chain().db, address, self._number)
+            found = evm_state.account_at(self._db, address, self._number)
             self._state.remember_accounts([(address, found)], self._number)
         return found
 
@@ -34,13 +35,13 @@ class StateAt:
         """Return the value of a slot."""
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
-            found = evm_state.slot_at(evm_chain().db, address, slot, self._number)
+            found = evm_state.slot_at(self._db, address, slot, self._number)
             self._state.remember_slot(address, slot, found, self._number)
         return found
 
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot of the account is not zero."""
-        return evm_state.has_storage_at(evm_chain().db, address, self._number)
+        return evm_state.has_storage_at(self._db, address, self._number)
 
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
@@ -48,19 +49,19 @@ class StateAt:
             return b""
         found = self._state.code(code_hash)
         if found is None:
-            found = evm_state.code(evm_chain().db, code_hash)
+            found = evm_state.code(self._db, code_hash)
             self._state.remember_code(code_hash, found)
         return found
 
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""
         found = self._blocks.by_number(number)
-        return evm_state.block_hash(evm_chain().db, number) if found is None else found.hash
+        return evm_state.block_hash(self._db, number) if found is None else found.hash
 
 
-def state_at(number: int) -> StateAt:
+def state_at(chain: EvmChain, number: int) -> StateAt:
     """Return state after block `number`, which must not be above the head."""
-    return StateAt(number, evm_chain().memory)
+    return StateAt(chain, number)
 
 
 def code_at(state: StateReader, address: Address) -> bytes:
@@ -69,13 +70,13 @@ def code_at(state: StateReader, address: Address) -> bytes:
     return b"" if account is None else state.code(account.code_hash)
 
 
-def prefetch_accounts(addresses: Sequence[Address], number: int) -> None:
+def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int) -> None:
     """Bring accounts into memory in one statement, when `number` is the head."""
-    state = evm_chain().memory.state
+    state = chain.memory.state
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
-    if not wanted or blocks.head().number != number:
+    if not wanted or blocks.head(chain).number != number:
         return
-    found = evm_state.accounts_now(evm_chain().db, wanted)
+    found = evm_state.accounts_now(chain.db, wanted)
     # The rows are as of the database's head; if that has moved on, so must the memory first.
-    if stored.head_number(evm_chain().db) == number:
+    if stored.head_number(chain.db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], number)

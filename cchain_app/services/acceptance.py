@@ -42,7 +42,7 @@ def surroundings(parent: AcceptedBlock, timestamp: int) -> BlockEnv:
         evm_chain().config,
         timestamp=timestamp,
         gas_limit=next_gas_limit(parent.header.gas_limit, evm_chain().genesis.gas_limit),
-        base_fee=base_fee_after(parent),
+        base_fee=base_fee_after(evm_chain(), parent),
     )
 
 

@@ -52,7 +52,7 @@ def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | Non
         allow_empty: Make a block even so.
     """
     while True:
-        head = blocks.catch_up()
+        head = blocks.catch_up(evm_chain())
         if not turns.may_produce(Chain.C, head.number + 1, now):
             return None
         chosen = _choose(head)
@@ -90,17 +90,17 @@ def _choose(head: AcceptedBlock) -> list[Transaction]:
     waiting = rows.entries(evm_chain().db)
     if not waiting:
         return []
-    executable = [lane.executable for lane in pool.lanes(waiting).values()]
+    executable = [lane.executable for lane in pool.lanes(evm_chain(), waiting).values()]
     chosen = select(
         executable,
-        base_fee_after(head) or 0,
+        base_fee_after(evm_chain(), head) or 0,
         head.header.gas_limit * _CHOICE,
         evm_chain().pool_limits.minimum_tip,
         MOST_BYTES,
     )
     chosen = tuple(evm_chain().offer.of(chosen))
     memory = evm_chain().memory.transactions
-    unknown = pool.transactions(one.hash for one in chosen if one.hash not in memory)
+    unknown = pool.transactions(evm_chain(), (one.hash for one in chosen if one.hash not in memory))
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
     return [one for one in found if one is not None]
 
@@ -111,8 +111,10 @@ def _make(
     """Execute transactions on the head; return the block, and what of them can never be mined."""
     env = surroundings(head, max(now, head.header.timestamp))
     recipients = {tx.to for tx in transactions if tx.to is not None}
-    state.prefetch_accounts([*recipients, env.coinbase], head.number)
-    executed = execute(env, transactions, state.state_at(head.number), skip_invalid=True)
+    state.prefetch_accounts(evm_chain(), [*recipients, env.coinbase], head.number)
+    executed = execute(
+        env, transactions, state.state_at(evm_chain(), head.number), skip_invalid=True
+    )
     included = [transactions[index] for index in executed.included]
     before = (head.header.state_root, evm_state.NodeRows(evm_chain().db))
     return finish(env, included, executed, before), _invalid(transactions, executed)

@@ -73,7 +73,7 @@ def accept(
     """
     if not candidates:
         return []
-    head = blocks.catch_up()
+    head = blocks.catch_up(evm_chain())
     with building(Chain.C, candidates[0].header.number):
         try:
             made = _execute_all(candidates, head, now)
@@ -82,7 +82,7 @@ def accept(
             # Unless somebody else has written a block meanwhile, the rows are damaged.
             if not head_moved(head):
                 raise
-            new = blocks.catch_up()
+            new = blocks.catch_up(evm_chain())
             raise _located(
                 UnknownParent(candidates[0].header.parent_hash, new.hash), candidates[0]
             ) from error
@@ -112,7 +112,7 @@ class _Run:
     def __init__(self, head: AcceptedBlock, now: int) -> None:
         self._head = head
         self._now = now
-        self._state = PendingState(state.state_at(head.number))
+        self._state = PendingState(state.state_at(evm_chain(), head.number))
         self._changed_nodes: dict[bytes, bytes | None] = {}
         self.made: list[Made] = []
 
@@ -123,7 +123,7 @@ class _Run:
             wanted.add(one.sender)
             if one.to is not None:
                 wanted.add(one.to)
-        state.prefetch_accounts(list(wanted), self._head.number)
+        state.prefetch_accounts(evm_chain(), list(wanted), self._head.number)
 
     def follow(
         self, candidate: CandidateBlock, transactions: Sequence[Transaction] | TransactionRefused

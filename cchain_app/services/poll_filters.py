@@ -86,20 +86,20 @@ def new_log_filter(
     client: str, log_filter: LogFilter, first: int | str | None, last: int | str | None
 ) -> int:
     """Make a filter that reports logs of blocks from now on, and return its ID."""
-    following = blocks.head().number + 1
+    following = blocks.head(evm_chain()).number + 1
     made = PollFilter(Kind.LOGS, client, following, log_filter=log_filter, first=first, last=last)
     return _add(made)
 
 
 def new_block_filter(client: str) -> int:
     """Make a filter that reports the hashes of blocks from now on, and return its ID."""
-    return _add(PollFilter(Kind.BLOCKS, client, blocks.head().number + 1))
+    return _add(PollFilter(Kind.BLOCKS, client, blocks.head(evm_chain()).number + 1))
 
 
 def new_pending_filter(client: str, *, full: bool) -> int:
     """Make a filter that reports transactions that become executable, and return its ID."""
-    following = blocks.head().number + 1
-    waiting = _remembered(pool.executable_hashes())
+    following = blocks.head(evm_chain()).number + 1
+    waiting = _remembered(pool.executable_hashes(evm_chain()))
     return _add(PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
 
 
@@ -151,7 +151,7 @@ def remove(filter_id: int) -> bool:
 
 def _log_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     assert found.log_filter is not None
-    head = blocks.head().number
+    head = blocks.head(evm_chain()).number
     first = found.next_number
     if isinstance(found.first, int):
         first = max(first, found.first)
@@ -174,7 +174,7 @@ def _find_some(log_filter: LogFilter, first: int, last: int) -> tuple[list[Found
     while True:
         limit = evm_chain().node.logs_results if last > first else 0
         try:
-            return logs.find_logs(log_filter, first, last, limit), last
+            return logs.find_logs(evm_chain(), log_filter, first, last, limit), last
         except logs.TooManyLogs:
             last = (first + last) // 2
 
@@ -188,7 +188,7 @@ def _block_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
 
 def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     """Report what became executable; also what was and is in a block already."""
-    waiting = pool.executable_hashes()
+    waiting = pool.executable_hashes(evm_chain())
     accepted = _unreported(found)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
     known = found.reported
@@ -202,9 +202,11 @@ def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
 
 def _unreported(found: PollFilter) -> list[AcceptedBlock]:
     """Return the blocks since the last poll; of very many the first, and the next poll goes on."""
-    last = min(blocks.head().number, found.next_number + BLOCKS_A_POLL - 1)
+    last = min(blocks.head(evm_chain()).number, found.next_number + BLOCKS_A_POLL - 1)
     numbers = range(found.next_number, last + 1)
-    return [block for number in numbers if (block := blocks.by_number(number)) is not None]
+    return [
+        block for number in numbers if (block := blocks.by_number(evm_chain(), number)) is not None
+    ]
 
 
 def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:

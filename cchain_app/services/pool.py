@@ -25,8 +25,8 @@ def expire(*, now: int) -> int:
 def _expire(now: int) -> int:
     with evm_chain().db.atomic(durable=True):
         evm_chain().db.acquire(Lock.CCHAIN_POOL)
-        head = blocks.catch_up()
-        at_head = state.state_at(head.number)
+        head = blocks.catch_up(evm_chain())
+        at_head = state.state_at(evm_chain(), head.number)
         dropped: list[PoolEntry] = []
         by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
         for entry in rows.entries(evm_chain().db):

@@ -22,7 +22,7 @@ def is_due(now: int) -> bool:
     node = evm_chain().node
     if not node.takes_turns:
         return True
-    return now >= blocks.catch_up().header.timestamp + node.block_interval
+    return now >= blocks.catch_up(evm_chain()).header.timestamp + node.block_interval
 
 
 def answer_request() -> None:

@@ -44,12 +44,12 @@ def read(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Newcomer | Re
         gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
             guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
-    head = blocks.head()
+    head = blocks.head(evm_chain())
     limits = evm_chain().pool_limits
     if gossiped:
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
     rules = AdmissionRules(
-        fork=fork_after(head, clock.now()),
+        fork=fork_after(evm_chain(), head, clock.now()),
         block_gas_limit=head.header.gas_limit,
         limits=limits,
     )

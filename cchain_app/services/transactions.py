@@ -50,7 +50,7 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
     try:
         with evm_chain().db.atomic(durable=True):
             evm_chain().db.acquire(Lock.CCHAIN_POOL)
-            admissions = _Admissions(blocks.catch_up(), newcomers, now)
+            admissions = _Admissions(blocks.catch_up(evm_chain()), newcomers, now)
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(evm_chain().db, admissions.removed)
             rows.add(evm_chain().db, admissions.added.values(), now)
@@ -73,19 +73,19 @@ class _Admissions:
 
     def __init__(self, head: AcceptedBlock, batch: Sequence[Newcomer], now: int) -> None:
         self._limits = evm_chain().pool_limits
-        self._base_fee = base_fee_after(head) or 0
+        self._base_fee = base_fee_after(evm_chain(), head) or 0
         accounts = {one.transaction.sender for one in batch}
         accounts.update(*(one.authorities for one in batch))
-        state.prefetch_accounts(list(accounts), head.number)
-        self._state = state.state_at(head.number)
-        self._lanes = pool.lanes(rows.entries_of(evm_chain().db, accounts))
+        state.prefetch_accounts(evm_chain(), list(accounts), head.number)
+        self._state = state.state_at(evm_chain(), head.number)
+        self._lanes = pool.lanes(evm_chain(), rows.entries_of(evm_chain().db, accounts))
         extent = rows.extent(evm_chain().db)
         self._authorities = Authorities(
             rows.entries_with_authorities(evm_chain().db) if extent.with_authorities else ()
         )
         self._counts: PoolCounts | None = None
         if self._may_fill(batch, extent.slots):
-            self._lanes = pool.lanes(rows.entries(evm_chain().db))
+            self._lanes = pool.lanes(evm_chain(), rows.entries(evm_chain().db))
             self._counts = _counts_of(self._lanes.values())
         self._now = now
         self._arrivals = 0
@@ -153,7 +153,9 @@ class _Admissions:
         if admission.evicted:
             gone = {entry.hash for entry in admission.evicted}
             waiting = [entry for lane in self._lanes.values() for entry in lane.waiting]
-            self._lanes = pool.lanes(entry for entry in waiting if entry.hash not in gone)
+            self._lanes = pool.lanes(
+                evm_chain(), (entry for entry in waiting if entry.hash not in gone)
+            )
             self._counts = _counts_of(self._lanes.values())
             return
         lost, won = _counts_of([before]), _counts_of([admission.lane])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import Chain
@@ -83,13 +84,13 @@ def of_cchain() -> Iterator[Figure]:
     """Walk what rows say of the C-Chain; nothing before its genesis, or where this node is not part of it."""
     if not Chain.C.is_here:
         return
-    head, now = cchain.head(), clock.now()
+    head, now = cchain.head(evm_chain()), clock.now()
     if head is None:
         return
     yield from _head(Chain.C, head.number, head.timestamp, now)
-    recent = cchain.recent(now - RECENT)
+    recent = cchain.recent(evm_chain(), now - RECENT)
     yield from _recent(Chain.C, recent.blocks, recent.transactions)
-    waiting = cchain.waiting(head.number)
+    waiting = cchain.waiting(evm_chain(), head.number)
     yield _WAITING.of(waiting.pending, Chain.C, "pending")
     yield _WAITING.of(waiting.queued, Chain.C, "queued")
     yield _WAITING_BYTES.of(waiting.size, Chain.C)

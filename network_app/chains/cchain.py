@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import cast
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.pool.errors import (
@@ -49,14 +50,14 @@ class CChain:
 
     def tip(self) -> InnerTip:
         """Return the last accepted block."""
-        head = accepted.catch_up()
+        head = accepted.catch_up(evm_chain())
         return InnerTip(head.number, ID(head.hash))
 
     def blocks(self, first: int, last: int, size: int) -> list[InnerBlock]:
         """Return accepted blocks from a height to another until their bytes pass `size`."""
         return [
             InnerBlock(one.number, ID(one.hash), ID(one.parent_hash), one.timestamp, one.raw)
-            for one in raw_blocks.raw_blocks(first, last, size)
+            for one in raw_blocks.raw_blocks(evm_chain(), first, last, size)
         ]
 
     def glance(self, raw: bytes) -> InnerBlock:
@@ -96,11 +97,11 @@ class CChain:
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of transactions that wait, newest last."""
-        return [ID(one) for one in pool.newest_hashes(limit)]
+        return [ID(one) for one in pool.newest_hashes(evm_chain(), limit)]
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         """Return waiting transactions' signed envelopes."""
-        found = pool.raws_of([Hash(bytes(tx_id)) for tx_id in tx_ids])
+        found = pool.raws_of(evm_chain(), [Hash(bytes(tx_id)) for tx_id in tx_ids])
         return [found.get(Hash(bytes(tx_id))) for tx_id in tx_ids]
 
     def transaction_id(self, raw: bytes) -> ID:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cchain_app import runtime
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import transactions
 from cchain_app.services.chain import produce_block
@@ -122,7 +122,7 @@ def _transfers(count: int, each: int) -> Stretch:
 
 def _stretch(blocks: int, transactions: int, clocks: list[float]) -> Stretch:
     """Return what was made last on the C-Chain."""
-    high = cchain_blocks.catch_up().number
+    high = cchain_blocks.catch_up(evm_chain()).number
     return Stretch("C", high - blocks, high, transactions, *clocks)
 
 
@@ -130,7 +130,7 @@ def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
     """Return a signed transfer of so many wei."""
     transaction = UnsignedTransaction(
         type=DYNAMIC_FEE,
-        chain_id=runtime.config().chain_id,
+        chain_id=evm_chain().config.chain_id,
         nonce=nonce,
         gas=TRANSFER_GAS,
         to=to,

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from cchain_app.services.chain import produce_block
 from chaindb import clock, turns
@@ -34,7 +35,7 @@ class Command(BaseCommand):
 
 
 def _why_none() -> str:
-    height = blocks.head().number + 1
+    height = blocks.head(evm_chain()).number + 1
     if turns.may_produce(Chain.C, height, clock.now()):
         return "The pool has nothing that can run."
     return f"It is another node's turn to make block {height}, or others have not agreed to this one's."

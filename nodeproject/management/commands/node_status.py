@@ -36,17 +36,17 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            head, tip = blocks.head(), platform_chain.tip()
+            head, tip = blocks.head(evm_chain()), platform_chain.tip()
         except (blocks.NoGenesis, platform_chain.NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
-        pending, queued = pool.counts()
+        pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators()
         age = max(0, clock.now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
-            "Next base fee": f"{(base_fee_after(head) or 0) / 1e9:g} gwei",
+            "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",

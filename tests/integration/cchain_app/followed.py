@@ -54,8 +54,10 @@ def dump() -> Rows:
 
 def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
     """Return all blocks above genesis as bytes give them, and make the node one that has none."""
-    head = blocks.catch_up().number
-    candidates = [parse_block(one.raw) for one in raw_blocks(1, head, 1 << 40)] if head else []
+    head = blocks.catch_up(evm_chain()).number
+    candidates = (
+        [parse_block(one.raw) for one in raw_blocks(evm_chain(), 1, head, 1 << 40)] if head else []
+    )
     text = genesis_text().encode()
     models_to_empty: list[type[models.Model]] = [*WRITTEN_BY_BLOCKS, rows.PoolTransaction]
     with connection.cursor() as cursor:

@@ -74,7 +74,7 @@ def test_the_tick_makes_the_block_whose_request_was_lost(chain: Chain, sent: Sen
 
     assert tasks.tick() == {"blocks": 1}
     assert tasks.tick() == {"blocks": 0}
-    assert blocks.head().number == 1
+    assert blocks.head(evm_chain()).number == 1
 
 
 @by_celery
@@ -113,12 +113,12 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
 def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     assert sent.names == []
-    assert blocks.head().number == 0
+    assert blocks.head(evm_chain()).number == 0
 
     tasks.tick()
     tasks.tick()
 
-    assert [len(blocks.by_number(n).transactions) for n in (1, 2)] == [1, 0]
+    assert [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2)] == [1, 0]
 
 
 @pytest.mark.node_settings(mining="interval", block_interval=5.0, producers=("all",))

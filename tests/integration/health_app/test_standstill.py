@@ -118,7 +118,7 @@ def test_a_transaction_waits_since_the_last_block_that_did_without_it(
     chain.send(chain.make())
     now += 60
     with monkeypatch.context() as dear:
-        dear.setattr("cchain_app.selectors.due.base_fee_after", lambda _: 10**15)
+        dear.setattr("cchain_app.selectors.due.base_fee_after", lambda *_: 10**15)
         assert outstanding(checks.measure_c_chain()) == (0, "0s"), "it does not pay the base fee"
     assert outstanding(checks.measure_c_chain()) == (1, "1m0s")
 

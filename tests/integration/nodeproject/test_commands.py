@@ -148,7 +148,7 @@ def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
 def test_status_before_the_first_start_says_how_to_begin(
     node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_tables() -> None:
+    def no_tables(_chain: object) -> None:
         raise OperationalError("no such table: cchain_app_block")
 
     monkeypatch.setattr(blocks, "head", no_tables)

@@ -13,6 +13,7 @@ from django.contrib.auth import authenticate, get_user_model
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
+from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.initialise import initialise, password_file
@@ -35,7 +36,7 @@ def empty_directory(
 def test_a_first_start_makes_chain_and_admin(empty_directory: Path) -> None:
     initialise()
 
-    assert blocks.head().number == 0
+    assert blocks.head(evm_chain()).number == 0
     password = password_file().read_text().strip()
     user = authenticate(username="admin", password=password)
     assert user is not None
@@ -51,12 +52,12 @@ def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
 
 def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
     initialise()
-    password, genesis = password_file().read_text(), blocks.head()
+    password, genesis = password_file().read_text(), blocks.head(evm_chain())
 
     initialise()
 
     assert password_file().read_text() == password
-    assert blocks.catch_up() == genesis
+    assert blocks.catch_up(evm_chain()) == genesis
     assert get_user_model().objects.count() == 1
 
 

@@ -53,7 +53,7 @@ async def follower(shared_candidates, monkeypatch) -> AsyncIterator[Follower]:
     monkeypatch.setattr("nodeproject.follower.TICK", 3600)
     joined = groups_joined(monkeypatch)
     made = Follower()
-    await in_thread(blocks.head)
+    await in_thread(blocks.head, evm_chain())
     made.start()
     if settings.NODE.profile == "production":
         await asyncio.wait_for(joined.wait(), SECONDS)

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import log_statements
 from cchain_app.selectors.logs import FoundLog, TooManyLogs, find_logs
@@ -97,7 +98,7 @@ def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_e
             for one in logs
             if first <= one.number <= last and wanted.matches(one.address, one.topics)
         ]
-        assert find_logs(wanted, first, last, 0) == expected, (wanted, first, last)
+        assert find_logs(evm_chain(), wanted, first, last, 0) == expected, (wanted, first, last)
         sizes.add(len(expected))
     assert 0 in sizes
     assert len(sizes) > 50
@@ -105,15 +106,15 @@ def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_e
 
 def test_as_many_logs_as_the_limit_are_found_and_no_more(logs):
     wanted = LogFilter(frozenset(ADDRESSES[1:3]))
-    found = find_logs(wanted, 0, BLOCKS, 0)
-    assert find_logs(wanted, 0, BLOCKS, len(found)) == found
+    found = find_logs(evm_chain(), wanted, 0, BLOCKS, 0)
+    assert find_logs(evm_chain(), wanted, 0, BLOCKS, len(found)) == found
     with pytest.raises(TooManyLogs, match=rf"^query returned more than {len(found) - 1} results$"):
-        find_logs(wanted, 0, BLOCKS, len(found) - 1)
+        find_logs(evm_chain(), wanted, 0, BLOCKS, len(found) - 1)
 
 
 def test_the_event_loop_does_not_even_begin_a_search(logs):
     async def on_event_loop() -> None:
-        find_logs(LogFilter(), 0, BLOCKS, 0)
+        find_logs(evm_chain(), LogFilter(), 0, BLOCKS, 0)
 
     with CaptureQueriesContext(connection) as asked, pytest.raises(WouldBlock, match=r"^$"):
         asyncio.run(on_event_loop())
@@ -210,7 +211,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_logs_of_a_contract_are_read_by_address_event_and_range(long_chain, shape):
     known = {EVENT} if log_statements.names_no_event(SHAPES[shape]) else None
-    statement = log_statements.search(SHAPES[shape], 0, LONG, 10_001, known)
+    statement = log_statements.search(evm_chain(), SHAPES[shape], 0, LONG, 10_001, known=known)
     assert statement is not None
     assert_by_index(statement, "cchain_log_by_address", ["address", "topic0", "id"])
 
@@ -218,7 +219,7 @@ def test_logs_of_a_contract_are_read_by_address_event_and_range(long_chain, shap
 def test_logs_of_some_events_of_a_contract_are_read_by_address_and_range(long_chain):
     # Whether to look at each event or at all logs in between depends on how many there are.
     wanted = LogFilter(frozenset({EMITTER}), (frozenset({EVENT, *WORDS}),))
-    statement = log_statements.search(wanted, 0, LONG, 10_001)
+    statement = log_statements.search(evm_chain(), wanted, 0, LONG, 10_001)
     assert statement is not None
     assert_by_index(statement, "cchain_log_by_address", ["address", "id"])
 
@@ -226,7 +227,7 @@ def test_logs_of_some_events_of_a_contract_are_read_by_address_and_range(long_ch
 @pytest.mark.parametrize("others", [(), (frozenset({WHO}),)], ids=["any", "about somebody"])
 def test_logs_of_an_event_are_read_by_event_and_range(long_chain, others):
     statement = log_statements.search(
-        LogFilter(topics=(frozenset({EVENT}), *others)), 0, LONG, 10_001
+        evm_chain(), LogFilter(topics=(frozenset({EVENT}), *others)), 0, LONG, 10_001
     )
     assert statement is not None
     assert_by_index(statement, "cchain_log_by_topic0", ["topic0", "id"])
@@ -234,7 +235,9 @@ def test_logs_of_an_event_are_read_by_event_and_range(long_chain, others):
 
 @pytest.mark.parametrize("topics", [(), (frozenset(), frozenset({WHO}))], ids=["all", "somebody"])
 def test_other_logs_are_read_by_range(long_chain, topics):
-    statement = log_statements.search(LogFilter(topics=topics), LONG - 5, LONG - 1, 10_001)
+    statement = log_statements.search(
+        evm_chain(), LogFilter(topics=topics), LONG - 5, LONG - 1, 10_001
+    )
     key = (
         "cchain_app_log_pkey"
         if connection.vendor == "postgresql"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.block import encode_block
 from cchain_app.selectors import pool
 from cchain_app.selectors.raw_blocks import RawBlock, raw_blocks
@@ -36,50 +37,50 @@ def made(chain: Chain) -> list[RawBlock]:
 
 
 def test_blocks_come_as_they_were_made(made: list[RawBlock], rpc: Rpc) -> None:
-    assert raw_blocks(0, 3, PLENTY) == made
+    assert raw_blocks(evm_chain(), 0, 3, PLENTY) == made
     shown = [rpc("debug_getRawBlock", hex(number)) for number in range(4)]
     assert shown == [encode_data(one.raw) for one in made]
 
 
 def test_they_come_in_two_statements(made: list[RawBlock], django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(2):
-        raw_blocks(0, 3, PLENTY)
+        raw_blocks(evm_chain(), 0, 3, PLENTY)
 
 
 def test_they_come_downwards_too(made: list[RawBlock]) -> None:
-    assert raw_blocks(3, 1, PLENTY) == made[:0:-1]
+    assert raw_blocks(evm_chain(), 3, 1, PLENTY) == made[:0:-1]
 
 
 def test_they_end_at_the_head(made: list[RawBlock]) -> None:
-    assert raw_blocks(2, 99, PLENTY) == made[2:]
-    assert raw_blocks(4, 99, PLENTY) == []
+    assert raw_blocks(evm_chain(), 2, 99, PLENTY) == made[2:]
+    assert raw_blocks(evm_chain(), 4, 99, PLENTY) == []
 
 
 def test_they_end_before_there_are_too_many_bytes(made: list[RawBlock]) -> None:
     two = len(made[1].raw) + len(made[2].raw)
-    assert raw_blocks(1, 3, two) == made[1:3]
-    assert raw_blocks(1, 3, two - 1) == made[1:2]
-    assert raw_blocks(3, 1, len(made[3].raw) + len(made[2].raw)) == [made[3], made[2]]
+    assert raw_blocks(evm_chain(), 1, 3, two) == made[1:3]
+    assert raw_blocks(evm_chain(), 1, 3, two - 1) == made[1:2]
+    assert raw_blocks(evm_chain(), 3, 1, len(made[3].raw) + len(made[2].raw)) == [made[3], made[2]]
 
 
 def test_the_first_is_there_however_large(made: list[RawBlock]) -> None:
-    assert raw_blocks(1, 3, 0) == made[1:2]
-    assert raw_blocks(3, 1, 0) == made[3:]
+    assert raw_blocks(evm_chain(), 1, 3, 0) == made[1:2]
+    assert raw_blocks(evm_chain(), 3, 1, 0) == made[3:]
 
 
 def test_waiting_transactions_are_told_newest_last(chain: Chain) -> None:
     sent = chain.send(*(signed(nonce=nonce) for nonce in (0, 2, 1)))
-    assert pool.newest_hashes(2) == sent[1:]
-    assert pool.newest_hashes(9) == sent
-    assert pool.newest_hashes(0) == []
+    assert pool.newest_hashes(evm_chain(), 2) == sent[1:]
+    assert pool.newest_hashes(evm_chain(), 9) == sent
+    assert pool.newest_hashes(evm_chain(), 0) == []
 
 
 def test_waiting_transactions_are_given_as_they_came(chain: Chain) -> None:
     first, second = signed(nonce=0), signed(nonce=5)
     chain.send(first, second)
     unknown = Hash(b"\x99" * 32)
-    assert pool.raws_of([second.hash, unknown, first.hash]) == {
+    assert pool.raws_of(evm_chain(), [second.hash, unknown, first.hash]) == {
         first.hash: first.raw, second.hash: second.raw,
     }  # fmt: skip
     chain.mine()
-    assert pool.raws_of([first.hash]) == {}
+    assert pool.raws_of(evm_chain(), [first.hash]) == {}

@@ -21,7 +21,7 @@ def counts(chain: Chain) -> Counts:
     """A chain of two blocks whose counts begin now, at a memory that knows nothing."""
     chain.do()
     remembered = evm_chain().memory
-    remembered.begin_at(blocks.head())
+    remembered.begin_at(blocks.head(evm_chain()))
     seen = dict.fromkeys(remembered.kept(), (0, 0))
 
     def since(name: str) -> tuple[int, int]:
@@ -36,23 +36,25 @@ def counts(chain: Chain) -> Counts:
 
 
 def test_accounts_are_read_once(counts: Counts) -> None:
-    state = state_at(blocks.head().number)
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number)
     assert [state.account(STRANGER) for _ in range(3)] == [None] * 3
     assert counts("accounts") == (2, 1)
 
-    prefetch_accounts([STRANGER, Address(b"\x78" * 20)], blocks.head().number)
+    prefetch_accounts(
+        evm_chain(), [STRANGER, Address(b"\x78" * 20)], blocks.head(evm_chain()).number
+    )
     assert counts("accounts") == (1, 1)
 
 
 def test_slots_are_read_once(counts: Counts) -> None:
-    state = state_at(blocks.head().number)
+    state = state_at(evm_chain(), blocks.head(evm_chain()).number)
     for _ in range(3):
         state.storage(STRANGER, Slot(bytes(32)))
     assert counts("slots") == (2, 1)
 
 
 def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
-    state = state_at(0)
+    state = state_at(evm_chain(), 0)
     for _ in range(3):
         state.account(STRANGER)
     assert counts("accounts") == (0, 0)
@@ -60,13 +62,13 @@ def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
 
 def test_blocks_are_read_once(counts: Counts) -> None:
     for _ in range(3):
-        assert blocks.by_number(0) is not None
+        assert blocks.by_number(evm_chain(), 0) is not None
     assert counts("blocks") == (2, 1)
-    genesis = blocks.by_number(0)
+    genesis = blocks.by_number(evm_chain(), 0)
     assert genesis is not None
-    assert blocks.by_hash(genesis.hash) == genesis
+    assert blocks.by_hash(evm_chain(), genesis.hash) == genesis
     assert counts("blocks") == (2, 0)
-    assert blocks.by_hash(Hash(b"\x77" * 32)) is None
+    assert blocks.by_hash(evm_chain(), Hash(b"\x77" * 32)) is None
     assert counts("blocks") == (0, 0)
 
 
@@ -74,16 +76,16 @@ def test_waiting_transactions_are_decoded_once(counts: Counts, chain: Chain) -> 
     waiting = chain.make()
     chain.send(waiting)
     assert counts("transactions") == (0, 0)
-    assert pool.find(waiting.hash) is not None
+    assert pool.find(evm_chain(), waiting.hash) is not None
     assert counts("transactions") == (1, 0)
 
     evm_chain().memory.transactions.reset()
-    assert pool.find(waiting.hash) is not None
+    assert pool.find(evm_chain(), waiting.hash) is not None
     assert counts("transactions") == (0, 1)
 
 
 @pytest.mark.node_settings(profile="embedded")
 def test_pending_nonces_are_worked_out_once(counts: Counts) -> None:
     for _ in range(3):
-        assert pool.next_nonce(STRANGER) == 0
+        assert pool.next_nonce(evm_chain(), STRANGER) == 0
     assert counts("pending_nonces") == (2, 1)

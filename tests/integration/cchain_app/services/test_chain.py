@@ -26,13 +26,13 @@ from tests.integration.conftest import Chain, Rpc
 
 
 def balance(address: Address, number: int) -> int:
-    account = state_at(number).account(address)
+    account = state_at(evm_chain(), number).account(address)
     return account.balance if account else 0
 
 
 def test_without_transactions_there_is_no_block(chain: Chain) -> None:
     assert service.produce_block(now=chain.now) is None
-    assert blocks.head().number == 0
+    assert blocks.head(evm_chain()).number == 0
 
 
 def test_a_block_takes_what_can_run_and_leaves_what_cannot(chain: Chain) -> None:
@@ -94,7 +94,7 @@ def test_whoever_is_slower_makes_its_block_on_the_new_head(
     monkeypatch.setattr(service, "accept", overtake)
     assert service.produce_block(now=chain.now) is None  # the other block took the transaction
 
-    assert blocks.head() == overtaken[0]
+    assert blocks.head(evm_chain()) == overtaken[0]
     assert models.Block.objects.count() == 2
 
 
@@ -109,9 +109,9 @@ def test_a_process_that_missed_blocks_catches_up(
     chain.do(value=7)
     monkeypatch.setattr(evm_chain(), "memory", memory)
 
-    assert blocks.head().number == 1
+    assert blocks.head(evm_chain()).number == 1
     assert balance(RECIPIENT, 1) == 5
-    assert blocks.catch_up().number == 3
+    assert blocks.catch_up(evm_chain()).number == 3
     assert balance(RECIPIENT, 3) == 18
     assert balance(RECIPIENT, 1) == 5
 
@@ -138,11 +138,11 @@ def test_reading_old_blocks_does_not_push_out_recent_ones(
         chain.mine()
 
     for number in range(1, 35):
-        assert blocks.by_number(number) is not None
+        assert blocks.by_number(evm_chain(), number) is not None
 
     with django_assert_num_queries(0):
         for number in range(40, 71):
-            assert blocks.by_number(number) is not None
+            assert blocks.by_number(evm_chain(), number) is not None
 
 
 def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None:

@@ -112,7 +112,7 @@ def test_what_is_followed_makes_the_rows_that_were_made(
 
     assert dump() == made
     assert len(made["Log"]) == 2
-    assert blocks.head() == load_block(evm_chain().db, len(candidates))
+    assert blocks.head(evm_chain()) == load_block(evm_chain().db, len(candidates))
 
 
 @pytest.mark.parametrize(("maker", "follower"), [("native", "reference"), ("reference", "native")])
@@ -218,7 +218,9 @@ def test_any_blocks_that_were_made_are_followed_to_the_same_rows(
     for actions in drawn:
         for kind, sender, number in actions:
             account = (SENDER, *SENDERS)[sender]
-            submitting.submit([_drawn(kind, sender, number, pool.next_nonce(account)).raw])
+            submitting.submit(
+                [_drawn(kind, sender, number, pool.next_nonce(evm_chain(), account)).raw]
+            )
         chain.mine()
     made = dump()
     waiting = rewind(monkeypatch)
@@ -242,7 +244,7 @@ def test_a_block_is_followed_as_it_was_made(
     assert told == [(3, 3)]
     assert evm_chain().memory.state.number == 3
     for block in made:
-        assert blocks.by_hash(block.hash) == block
+        assert blocks.by_hash(evm_chain(), block.hash) == block
     assert follow() == []
 
 
@@ -283,7 +285,7 @@ def test_what_fails_beside_a_block_undoes_all(
         follow(*candidates, beside=fail)
 
     assert (dump(), models.PoolTransaction.objects.count()) == (before, waiting)
-    assert (blocks.head().number, told) == (0, [])
+    assert (blocks.head(evm_chain()).number, told) == (0, [])
     follow(*candidates)
     assert dump() == made
 
@@ -305,7 +307,7 @@ def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
     left = [row.hash for row in models.PoolTransaction.objects.order_by("id")]
     assert left == [follower.hash, poor.hash]
     assert rpc("txpool_status") == {"pending": "0x1", "queued": "0x1"}
-    assert pool.next_nonce(SENDER) == 3
+    assert pool.next_nonce(evm_chain(), SENDER) == 3
     assert rpc("eth_getTransactionByHash", encode_data(mined.hash))["blockNumber"] == "0x1"
     assert rpc("eth_getTransactionByHash", encode_data(replaced.hash)) is None
     assert evm_chain().memory.transactions.get(mined.hash) is None
@@ -321,8 +323,8 @@ def test_what_was_made_here_goes_on_after_what_was_followed(
     chain.send(signed(nonce=10, value=5))
     chain.mine()
 
-    assert blocks.head().number == 5
-    account = state_at(5).account(SENDER)
+    assert blocks.head(evm_chain()).number == 5
+    account = state_at(evm_chain(), 5).account(SENDER)
     assert account is not None
     assert account.nonce == 11
 
@@ -345,7 +347,7 @@ def test_senders_of_waiting_transactions_are_not_recovered_again(
     follow(*candidates)
 
     assert asked == [1]
-    assert blocks.find_transaction(second.hash) is not None
+    assert blocks.find_transaction(evm_chain(), second.hash) is not None
 
 
 def test_a_block_that_was_accepted_already_does_not_follow_the_head(
@@ -360,7 +362,7 @@ def test_a_block_that_was_accepted_already_does_not_follow_the_head(
         follow(*candidates)
 
     assert (caught.value.number, caught.value.hash) == (1, candidates[0].hash)
-    assert blocks.head().number == 1
+    assert blocks.head(evm_chain()).number == 1
 
 
 @pytest.fixture
@@ -368,7 +370,7 @@ def another(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Cand
     """A block of somebody else's, while this node makes one of its own on the same parent."""
     chain.do(value=1)
     yield rewind(monkeypatch)
-    assert blocks.head().number == 1
+    assert blocks.head(evm_chain()).number == 1
     assert models.Block.objects.count() == 2
 
 
@@ -385,7 +387,7 @@ def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
     with pytest.raises(UnknownParent, match=r"the head is 0x[0-9a-f]{64}$") as caught:
         follow(*another)
 
-    assert caught.value.head == blocks.head().hash != another[0].hash
+    assert caught.value.head == blocks.head(evm_chain()).hash != another[0].hash
 
 
 def test_whoever_is_overtaken_while_executing_is_refused(
@@ -415,7 +417,7 @@ def test_damaged_rows_are_not_the_blocks_fault(
         follow(*candidates)
 
     node.save(force_insert=True)
-    assert blocks.head().number == 0
+    assert blocks.head(evm_chain()).number == 0
 
 
 def test_a_block_may_say_something_of_its_own(
@@ -428,4 +430,4 @@ def test_a_block_may_say_something_of_its_own(
     (block,) = follow(forged(candidates[0], extra_data=words))
 
     assert block.header.extra_data == words
-    assert blocks.head() == block == load_block(evm_chain().db, 1)
+    assert blocks.head(evm_chain()) == block == load_block(evm_chain().db, 1)

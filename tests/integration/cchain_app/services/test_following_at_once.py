@@ -9,6 +9,7 @@ import pytest
 from django.db import connections
 
 from cchain_app import models
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
@@ -45,7 +46,7 @@ def test_of_those_who_follow_the_same_blocks_one_accepts_each(
     def follow_all() -> int:
         begin.wait()
         accepted = 0
-        while (height := blocks.catch_up().number) < BLOCKS:
+        while (height := blocks.catch_up(evm_chain()).number) < BLOCKS:
             try:
                 accepted += len(follow(candidates[height]))
             except UnknownParent:
@@ -58,7 +59,7 @@ def test_of_those_who_follow_the_same_blocks_one_accepts_each(
 
     assert sum(accepted) == BLOCKS
     assert dump() == made
-    assert blocks.head().number == BLOCKS
+    assert blocks.head(evm_chain()).number == BLOCKS
 
 
 def test_a_node_that_makes_and_follows_blocks_has_one_chain(
@@ -88,7 +89,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
     def make() -> int:
         begin.wait()
         while (
-            len(candidates) > blocks.catch_up().number
+            len(candidates) > blocks.catch_up(evm_chain()).number
             and not models.PoolTransaction.objects.exists()
         ):
             pass
@@ -105,7 +106,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
         heights = followed.result() + produced.result()
 
     assert models.Block.objects.count() == heights + 1
-    assert blocks.catch_up().number == heights
+    assert blocks.catch_up(evm_chain()).number == heights
     shared_chain.mine()
     assert models.PoolTransaction.objects.count() == 0
     mined = models.Transaction.objects.filter(hash__in=[one.hash for one in own]).count()

@@ -61,7 +61,11 @@ def refused(
             follow(*offered, **given)
         assert type(caught.value) is refusal
         assert dump() == before
-        assert (evm_chain().memory.state.number, blocks.head().number, told) == (state, 1, [])
+        assert (evm_chain().memory.state.number, blocks.head(evm_chain()).number, told) == (
+            state,
+            1,
+            [],
+        )
         assert models.PoolTransaction.objects.count() == 2
         return caught.value
 

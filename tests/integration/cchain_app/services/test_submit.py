@@ -54,13 +54,13 @@ def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
 
 def test_a_nonce_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
     chain.send(signed(nonce=1))
-    assert pool.counts() == (0, 1)
-    assert pool.next_nonce(SENDER) == 0
+    assert pool.counts(evm_chain()) == (0, 1)
+    assert pool.next_nonce(evm_chain(), SENDER) == 0
 
     chain.send(signed(nonce=0))
 
-    assert pool.counts() == (2, 0)
-    assert pool.next_nonce(SENDER) == 2
+    assert pool.counts(evm_chain()) == (2, 0)
+    assert pool.next_nonce(evm_chain(), SENDER) == 2
 
 
 def test_a_replacement_within_one_batch_leaves_one_row(chain: Chain) -> None:
@@ -160,13 +160,13 @@ def test_polling_for_a_waiting_transaction_asks_no_database(
     chain.send(made)
 
     with django_assert_num_queries(0):
-        assert blocks.find_transaction(made.hash) is None
+        assert blocks.find_transaction(evm_chain(), made.hash) is None
 
     block = chain.mine()
     with django_assert_num_queries(0):
-        assert blocks.find_transaction(made.hash) == (block, 0)
+        assert blocks.find_transaction(evm_chain(), made.hash) == (block, 0)
     chain.forget()
-    assert blocks.find_transaction(made.hash) == (block, 0)
+    assert blocks.find_transaction(evm_chain(), made.hash) == (block, 0)
 
 
 def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,34 +188,36 @@ def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.send(*(chain.make() for _ in range(3)))
-    assert pool.next_nonce(SENDER) == 3
+    assert pool.next_nonce(evm_chain(), SENDER) == 3
     advance = evm_chain().memory.advance
     seen: list[int] = []
 
     def look_first(*moved: Any) -> None:
-        seen.append(pool.next_nonce(SENDER))  # committed, but this process has not heard of it
+        seen.append(
+            pool.next_nonce(evm_chain(), SENDER)
+        )  # committed, but this process has not heard of it
         advance(*moved)
 
     monkeypatch.setattr(evm_chain().memory, "advance", look_first)
     chain.mine()
 
     assert seen == [3]
-    assert pool.next_nonce(SENDER) == 3
+    assert pool.next_nonce(evm_chain(), SENDER) == 3
 
 
 def test_a_pending_nonce_is_remembered_until_something_changes(
     chain: Chain, django_assert_num_queries: Any
 ) -> None:
     chain.send(chain.make())
-    assert pool.next_nonce(SENDER) == 1
+    assert pool.next_nonce(evm_chain(), SENDER) == 1
     if settings.NODE.profile == "embedded":
         with django_assert_num_queries(0):
-            assert pool.next_nonce(SENDER) == 1
+            assert pool.next_nonce(evm_chain(), SENDER) == 1
 
     chain.send(chain.make())
-    assert pool.next_nonce(SENDER) == 2
+    assert pool.next_nonce(evm_chain(), SENDER) == 2
     chain.mine()
-    assert pool.next_nonce(SENDER) == 2
+    assert pool.next_nonce(evm_chain(), SENDER) == 2
 
 
 @pytest.mark.parametrize(

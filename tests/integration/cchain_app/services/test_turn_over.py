@@ -25,13 +25,13 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
 ) -> None:
     chain.send(signed(nonce=0))
     turn.ends = 1
-    height = blocks.head().number
+    height = blocks.head(evm_chain()).number
 
     assert produce_block(now=chain.now) is None
 
     assert turn.held == [(Name.C, height + 1)]
     assert "the turn ended while the C-Chain's block" in caplog.text
-    assert blocks.head().number == height
+    assert blocks.head(evm_chain()).number == height
     assert models.PoolTransaction.objects.count() == 1
     made = produce_block(now=chain.now)
     assert made is not None

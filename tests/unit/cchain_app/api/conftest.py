@@ -81,17 +81,22 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     chain = MemoryChain()
     chain.state.codes[EMPTY_HASH] = b""
     for name in ("head", "by_number", "by_hash", "find_transaction"):
-        monkeypatch.setattr(blocks, name, getattr(chain, name))
-    monkeypatch.setattr(blocks, "catch_up", chain.head)
+        monkeypatch.setattr(blocks, name, _of_chain(getattr(chain, name)))
+    monkeypatch.setattr(blocks, "catch_up", _of_chain(chain.head))
     monkeypatch.setattr(EvmChain, "memory", property(lambda _: chain.memory()))
-    monkeypatch.setattr(state, "state_at", lambda _number: chain.state)
-    monkeypatch.setattr(state, "prefetch_accounts", lambda _addresses, _number: None)
-    monkeypatch.setattr(pool, "transactions", chain.waiting)
-    monkeypatch.setattr(pool, "transaction", lambda wanted: chain.waiting([wanted]).get(wanted))
-    monkeypatch.setattr(pool, "content", chain.content)
-    monkeypatch.setattr(pool, "counts", lambda: (len(chain.pending), len(chain.queued)))
-    monkeypatch.setattr(pool, "executable_hashes", lambda: [one.hash for one in chain.pending])
+    monkeypatch.setattr(state, "state_at", lambda _, _number: chain.state)
+    monkeypatch.setattr(state, "prefetch_accounts", lambda _, _addresses, _number: None)
+    monkeypatch.setattr(pool, "transactions", _of_chain(chain.waiting))
+    monkeypatch.setattr(pool, "transaction", lambda _, wanted: chain.waiting([wanted]).get(wanted))
+    monkeypatch.setattr(pool, "content", _of_chain(chain.content))
+    monkeypatch.setattr(pool, "counts", lambda _: (len(chain.pending), len(chain.queued)))
+    monkeypatch.setattr(pool, "executable_hashes", lambda _: [one.hash for one in chain.pending])
     return chain
+
+
+def _of_chain(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """Let what answers for this chain stand where the chain is the first argument."""
+    return lambda _, *given: answer(*given)
 
 
 Rpc = Callable[..., Any]

@@ -32,7 +32,9 @@ def hexed(data: bytes) -> str:
 def chain(memory_chain, monkeypatch):
     """The chain in memory, with logs that are found as the rows would find them."""
 
-    def find_logs(log_filter: LogFilter, first: int, last: int, limit: int) -> list[FoundLog]:
+    def find_logs(
+        _chain: object, log_filter: LogFilter, first: int, last: int, limit: int
+    ) -> list[FoundLog]:
         found = []
         for block in memory_chain.blocks[first : last + 1]:
             index = 0

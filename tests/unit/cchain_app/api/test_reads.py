@@ -228,7 +228,7 @@ def test_state_is_asked_by_hash_in_both_forms(rpc, block, method, between):
 
 
 def test_the_pending_count_comes_from_the_pool(rpc, memory_chain, monkeypatch):
-    monkeypatch.setattr("cchain_app.selectors.pool.next_nonce", lambda _address: 9)
+    monkeypatch.setattr("cchain_app.selectors.pool.next_nonce", lambda _, _address: 9)
     assert rpc("eth_getTransactionCount", hexed(SENDER), "pending") == "0x9"
     assert rpc("eth_getTransactionCount", hexed(SENDER), "latest") == "0x0"
 
