@@ -172,7 +172,7 @@ def _being_made(chain: Chain) -> list[tuple[int, float]]:
     if chain is Chain.P:
         height = platform_chain.tip().height
     else:
-        head = figures.head()
+        head = figures.head(evm_chain())
         height = -1 if head is None else head.number
     return [(number, seconds) for number, seconds in here if number > height]
 
