@@ -24,8 +24,8 @@ from network_app import selectors as network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
 from network_app.turns import producers
-from platform_app import runtime
-from platform_app.selectors import chain as platform_chain
+from platform_app.apps import platform_chain
+from platform_app.selectors import chain as tips
 from platform_app.selectors import due as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -170,7 +170,7 @@ def _being_made(chain: Chain) -> list[tuple[int, float]]:
     if not here:
         return []
     if chain is Chain.P:
-        height = platform_chain.tip().height
+        height = tips.tip().height
     else:
         head = figures.head(evm_chain())
         height = -1 if head is None else head.number
@@ -189,7 +189,7 @@ def _standstill(chain: Chain) -> Standstill | None:
     if not network.is_bootstrapped(chain):
         return None
     makers = producers()
-    if makers == frozenset({runtime.node_id()}):
+    if makers == frozenset({platform_chain().node_id}):
         return None
     found: platform.Due | cchain.Due | None = None
     patience = 0.0

@@ -35,7 +35,7 @@ from network_app.handshake.identity import NodeIdentity, load
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.verification import Upgrades
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.selectors import chain, stakers
 from primitives.cb58 import Cb58Error
 from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
@@ -104,7 +104,7 @@ def producers() -> frozenset[NodeID] | None:
     node = settings.NODE
     names = node.producers
     if not names and not node.bootstrap:
-        return frozenset({runtime.node_id()})
+        return frozenset({platform_chain().node_id})
     if not names and not node.platform_genesis:
         names = _told()
     if not names:
@@ -152,7 +152,7 @@ def _told() -> tuple[str, ...]:
 def is_producer() -> bool:
     """Say whether this node makes blocks at all."""
     named = producers()
-    return named is None or runtime.node_id() in named
+    return named is None or platform_chain().node_id in named
 
 
 def may_produce(alias: Chain, height: int, now: int | None) -> bool:
@@ -169,7 +169,7 @@ def may_produce(alias: Chain, height: int, now: int | None) -> bool:
         return True
     if not is_producer() or not selectors.is_bootstrapped(alias):
         return False
-    if producers() == frozenset({runtime.node_id()}):
+    if producers() == frozenset({platform_chain().node_id}):
         return True
     if now is None:
         return _owns_slot(alias, height, clock.now())
@@ -219,7 +219,7 @@ def _hears_others(alias: Chain) -> bool:
     if reported is None or not selectors.is_fresh(reported, SILENCE):
         return False
     parent = wrapper(alias).last()
-    here = {*selectors.heard_ids(HEARING), runtime.node_id()}
+    here = {*selectors.heard_ids(HEARING), platform_chain().node_id}
     weights = validators_at(parent.p_chain_height or 0)
     return not weights or _are_most(here, weights)
 
@@ -232,15 +232,15 @@ def _owns_slot(alias: Chain, height: int, now: int) -> bool:
     if parent.p_chain_height is None:
         # Nobody owns the first block after genesis (p2p.md 11.2). Unspecified: so that not all make
         # one, one of them does.
-        return runtime.node_id() == _first()
+        return platform_chain().node_id == _first()
     weights = validators_at(parent.p_chain_height)
     if not weights:
-        return runtime.node_id() == _first()
+        return platform_chain().node_id == _first()
     if max(0, now - parent.time) % SLOT >= SLOT - MARGIN:
         return False
     slot = slot_of(now, parent.time)
     drawn = proposer_at(wrapper(alias).inner.chain_id, height, slot, weights)
-    return drawn == runtime.node_id() and _takes_over(alias, parent.time, slot, weights)
+    return drawn == platform_chain().node_id and _takes_over(alias, parent.time, slot, weights)
 
 
 def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[NodeID, int]) -> bool:
@@ -249,7 +249,7 @@ def _takes_over(alias: Chain, parent_time: int, slot: int, weights: Mapping[Node
     All who are there, and more than half of the stake, this node included. Nobody owned a slot before
     the first.
     """
-    own = runtime.node_id()
+    own = platform_chain().node_id
     if slot == 0 or weights.keys() <= {own}:
         return True
     begins = parent_time + SLOT * slot - clock.offset()

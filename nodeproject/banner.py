@@ -10,8 +10,8 @@ from cchain_app.selectors import blocks
 from chaindb.chains import Chain
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
-from platform_app import runtime as platform
-from platform_app.selectors import chain as platform_chain
+from platform_app.apps import platform_chain
+from platform_app.selectors import chain as tips
 from primitives.addresses import format_address
 from primitives.devkeys import DEV_KEYS, PLATFORM_DEV_KEYS
 from primitives.hexadecimal import checksum_address
@@ -30,8 +30,8 @@ def print_banner() -> None:
         "Admin": f"{base}/admin/",
         "Admin login": f"user {node.admin_user}, password in {password_file()}",
         "Network": f"{node.network_id}, chain ID {evm_chain().config.chain_id}",
-        "Node ID": str(platform.node_id()),
-        "Heads": f"C-Chain block {blocks.head(evm_chain()).number}, P-Chain block {platform_chain.tip().height}",
+        "Node ID": str(platform_chain().node_id),
+        "Heads": f"C-Chain block {blocks.head(evm_chain()).number}, P-Chain block {tips.tip().height}",
         "Engine": evm_chain().engine.name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }
@@ -57,6 +57,6 @@ def _reachable(host: str) -> str:
 
 def _platform_keys() -> Iterator[tuple[str, str]]:
     """Walk the keys that a local network's genesis gives coins on the P-Chain."""
-    hrp = platform.config().hrp
+    hrp = platform_chain().config.hrp
     for key in PLATFORM_DEV_KEYS:
         yield format_address("P", hrp, address_of(key)), format_private_key(key)

@@ -5,7 +5,7 @@ import time
 from celery import shared_task
 
 from chaindb import clock
-from platform_app.services import chain, clearing, scheduling
+from platform_app.services import builder, clearing, scheduling
 
 TURN = 0.05
 """Seconds after which a worker lets other tasks in: where there is one, it makes the C-Chain's blocks too."""
@@ -26,7 +26,7 @@ def build_blocks() -> dict[str, int]:
     scheduling.answer_request()
     built = 0
     until = time.monotonic() + TURN
-    while chain.build_block(now=clock.now()) is not None:
+    while builder.build_block(now=clock.now()) is not None:
         built += 1
         if time.monotonic() > until:
             scheduling.request_block()

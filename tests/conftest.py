@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 from hypothesis import HealthCheck, settings
 
 from tests.searching import QUICK, THOROUGH
@@ -29,6 +31,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "node_settings(**values): settings of the node for one test, as in NodeSettings"
     )
+
+
+@receiver(setting_changed)
+def begin_anew(*, setting: str, **_: object) -> None:
+    """Let a chain have the settings that a test has just changed."""
+    from platform_app import apps as platform
+
+    if setting == "NODE":
+        platform.use(None)
 
 
 def pytest_collection_finish() -> None:
@@ -75,11 +86,11 @@ def forget_process() -> None:
     from info_app import version
     from network_app import turns
     from nodeproject import doors, identity, observation, plain
-    from platform_app import runtime as platform
+    from platform_app import apps as platform
     from platform_app.selectors import stakers
 
     modules: tuple[ModuleType, ...] = (
-        doors, identity, platform, stakers, info_identity, version, plain, turns,
+        doors, identity, stakers, info_identity, version, plain, turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():
@@ -88,5 +99,6 @@ def forget_process() -> None:
     for cached in (observation.reporter, observation.writes):
         cached.cache_clear()
     cchain.use(None)
+    platform.use(None)
     for cache in caches.all(initialized_only=True):
         cache.clear()

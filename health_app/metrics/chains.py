@@ -8,9 +8,9 @@ from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import Chain
 from health_app.metrics.figures import Family, Figure
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.executor.fees import price_of
-from platform_app.selectors import chain as platform_chain
+from platform_app.selectors import chain as tips
 from platform_app.selectors import figures as platform
 from platform_app.selectors import mempool, stakers
 from platform_app.selectors.stakers import CurrentSet
@@ -106,8 +106,8 @@ def of_platform() -> Iterator[Figure]:
     """Walk what rows say of the P-Chain; nothing before its genesis."""
     now = clock.now()
     try:
-        tip, present = platform_chain.tip(), stakers.current_validators()
-    except platform_chain.NoGenesis:
+        tip, present = tips.tip(), stakers.current_validators()
+    except tips.NoGenesis:
         return
     yield from _head(Chain.P, tip.height, tip.timestamp, now)
     yield from _recent(Chain.P, *platform.recent(now - RECENT))
@@ -117,7 +117,7 @@ def of_platform() -> Iterator[Figure]:
     yield from _stake(present, now)
     yield _CAPACITY.of(tip.fee_state.capacity)
     yield _EXCESS.of(tip.fee_state.excess)
-    yield _PRICE.of(price_of(runtime.config().gas, tip.fee_state))
+    yield _PRICE.of(price_of(platform_chain().config.gas, tip.fee_state))
     yield _OFFSET.of(clock.offset())
 
 
@@ -133,7 +133,7 @@ def _recent(chain: Chain, blocks: int, transactions: int) -> Iterator[Figure]:
 
 
 def _stake(present: CurrentSet, now: int) -> Iterator[Figure]:
-    own = present.by_node.get(runtime.node_id())
+    own = present.by_node.get(platform_chain().node_id)
     yield _LOCAL_STAKED.of(0 if own is None else own.weight + own.delegator_weight)
     yield _TOTAL_STAKED.of(present.weight)
     yield _UNSTAKE.of(0 if own is None else max(0, own.end - now) * _NANOSECONDS)
@@ -154,6 +154,6 @@ def _uptimes(now: int) -> Iterator[Figure]:
     }
     if seen:
         yield _UPTIME.of(sum(seen.values()) / len(seen), "average")
-    own = seen.get(runtime.node_id())
+    own = seen.get(platform_chain().node_id)
     if own is not None:
         yield _UPTIME.of(own, "own")

@@ -8,8 +8,8 @@ from info_app import selectors
 from info_app.commit import COMMIT
 from info_app.identity import identity
 from info_app.version import PRODUCT, RPC_PROTOCOL, vm_versions
-from platform_app import runtime
 from platform_app.api.wire import Json
+from platform_app.apps import platform_chain
 from primitives.hexadecimal import encode_data
 from primitives.ids import (
     AVM_ID,
@@ -65,7 +65,7 @@ def get_network_name() -> Json:
 
 def get_tx_fee() -> Json:
     """info.getTxFee: the static fees by kind of transaction, in the smallest unit."""
-    fees = runtime.config().fees
+    fees = platform_chain().config.fees
     return {
         "txFee": str(fees.tx),
         "createAssetTxFee": str(fees.create_asset),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from chaindb import clock
 from network_app import selectors
 from network_app.models import Peer
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from platform_app.selectors.chain import NoGenesis
 from primitives.ids import NodeID
@@ -45,7 +45,7 @@ def read(found: Sequence[Peer]) -> list[Facts]:
 
 def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
     try:
-        return runtime.node_id() in stakes
+        return platform_chain().node_id in stakes
     except OSError:  # before the first start has made the certificate
         return False
 

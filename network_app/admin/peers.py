@@ -14,8 +14,8 @@ from adminkit.identifiers import IdentifierAdmin, Term
 from network_app.admin import display, formats, links, peer_facts
 from network_app.admin.peer_facts import Facts
 from network_app.models import Peer
-from platform_app import runtime
 from platform_app.admin.formats import format_fraction
+from platform_app.apps import platform_chain
 from platform_app.config import MILLION
 from platform_app.models import Phase, Validator
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -175,7 +175,7 @@ class PeerAdmin(IdentifierAdmin):
         fraction = peer.facts.uptime
         if fraction is None:
             return display.NOTHING
-        enough = fraction * MILLION >= runtime.config().uptime_requirement
+        enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 
     @admin.display(description="Our uptime, it says")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from network_app.models import NetworkStatus, Peer
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -36,5 +36,5 @@ def in_network() -> bool:
     if settings.NODE.bootstrap:
         return True
     validators = stakers.current_validators(PRIMARY_NETWORK_ID).by_node.keys()
-    others = [node_id for node_id in validators if node_id != runtime.node_id()]
+    others = [node_id for node_id in validators if node_id != platform_chain().node_id]
     return bool(others) and Peer.objects.filter(node_id__in=others).exists()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from network_app.models import Peer
 from network_app.selectors.network import is_fresh, status
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
@@ -58,7 +58,7 @@ def heard_ids(seconds: float) -> frozenset[NodeID]:
 def connected_stake() -> Stake:
     """Return how much of the Primary Network's stake this node is connected to, itself included."""
     present = stakers.current_validators(PRIMARY_NETWORK_ID)
-    here = {*connected_ids(), runtime.node_id()}
+    here = {*connected_ids(), platform_chain().node_id}
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
     connected = sum(weight for node_id, weight in weights.items() if node_id in here)
     return Stake(connected, sum(weights.values()))
@@ -71,7 +71,7 @@ def uptime_of_self() -> Uptimes | None:
     """
     present = stakers.current_validators(PRIMARY_NETWORK_ID)
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
-    own = weights.get(runtime.node_id())
+    own = weights.get(platform_chain().node_id)
     if own is None:
         return None
     total = sum(weights.values())

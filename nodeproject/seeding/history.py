@@ -20,9 +20,9 @@ from chaindb import clock
 from nodeproject.initialise import initialise
 from nodeproject.seeding.owners import FUNDER, RICH, Owner, owner
 from nodeproject.seeding.payments import FEE, coins_of, largest, split, transfer
-from platform_app.selectors import chain as platform_chain
+from platform_app.selectors import chain as tips
 from platform_app.selectors import coins
-from platform_app.services import chain, mempool
+from platform_app.services import builder, mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO
 from primitives.evm import Address
@@ -160,11 +160,11 @@ def _platform(count: int, each: int) -> Stretch:
         transfer(coin, sender, [(taker.short_id, FEE)])
         for coin in _coins(sender, 2 * FEE, count * each)
     ]
-    low = platform_chain.tip().height
+    low = tips.tip().height
     with _timed() as clocks:
         for start in range(0, len(txs), each):
             _build(txs[start : start + each])
-    return Stretch("P", low, platform_chain.tip().height, len(txs), *clocks)
+    return Stretch("P", low, tips.tip().height, len(txs), *clocks)
 
 
 def _coins(taker: Owner, amount: int, count: int) -> list[UTXO]:
@@ -180,7 +180,7 @@ def _build(txs: Sequence[Tx]) -> None:
     for outcome in mempool.issue(txs, now=clock.now()):
         if isinstance(outcome, Exception):
             raise outcome
-    block = chain.build_block(now=clock.now())
+    block = builder.build_block(now=clock.now())
     if block is None or len(block.txs) != len(txs):
         raise NotMade(f"{block} has not {len(txs)} transactions")
 

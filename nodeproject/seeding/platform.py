@@ -31,7 +31,7 @@ from nodeproject.seeding.payments import (
     split,
     transfer,
 )
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, build_options, build_proposal
 from platform_app.blocks.builder import build as build_block
 from platform_app.config import DAY
@@ -39,11 +39,11 @@ from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
 from platform_app.selectors import chain as tips
 from platform_app.selectors import coins
-from platform_app.services.chain import Step, accept
+from platform_app.services.builder import Step, accept
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
-from platform_app.store import chain as chain_rows
+from platform_app.store import blocks as chain_rows
 from platform_app.store.staking import Moment, spread
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
@@ -116,7 +116,7 @@ def _begin(shape: Shape) -> None:
     now = clock.now()
     identity.make_identity(now)
     staked, rewarded = _address(owner("staked")), _address(owner("rewarded"))
-    nodes = {runtime.node_id(): identity.signer()}
+    nodes = {platform_chain().node_id: identity.signer()}
     nodes |= {node_id(number): _proof(number) for number in range(shape.validators)}
     local = files("platform_app").joinpath("genesis_files", "local.json").read_text()
     document: dict[str, Any] = json.loads(local)
@@ -233,7 +233,7 @@ def _reward(
     staker: Staker, parent: ID, height: int, diff: Diff, state: DatabaseState
 ) -> tuple[Block, Block]:
     """Carry out the proposal to reward a staker; return its block and the one that commits it."""
-    config = runtime.config()
+    config = platform_chain().config
     advance_time_to(diff, staker.end, config)
     tx = build(RewardValidatorTx(staker.tx_id), ())
     # Nobody looks at the other outcome, so it may stand on this one.
@@ -271,4 +271,4 @@ def _proof(number: int) -> ProofOfPossession:
 
 def _address(who: Owner) -> str:
     """Return an address as the genesis file has it."""
-    return format_address("X", runtime.config().hrp, who.short_id)
+    return format_address("X", platform_chain().config.hrp, who.short_id)

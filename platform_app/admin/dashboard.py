@@ -6,14 +6,14 @@ from django.utils.safestring import SafeString
 from adminkit import formats
 from adminkit.overview import Card, Overview, Panel
 from chaindb import clock
-from platform_app import runtime
 from platform_app.admin import display, links
 from platform_app.admin.formats import round_coins
+from platform_app.apps import platform_chain
 from platform_app.models import Block, MempoolTx, Tx
 from platform_app.selectors import chain, stakers
 from platform_app.selectors.chain import NoGenesis
 from platform_app.selectors.stakers import CurrentSet
-from platform_app.store.chain import Tip
+from platform_app.store.blocks import Tip
 from primitives.ids import PRIMARY_NETWORK_ID
 
 BLOCKS = 5
@@ -87,7 +87,7 @@ def _mempool_card() -> Card:
 
 def _node_card(current: CurrentSet) -> Card:
     try:
-        node_id = runtime.node_id()
+        node_id = platform_chain().node_id
     except OSError:  # before the first start has made its certificate
         return Card("This node", display.NOTHING)
     validates = node_id in current.by_node

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from adminkit.formats import cut_decimals, format_units, with_unit
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.config import MILLION
 from primitives.addresses import format_address
 from primitives.ids import ID, ShortID
@@ -14,17 +14,17 @@ CHAIN = "P"
 
 def format_coins(amount: int) -> str:
     """Return an amount of the staking asset in coins, exact: 1,500.25 coins."""
-    return with_unit(format_units(amount, runtime.config().unit), "coins")
+    return with_unit(format_units(amount, platform_chain().config.unit), "coins")
 
 
 def round_coins(amount: int) -> str:
     """Return an amount as a list shows it: at most six decimals, cut off."""
-    return with_unit(cut_decimals(format_units(amount, runtime.config().unit)), "coins")
+    return with_unit(cut_decimals(format_units(amount, platform_chain().config.unit)), "coins")
 
 
 def plain_coins(amount: int) -> str:
     """Return an amount in coins as a program reads it, exact: 1500.25."""
-    return format_units(amount, runtime.config().unit).replace(",", "")
+    return format_units(amount, platform_chain().config.unit).replace(",", "")
 
 
 def format_share(millionths: int) -> str:
@@ -40,7 +40,7 @@ def format_fraction(fraction: float) -> str:
 
 def format_owner(address: ShortID) -> str:
     """Return an address as this network writes it."""
-    return format_address(CHAIN, runtime.config().hrp, address)
+    return format_address(CHAIN, platform_chain().config.hrp, address)
 
 
 @lru_cache(maxsize=1024)  # nearly all rows of an export have the same one

@@ -8,10 +8,10 @@ from typing_extensions import override
 
 from adminkit.exports import Cells
 from adminkit.read_only import asked_once
-from platform_app import runtime
 from platform_app.admin import display, formats, links
 from platform_app.admin.staker_facts import Facts
 from platform_app.admin.stakers import StakerAdmin, owners_in, phases
+from platform_app.apps import platform_chain
 from platform_app.config import MILLION
 from platform_app.models import Phase, Validator
 
@@ -62,7 +62,7 @@ class ValidatorAdmin(StakerAdmin):
         fraction = validator.facts.uptime
         if fraction is None:
             return display.NOTHING
-        enough = fraction * MILLION >= runtime.config().uptime_requirement
+        enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(
             formats.format_fraction(fraction), int(fraction * 100), enough=enough
         )

@@ -3,9 +3,9 @@
 Unspecified: the specification writes numbers of its own methods as texts; these are the reference's.
 """
 
-from platform_app import runtime
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.wire import Json, moment
+from platform_app.apps import platform_chain
 from platform_app.executor.fees import price_of
 from platform_app.executor.validator_fee import validator_price
 from platform_app.selectors import chain
@@ -14,7 +14,7 @@ from primitives.ids import ID
 
 def get_fee_config() -> Json:
     """platform.getFeeConfig: how gas is counted and priced."""
-    gas = runtime.config().gas
+    gas = platform_chain().config.gas
     return {
         "weights": list(gas.weights),
         "maxCapacity": gas.max_capacity,
@@ -31,14 +31,14 @@ def get_fee_state() -> Json:
     return {
         "capacity": tip.fee_state.capacity,
         "excess": tip.fee_state.excess,
-        "price": price_of(runtime.config().gas, tip.fee_state),
+        "price": price_of(platform_chain().config.gas, tip.fee_state),
         "timestamp": moment(tip.timestamp),
     }
 
 
 def get_validator_fee_config() -> Json:
     """platform.getValidatorFeeConfig: how the continuous fee of L1 validators is reckoned."""
-    fees = runtime.config().validator_fees
+    fees = platform_chain().config.validator_fees
     return {
         "capacity": fees.capacity,
         "target": fees.target,
@@ -51,7 +51,7 @@ def get_validator_fee_state() -> Json:
     """platform.getValidatorFeeState: that fee now. There are no L1 validators, so never an excess."""
     return {
         "excess": 0,
-        "price": validator_price(runtime.config().validator_fees, 0),
+        "price": validator_price(platform_chain().config.validator_fees, 0),
         "timestamp": moment(chain.tip().timestamp),
     }
 

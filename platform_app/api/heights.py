@@ -8,11 +8,11 @@ from secrets import SystemRandom
 from typing import Any, Final
 
 from jsonrpc.errors import JsonRpcError
-from platform_app import runtime
 from platform_app.api.chains import proposed_height
 from platform_app.api.errors import refused
 from platform_app.api.params import Proposed
 from platform_app.api.wire import Json, node_text
+from platform_app.apps import platform_chain
 from platform_app.selectors import chain, stakers
 from platform_app.selectors.members import Member, Members
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
@@ -36,7 +36,7 @@ def get_validators_at(height: int | Proposed, subnet_id: ID) -> Json:
     if members is None:
         raise _not_yet(wanted, subnet_id)
     shown = {node_text(one): _member(of) for one, of in members.items()}
-    return shown if runtime.answers_as_reference() else {"validators": shown}
+    return shown if platform_chain().answers_as_reference else {"validators": shown}
 
 
 def get_all_validators_at(height: int | Proposed) -> Json:

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
-from platform_app import runtime
 from platform_app.api import addresses, params
 from platform_app.api.errors import saying
 from platform_app.api.wire import Json
+from platform_app.apps import platform_chain
 from platform_app.services.wallet import Payer
 from platform_app.wallet import terms
 from primitives.ids import NodeID
@@ -75,7 +75,7 @@ class Period(NamedTuple):
         Raises:
             RefusedTerms: Too soon, or too far ahead.
         """
-        terms.verify_start(self.start, now=now, config=runtime.config())
+        terms.verify_start(self.start, now=now, config=platform_chain().config)
 
 
 def add_spending(

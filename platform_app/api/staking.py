@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from platform_app import runtime
 from platform_app.api import addresses
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.wire import Json, amounts, encoded
+from platform_app.apps import platform_chain
 from platform_app.executor.delegation import greatest_weight
 from platform_app.selectors import chain, outputs, stakers
 from primitives.checksummed import Encoding
@@ -26,7 +26,7 @@ def get_staking_asset_id(subnet_id: ID) -> Json:
 def get_min_stake(subnet_id: ID) -> Json:
     """platform.getMinStake: the least that validators and delegators stake."""
     _check_staked(subnet_id)
-    config = runtime.config()
+    config = platform_chain().config
     return {
         "minValidatorStake": str(config.min_validator_stake),
         "minDelegatorStake": str(config.min_delegator_stake),

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from platform_app import runtime
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.kept import KeptTexts
 from platform_app.api.wire import Json, address
+from platform_app.apps import platform_chain
 from platform_app.selectors import subnets
 from platform_app.selectors.subnets import Subnet
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
@@ -74,4 +74,4 @@ def _control_keys_of(subnet: Subnet) -> msgspec.Raw:
         text: bytes = _encode([address(one) for one in subnet.owner.addresses])
         return text
 
-    return msgspec.Raw(_control_keys.of((runtime.config().hrp, subnet.raw_owner), render))
+    return msgspec.Raw(_control_keys.of((platform_chain().config.hrp, subnet.raw_owner), render))

@@ -5,11 +5,11 @@ from typing import Final
 
 from msgspec import Raw
 
-from platform_app import runtime
 from platform_app.api import presence, records
 from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Piece
 from platform_app.api.wire import Json
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from platform_app.selectors.stakers import Validator
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
@@ -40,7 +40,7 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
         node_id = node_ids[0]
         delegating = stakers.current_delegators(subnet_id, node_id)
         delegators = records.delegators_text(subnet_id, node_id, delegating)
-    in_percent = runtime.answers_as_reference()
+    in_percent = platform_chain().answers_as_reference
     shown = (
         records.record(one, presences.of(_node(one)), delegators, in_percent=in_percent)
         for one in chosen

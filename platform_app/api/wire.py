@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.txs.components import OutputOwners
 from platform_app.txs.errors import MAX_SHARES
 from platform_app.wallet.terms import float32
@@ -30,7 +30,7 @@ _NODES: Final = 2**14
 
 def address(short_id: ShortID) -> str:
     """Return an address of this chain on this network."""
-    return format_address(ALIAS, runtime.config().hrp, short_id)
+    return format_address(ALIAS, platform_chain().config.hrp, short_id)
 
 
 @lru_cache(maxsize=_IDS)

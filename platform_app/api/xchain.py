@@ -5,10 +5,10 @@ from typing import Final
 
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
-from platform_app import runtime
 from platform_app.api.errors import NOT_FOUND, refused, shortened, to_error_object
 from platform_app.api.params import text
 from platform_app.api.wire import Json
+from platform_app.apps import platform_chain
 from platform_app.genesis.asset import Asset, asset_of
 from platform_app.selectors import chain
 from platform_app.txs.chains import CreateChainTx
@@ -40,7 +40,7 @@ def get_asset_description(asset: str) -> Json:
 
 def get_tx_fee() -> Json:
     """avm.getTxFee: what transactions of the X-Chain cost."""
-    fees = runtime.config().fees
+    fees = platform_chain().config.fees
     return {"txFee": str(fees.tx), "createAssetTxFee": str(fees.create_asset)}
 
 

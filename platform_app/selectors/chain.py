@@ -5,8 +5,8 @@ from typing import NamedTuple
 from chaindb import sql
 from chaindb.rowid import row_id
 from platform_app.state.chain import ChainState
-from platform_app.store import chain as rows
-from platform_app.store.chain import Network, Tip
+from platform_app.store import blocks as rows
+from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.status import TxStatus
 from primitives.ids import ID, NodeID

@@ -8,12 +8,12 @@ from itertools import islice
 from django.db import transaction as database
 
 from chaindb.locks import Lock, acquire
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.standard import execute
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
-from platform_app.store import chain, mempool, rows
+from platform_app.store import blocks, mempool, rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
@@ -53,7 +53,7 @@ def drop_stale(*, now: int) -> int:
     """
     if mempool.is_empty() or not _looks.may_begin():
         return 0
-    place = chain.read()
+    place = blocks.read()
     stale = list(refusals(list(islice(mempool.oldest_first(), MOST)), now))
     return _drop(stale, place, now) if stale else 0
 
@@ -76,7 +76,10 @@ def refusals(txs: Sequence[Tx], now: int) -> Iterator[tuple[ID, str]]:
         return
     state = DatabaseState()
     state.prefetch(txs)
-    ground, surroundings = at_next_block(state, now, runtime.config()), env(state.network, now)
+    ground, surroundings = (
+        at_next_block(state, now, platform_chain().config),
+        env(state.network, now),
+    )
     for tx in txs:
         try:
             execute(tx, Diff(ground), surroundings)
@@ -88,7 +91,7 @@ def refusals(txs: Sequence[Tx], now: int) -> Iterator[tuple[ID, str]]:
 def _drop(stale: Sequence[tuple[ID, str]], place: object, now: int) -> int:
     """Drop transactions, unless a block has come since they were looked at."""
     acquire(Lock.PCHAIN_MEMPOOL)
-    if chain.read() != place:
+    if blocks.read() != place:
         return 0
     mempool.drop(stale, now)
     return len(stale)

@@ -13,15 +13,15 @@ from platform_app.blocks.block import Block, CommitBlock
 from platform_app.blocks.errors import OtherBlockAccepted, UnreadableBlock
 from platform_app.blocks.executor import Options, Parent, execute_block, verify_child
 from platform_app.executor.env import Env
-from platform_app.services import chain, clearing
-from platform_app.services.chain import Beside, Step
+from platform_app.services import builder, clearing
+from platform_app.services.builder import Beside, Step
 from platform_app.services.environment import env
 from platform_app.services.errors import MissingOption
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
-from platform_app.store import chain as chain_rows
+from platform_app.store import blocks as chain_rows
 from platform_app.store import uptime
-from platform_app.store.chain import Tip
+from platform_app.store.blocks import Tip
 from platform_app.store.state import DatabaseState
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, NodeID
@@ -82,7 +82,7 @@ def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
         uptime.learn(began.get(block.block_id, ()), now)
         beside(block)
 
-    chain.accept(steps, written)
+    builder.accept(steps, written)
     clearing.drop_rivals([tx for block in new for tx in block.txs], now)
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from chaindb import clock
 from chaindb.locks import Lock, acquire
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.config import PlatformConfig
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import (
@@ -27,9 +27,9 @@ from platform_app.genesis.errors import (
 from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
 from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
 from platform_app.state.diff import Diff
-from platform_app.store import chain
+from platform_app.store import blocks
 from platform_app.store import genesis as first_rows
-from platform_app.store.chain import Network
+from platform_app.store.blocks import Network
 from platform_app.store.state import DatabaseState
 from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import ProofOfPossession
@@ -57,7 +57,7 @@ def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
         GenesisError: The genesis file cannot be read or used.
     """
     acquire(Lock.PCHAIN)
-    stored = chain.read()
+    stored = blocks.read()
     given = _given()
     if stored is None:
         return _write(given or _built(_own(signer, c_chain_genesis, clock.now())))
@@ -89,8 +89,8 @@ def _own(signer: ProofOfPossession, c_chain_genesis: str, start_time: int) -> Ge
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
         return reference_local_network(start_time)
     return own_network(
-        runtime.config(),
-        [Founder(runtime.node_id(), signer)],
+        platform_chain().config,
+        [Founder(platform_chain().node_id, signer)],
         start_time=start_time,
         c_chain_genesis=c_chain_genesis,
     )
@@ -133,7 +133,7 @@ def _built(config: GenesisConfig) -> Genesis:
 
 def _check(stored: Network, given: Genesis | None) -> None:
     """See that the database holds what the settings ask for."""
-    config = runtime.config()
+    config = platform_chain().config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
         raise OtherNetwork(stored.network_id, config.network_id)
     if given is not None and stored.genesis_hash != given.genesis_id:
@@ -150,13 +150,13 @@ def _recover_bytes(network: Network, given: Genesis | None, signer: ProofOfPosse
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
-    made = given or _built(_own(signer, text, chain.time_at(0)))
+    made = given or _built(_own(signer, text, blocks.time_at(0)))
     if made.genesis_id == network.genesis_hash:
         first_rows.keep_bytes(network, made.raw)
 
 
 def _write(genesis: Genesis) -> Network:
-    config = runtime.config()
+    config = platform_chain().config
     if genesis.initial_supply > config.rewards.supply_cap:
         raise SupplyAboveCap(genesis.initial_supply, config.rewards.supply_cap)
     if genesis.asset.denomination != config.decimals:

@@ -8,7 +8,8 @@ from typing import Self
 from django.db import transaction as database
 
 from chaindb.locks import Lock, acquire
-from platform_app import notifications, runtime
+from platform_app import notifications
+from platform_app.apps import platform_chain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
@@ -22,8 +23,8 @@ from platform_app.services.errors import (
     TooLarge,
 )
 from platform_app.state.diff import Diff
-from platform_app.store import chain, mempool, rows
-from platform_app.store.chain import Network, Tip
+from platform_app.store import blocks, mempool, rows
+from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.chains import ExportTx
@@ -92,7 +93,7 @@ def _issue(txs: Sequence[Tx], now: int, *, gossiped: bool) -> dict[ID, Outcome]:
     first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
     # Answers that a block came between may be of two states: then nobody is refused for them.
-    settled = chain.read() == ground.place
+    settled = blocks.read() == ground.place
     hopeful = list(first.admitted.values()) if settled else txs
     dropped = first.dropped if settled else []
     if not hopeful and not dropped:
@@ -106,7 +107,7 @@ def _admit(
 ) -> dict[ID, Outcome]:
     """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
     acquire(Lock.PCHAIN_MEMPOOL)
-    if chain.read() == first.ground.place:
+    if blocks.read() == first.ground.place:
         second = _Admission(hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted)
     else:
         second = _Admission(hopeful, _Ground.read(hopeful, now), gossiped=first.gossiped)
@@ -124,7 +125,7 @@ class _Ground:
     """What the rules are asked on."""
 
     place: tuple[Network, Tip]
-    """As `store.chain.read` has it: while it has that, what the rules have said holds."""
+    """As `store.blocks.read` has it: while it has that, what the rules have said holds."""
     state: Diff
     """At the next block's time."""
     env: Env
@@ -134,7 +135,7 @@ class _Ground:
         """Read what transactions will touch, a few statements for all."""
         state = DatabaseState()
         state.prefetch(txs)
-        at = at_next_block(state, now, runtime.config())
+        at = at_next_block(state, now, platform_chain().config)
         return cls((state.network, state.tip), at, env(state.network, now))
 
 

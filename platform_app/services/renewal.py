@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from chaindb.locks import Lock, acquire
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
@@ -51,7 +51,7 @@ def renew_own_validator(*, now: int) -> Tx | None:
     somebody has made the transaction impossible, that is logged once and the network goes without. So
     it does where the process that builds blocks has no staking certificate.
     """
-    if runtime.config().network_id != LOCAL:
+    if platform_chain().config.network_id != LOCAL:
         return None
     node_id = _own_node_id()
     if node_id is None or own_stake.is_validator(node_id):
@@ -119,7 +119,7 @@ _attempts = _Attempts()
 def _own_node_id() -> NodeID | None:
     """Return which node this is; None where its certificate cannot be read."""
     try:
-        return runtime.node_id()
+        return platform_chain().node_id
     except (OSError, ValueError) as reason:
         _attempts.warn(
             reason, f"who builds blocks needs the node's certificate to renew its stay: {reason}"
@@ -136,11 +136,11 @@ def _check(tx: Tx, state: DatabaseState, now: int) -> None:
     """
     if len(tx.raw) > LARGEST_TX:
         raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
-    execute(tx, at_next_block(state, now, runtime.config()), env(state.network, now))
+    execute(tx, at_next_block(state, now, platform_chain().config), env(state.network, now))
 
 
 def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
-    config, keychain = runtime.config(), Keychain.of([VMRQ_KEY])
+    config, keychain = platform_chain().config, Keychain.of([VMRQ_KEY])
     time = next_block_time(state, now)
     (address,) = keychain.addresses
     wallet = Wallet(

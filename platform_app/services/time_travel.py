@@ -14,7 +14,7 @@ from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.executor.clock import next_staker_change
-from platform_app.services import chain
+from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
@@ -55,7 +55,7 @@ def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
         clock.move(seconds)
     arrival = clock.now()
     built = 0
-    while (block := chain.build_block(now=arrival)) is not None:
+    while (block := builder.build_block(now=arrival)) is not None:
         assert block.time is not None, "only genesis blocks have no time"
         built += 1
         progress(block.time)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from django.db import transaction as database
 
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.store import uptime
 from primitives.ids import NodeID
 
@@ -33,7 +33,7 @@ def begin(now: int) -> None:
     uptime.claim(now)
     uptime.settle_all(now, tracking=False)
     uptime.disconnect(uptime.connected())
-    uptime.connect([runtime.node_id()], now)
+    uptime.connect([platform_chain().node_id], now)
 
 
 def observe(connected: Collection[NodeID], now: int) -> None:
@@ -41,7 +41,7 @@ def observe(connected: Collection[NodeID], now: int) -> None:
 
     The first peer ever begins the tracking. Who came or went since the last look did so now.
     """
-    present = {runtime.node_id(), *connected}
+    present = {platform_chain().node_id, *connected}
     if _is_news(present, now):
         _note(present, now)
 

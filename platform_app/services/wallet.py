@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.selectors import chain, coins
 from platform_app.services import keystore
 from platform_app.services.keystore_errors import NoKeys
@@ -79,9 +79,9 @@ def add_validator(
     Raises:
         RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is looked at.
     """
-    terms.verify_start(start, now=now, config=runtime.config())
+    terms.verify_start(start, now=now, config=platform_chain().config)
     shares = terms.shares_of(delegation_fee_rate)
-    validator = Validator(node_id or runtime.node_id(), start, end, stake)
+    validator = Validator(node_id or platform_chain().node_id, start, end, stake)
     return _issue(
         payer,
         now,
@@ -106,8 +106,8 @@ def add_delegator(
     Raises:
         RefusedTerms: StartTooSoon or StartTooFar, before the password is looked at.
     """
-    terms.verify_start(start, now=now, config=runtime.config())
-    validator = Validator(node_id or runtime.node_id(), start, end, stake)
+    terms.verify_start(start, now=now, config=platform_chain().config)
+    validator = Validator(node_id or platform_chain().node_id, start, end, stake)
     return _issue(
         payer,
         now,
@@ -133,10 +133,10 @@ def add_subnet_validator(
         RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
             is looked at.
     """
-    terms.verify_start(start, now=now, config=runtime.config())
+    terms.verify_start(start, now=now, config=platform_chain().config)
     if subnet_id == PRIMARY_NETWORK_ID:
         raise SubnetValidatorOfPrimaryNetwork
-    validator = SubnetValidator(node_id or runtime.node_id(), start, end, weight, subnet_id)
+    validator = SubnetValidator(node_id or platform_chain().node_id, start, end, weight, subnet_id)
     return _issue(
         payer,
         now,
@@ -239,7 +239,7 @@ def _wallet(payer: Payer, now: int) -> Wallet:
         raise NoKeys
     keychain = Keychain.of(keys)
     return Wallet(
-        config=runtime.config(),
+        config=platform_chain().config,
         asset_id=chain.network().asset_id,
         keychain=keychain,
         utxos=coins.coins_of(keychain.addresses),

@@ -1,6 +1,6 @@
 """The only writer of the P-Chain's rows.
 
-`chain` commits blocks, `state` is the rows as rules see them, `mempool` is what waits, `uptime` who
+`blocks` commits blocks, `state` is the rows as rules see them, `mempool` is what waits, `uptime` who
 was online. `outputs`, `staking` and `subnets` write their part of a block; `rows` turns
 values into rows and back. The caller holds the lock and the transaction.
 """

@@ -5,8 +5,8 @@ from platform_app import models
 from platform_app.blocks.block import Block
 from platform_app.state.chain import FeeState
 from platform_app.state.changes import StateChanges
-from platform_app.store import chain
-from platform_app.store.chain import Network
+from platform_app.store import blocks
+from platform_app.store.blocks import Network
 
 
 def begin(network: Network, genesis: Block, changes: StateChanges, raw: bytes) -> None:
@@ -26,7 +26,7 @@ def begin(network: Network, genesis: Block, changes: StateChanges, raw: bytes) -
         stakers_height=genesis.height,
     )
     keep_bytes(network, raw)
-    chain.commit([genesis], changes)
+    blocks.commit([genesis], changes)
 
 
 def keep_bytes(network: Network, raw: bytes) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from chaindb import sql
 from platform_app.state.chain import FeeState
 from platform_app.state.staker import Staker
-from platform_app.store import chain, rows
-from platform_app.store.chain import Network, Tip
+from platform_app.store import blocks, rows
+from platform_app.store.blocks import Network, Tip
 from platform_app.store.walk import StakerWalk
 from platform_app.txs.base import Tx
 from platform_app.txs.chains import ImportTx
@@ -54,7 +54,7 @@ class DatabaseState:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self._chain = chain.read() or _NOTHING
+        self._chain = blocks.read() or _NOTHING
         self._utxos: dict[ID, UTXO | None] = {}
         self._shared: dict[tuple[ID, ID], UTXO | None] = {}
         self._validators: dict[_Seat, Staker | None] = {}

@@ -7,7 +7,8 @@ What both have in the end must be the same.
 from collections.abc import Callable
 from typing import Any
 
-from platform_app import models, runtime
+from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_block
 from platform_app.blocks.executor import Options, execute_block, verify_child
 from platform_app.executor.env import Env
@@ -118,7 +119,9 @@ def _env(block: Block, clock: Clock | None) -> Env:
     network = tips.network()
     assert block.time is not None
     now = block.time if clock is None else clock(block)
-    return Env(runtime.config(), network.asset_id, now, network.x_chain_id, network.c_chain_id)
+    return Env(
+        platform_chain().config, network.asset_id, now, network.x_chain_id, network.c_chain_id
+    )
 
 
 def _utxo(row: Any) -> Any:

@@ -20,8 +20,8 @@ from platform_app.selectors import chain as tips
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import chain, genesis, outputs
-from platform_app.store.chain import Network
+from platform_app.store import blocks, genesis, outputs
+from platform_app.store.blocks import Network
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import Tx, UnsignedTx
@@ -92,7 +92,7 @@ def accept_diff(diff: Diff) -> Block:
         txs=[tx for tx, _ in found.txs],
     )
     with transaction.atomic():
-        chain.commit([block], found)
+        blocks.commit([block], found)
     return block
 
 
@@ -116,7 +116,7 @@ def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block
     committed, aborted = build_options(block)
     option = committed if commit else aborted
     with transaction.atomic():
-        chain.commit([block, option], diff.changes())
+        blocks.commit([block, option], diff.changes())
     return block, option
 
 

@@ -59,7 +59,7 @@ ISSUE_TX = Walk(
         Step("it becomes a row", "platform_app/store/mempool.py", "add"),
         Step("a block is asked for", "chaindb/wakeup.py", "Wakeup.request", "issue"),
         Step("the block is built", "platform_app/blocks/builder.py", "build"),
-        Step("the block becomes rows", "platform_app/store/chain.py", "commit"),
+        Step("the block becomes rows", "platform_app/store/blocks.py", "commit"),
         Step("the admin asks for the row", "platform_app/admin/transactions.py", "TxAdmin.get_queryset"),
         Step("the admin shows it", "platform_app/admin/transactions.py", "TxAdmin.effect"),
     ),

@@ -12,7 +12,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
 from nodeproject.founders import founder
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.genesis.built_in import own_network
 from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import GenesisError
@@ -51,7 +51,7 @@ class Command(BaseCommand):
                 config=evm_chain().config,
             )
             config = own_network(
-                runtime.config(),
+                platform_chain().config,
                 options["validator"],
                 start_time=start,
                 c_chain_genesis=c_chain,

@@ -20,8 +20,8 @@ from chaindb import clock
 from chaindb.chains import Chain, present
 from network_app import selectors
 from nodeproject.facts import print_facts
-from platform_app import runtime as platform
-from platform_app.selectors import chain as platform_chain
+from platform_app.apps import platform_chain
+from platform_app.selectors import chain as tips
 from platform_app.selectors import mempool, stakers
 
 TIMEOUT = 5.0
@@ -36,8 +36,8 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            head, tip = blocks.head(evm_chain()), platform_chain.tip()
-        except (blocks.NoGenesis, platform_chain.NoGenesis, DatabaseError):
+            head, tip = blocks.head(evm_chain()), tips.tip()
+        except (blocks.NoGenesis, tips.NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators()
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             "Pool": f"{pending} pending, {queued} queued",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
-            "Validators": f"{len(validators.validators)}, {validators.weight // platform.config().unit:,} coins staked",
+            "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} coins staked",
             "Mempool": f"{mempool.waiting().txs} transactions",
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": _peers(),

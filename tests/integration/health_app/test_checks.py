@@ -13,8 +13,7 @@ from health_app import checks, metrics
 from health_app.result import Finding
 from health_app.writing import Writes
 from network_app.models import SyncPhase
-from platform_app import runtime
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
 from tests.integration.platform_app.conftest import PChain
@@ -106,7 +105,7 @@ def test_too_little_connected_stake_fails(pchain: PChain, monkeypatch: pytest.Mo
     network_rows.report()
     with monkeypatch.context() as elsewhere:
         # The own validator's stake is that of somebody who is not connected.
-        elsewhere.setattr(runtime, "node_id", lambda: made.node("me"))
+        own_node.be(elsewhere, made.node("me"))
         found = checks.measure_p_chain()
 
     assert found.message["vm"] == {"percentConnected": 0.0}  # type: ignore[index]

@@ -1,6 +1,5 @@
 """A chain that stands still while there is something to put into a block, and a start from old rows."""
 
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from health_app.result import Finding
 from network_app.models import Peer, SyncPhase
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain as CChain
 from tests.integration.health_app.conftest import FOLLOWING
@@ -162,7 +161,7 @@ def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
     """This node follows another one, and has all of its blocks; the fixture is that one."""
     producer = made.node("alice")
     monkeypatch.setattr(checks, "producers", lambda: frozenset({producer}))
-    monkeypatch.setattr(checks.runtime, "node_id", cache(lambda: made.node("bob")))
+    own_node.be(monkeypatch, made.node("bob"))
     monkeypatch.setattr(turns, "_rule", turns._always)  # for the blocks that came from there
     network_rows.report(connected=1)
     for alias in Chain:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from info_app import identity
-from platform_app import runtime
 from primitives import bls
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
@@ -30,7 +29,6 @@ def test_a_node_without_its_files_says_so(
     pchain: PChain, rpc: Rpc, settings: Any, setting: str
 ) -> None:
     settings.NODE = replace(settings.NODE, **{setting: "/nowhere/key"})
-    runtime.node_id.cache_clear()
     identity.identity.cache_clear()
 
     assert refusal(rpc, "info.getNodeID") == (

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from platform_app import runtime
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app import made
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
@@ -59,7 +58,7 @@ def test_a_node_that_does_not_validate_has_no_uptime(
     rpc: Rpc, bare: AskBare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(runtime, "node_id", lambda: NodeID(bytes(20)))
+        own_node.be(elsewhere, NodeID(bytes(20)))
 
         assert refusal(rpc, "info.uptime") == "couldn't get node uptime: node is not a validator"
         assert bare("info.uptime")["error"]["code"] == -32000

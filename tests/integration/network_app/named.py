@@ -8,8 +8,8 @@ import pytest
 from django.apps import apps
 
 from network_app import turns
-from platform_app import runtime
 from primitives.ids import NodeID
+from tests.builders import own_node
 from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import node
 
@@ -34,5 +34,5 @@ def configure(world: World, settings: Any) -> Configure:
 @pytest.fixture
 def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
     """This process is of another node than the one that the genesis names."""
-    monkeypatch.setattr(runtime, "node_id", lambda: OTHER)
+    own_node.be(monkeypatch, OTHER)
     return OTHER

@@ -20,11 +20,11 @@ from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
 from network_app.store import sync
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.services import chain as platform
+from platform_app.services import builder as platform
 from primitives.ids import NodeID
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
 from tests.integration.network_app.world import FOLLOWER, World, follow, raws
 from tests.integration.platform_app.made import node, validator
@@ -64,22 +64,22 @@ def test_a_node_that_names_nobody_always_may_and_asks_nobody(configure: Configur
         assert all(asked.may_produce(alias, 99, 0) for alias in Chain)
     assert len(queries) == 0
     assert turns.is_producer()
-    assert turns.producers() == {runtime.node_id()}
+    assert turns.producers() == {platform_chain().node_id}
 
 
 def test_the_only_producer_always_may(world: World, configure: Configure) -> None:
-    configure(producers=(str(runtime.node_id()),))
+    configure(producers=(str(platform_chain().node_id),))
     assert turns.is_producer()
     with CaptureQueriesContext(connection) as queries:
         assert all(may(alias, 99, 0) for alias in Chain)
     assert len(queries) == 0
-    assert turns.validators_at(10**9) == {runtime.node_id(): 1}
+    assert turns.validators_at(10**9) == {platform_chain().node_id: 1}
 
 
 def test_a_producer_that_follows_others_has_to_be_there_first(
     world: World, configure: Configure
 ) -> None:
-    configure(bootstrap=BOOTSTRAP, producers=(str(runtime.node_id()),))
+    configure(bootstrap=BOOTSTRAP, producers=(str(platform_chain().node_id),))
     assert not may()
     live(phase=SyncPhase.BOOTSTRAPPING)
     assert not may()
@@ -162,16 +162,16 @@ def several(request: pytest.FixtureRequest, world: World, configure: Configure) 
     world.p.do(validator(world.p, "other", end=30 * DAY, weight=WEIGHT))
     world.wall.seconds += 60
     world.make_c()
-    both = (str(runtime.node_id()), str(OTHER))
+    both = (str(platform_chain().node_id), str(OTHER))
     configure(bootstrap=BOOTSTRAP, producers=both if request.param == "named" else ("all",))
     live(silent=-600)
     return Several(world)
 
 
 def test_several_take_turns_by_their_stake(several: Several) -> None:
-    assert set(several.weights) == {runtime.node_id(), OTHER}
+    assert set(several.weights) == {platform_chain().node_id, OTHER}
     assert several.weights[OTHER] == WEIGHT
-    ours, theirs = several.times(runtime.node_id()), several.times(OTHER)
+    ours, theirs = several.times(platform_chain().node_id), several.times(OTHER)
     assert ours
     assert theirs
 
@@ -181,13 +181,13 @@ def test_several_take_turns_by_their_stake(several: Several) -> None:
 
 
 def test_a_time_before_the_parents_is_in_its_slot(several: Several) -> None:
-    first = several.owner(2, several.began) == runtime.node_id()
+    first = several.owner(2, several.began) == platform_chain().node_id
 
     assert [may(height=2, now=several.began - seconds) for seconds in range(7)] == [first] * 7
 
 
 def test_only_the_next_block_has_a_turn(several: Several) -> None:
-    now = several.times(runtime.node_id(), rest=0)[0]
+    now = several.times(platform_chain().node_id, rest=0)[0]
 
     assert [may(height=height, now=now) for height in (1, 2, 3)] == [False, True, False]
 
@@ -198,7 +198,7 @@ STRANGER = node("stranger")
 def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
     several: Several, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = runtime.node_id()
+    own = platform_chain().node_id
     first = [now for now in several.times(own) if now < several.began + SLOT - turns.MARGIN]
     now = next(at for at in several.times(own, rest=2) if at > several.began + SLOT)
     begins = now - 2
@@ -230,14 +230,16 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
 
 
 def test_who_owns_all_slots_asks_nobody(several: Several, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "validators_at", lambda _height: {runtime.node_id(): 1})
+    monkeypatch.setattr(turns, "validators_at", lambda _height: {platform_chain().node_id: 1})
     live(silent=-600, roll=None)
 
     assert may(height=2, now=several.began + 1_000 * SLOT)
 
 
 def test_agreement_is_by_the_clock_on_the_wall(several: Several) -> None:
-    now = next(at for at in several.times(runtime.node_id(), rest=2) if at > several.began + SLOT)
+    now = next(
+        at for at in several.times(platform_chain().node_id, rest=2) if at > several.began + SLOT
+    )
     begins = now - 2 - 1_000
     with transaction.atomic():
         clock.move(1_000)
@@ -252,7 +254,7 @@ def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
     several: Several, alias: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is as if it had never been: another may be made in its place later."""
-    own = runtime.node_id()
+    own = platform_chain().node_id
     monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5})
     several.world.p.issue(several.world.p.make())
     parent = turns.wrapper(alias).last()
@@ -281,7 +283,7 @@ def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
 
 @pytest.mark.parametrize("rest", [0, 3])
 def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, rest: int) -> None:
-    now = several.times(runtime.node_id(), rest=rest)[-1]
+    now = several.times(platform_chain().node_id, rest=rest)[-1]
     several.world.wall.seconds = now
     assert may(height=2)
     made = produce_block(now=clock.now(), allow_empty=True)
@@ -294,11 +296,11 @@ def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, r
     assert (block.time, made.header.timestamp) == (now, now)
     slot = slot_of(block.time, several.began)
     owner = proposer_at(several.chain.chain_id, 2, slot, several.weights)
-    assert block.proposer == owner == runtime.node_id()
+    assert block.proposer == owner == platform_chain().node_id
 
 
 def test_nothing_is_made_in_the_last_second_of_a_slot(several: Several) -> None:
-    several.world.wall.seconds = several.times(runtime.node_id(), rest=SLOT - 1)[0]
+    several.world.wall.seconds = several.times(platform_chain().node_id, rest=SLOT - 1)[0]
     assert produce_block(now=clock.now(), allow_empty=True) is None
     several.world.wall.seconds -= 1
     assert produce_block(now=clock.now(), allow_empty=True) is not None
@@ -322,7 +324,7 @@ def test_a_follower_takes_what_was_made_by_turns(several: Several) -> None:
 
 
 def test_who_hears_nobody_takes_no_turn(several: Several) -> None:
-    now = several.times(runtime.node_id(), rest=0)[0]
+    now = several.times(platform_chain().node_id, rest=0)[0]
     assert may(height=2, now=now)
     live(silent=turns.SILENCE + 1)
     assert not may(height=2, now=now)
@@ -331,20 +333,20 @@ def test_who_hears_nobody_takes_no_turn(several: Several) -> None:
 
 
 def test_who_hears_no_more_than_half_of_the_stake_takes_no_turn(several: Several) -> None:
-    now = several.times(runtime.node_id(), rest=0)[0]
+    now = several.times(platform_chain().node_id, rest=0)[0]
     weights = several.weights
     assert may(height=2, now=now)
 
     live(silent=-600, heard=turns.HEARING + 1)  # still connected, but nothing comes
-    assert may(height=2, now=now) == (2 * weights[runtime.node_id()] > sum(weights.values()))
+    assert may(height=2, now=now) == (2 * weights[platform_chain().node_id] > sum(weights.values()))
     Peer.objects.all().delete()
-    assert may(height=2, now=now) == (2 * weights[runtime.node_id()] > sum(weights.values()))
+    assert may(height=2, now=now) == (2 * weights[platform_chain().node_id] > sum(weights.values()))
 
 
 def test_of_two_alike_neither_goes_on_alone(
     several: Several, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = runtime.node_id()
+    own = platform_chain().node_id
     monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5, OTHER: 5})
     now = several.times(own, rest=0)[0]
     drawn = [at for at in range(now, now + 600) if may(height=2, now=at)]
@@ -357,7 +359,7 @@ def test_of_two_alike_neither_goes_on_alone(
 def test_of_two_unlike_the_greater_goes_on_alone_and_the_lesser_does_not(
     several: Several, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = runtime.node_id()
+    own = platform_chain().node_id
     live(silent=-600, heard=turns.HEARING + 1)
     for ours, theirs, goes_on in ((51, 50, True), (50, 50, False), (50, 51, False)):
         weights = {own: ours, OTHER: theirs}
@@ -369,7 +371,7 @@ def test_of_two_unlike_the_greater_goes_on_alone_and_the_lesser_does_not(
 def test_without_a_report_nobody_is_heard(several: Several) -> None:
     NetworkStatus.objects.all().delete()
 
-    assert not may(height=2, now=several.times(runtime.node_id(), rest=0)[0])
+    assert not may(height=2, now=several.times(platform_chain().node_id, rest=0)[0])
 
 
 def test_of_several_one_makes_the_first_block(
@@ -385,7 +387,7 @@ def test_of_several_one_makes_the_first_block(
         configure(bootstrap=BOOTSTRAP, producers=names)
         found = set()
         for one in (first, OTHER, node("alice")):
-            monkeypatch.setattr(runtime, "node_id", lambda one=one: one)
+            own_node.be(monkeypatch, one)
             if may():
                 found.add(one)
         assert found == makers
@@ -409,7 +411,7 @@ def test_where_all_take_turns_and_nobody_validates_the_schedule_names_nobody(
     assert turns.validators_at(0) == {}
     found = set()
     for one in (first, OTHER):
-        monkeypatch.setattr(runtime, "node_id", lambda one=one: one)
+        own_node.be(monkeypatch, one)
         if may(height=2):
             found.add(one)
     assert found == {first}  # nobody races

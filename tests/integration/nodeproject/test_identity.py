@@ -19,7 +19,7 @@ from nodeproject.identity import (
     make_identity,
 )
 from nodeproject.process import CannotStart
-from platform_app import runtime
+from platform_app.apps import platform_chain
 from primitives import bls
 from primitives.identity import check_certificate
 
@@ -38,7 +38,6 @@ def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Iterator[Pat
 
 def _forget() -> None:
     identity.signer.cache_clear()
-    runtime.node_id.cache_clear()
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -73,7 +72,7 @@ def test_certificate_and_key_belong_together_and_others_accept_them(directory: P
     from cryptography.hazmat.primitives.serialization import Encoding
 
     check_certificate(certificate.public_bytes(Encoding.DER))
-    assert str(runtime.node_id()).startswith("NodeID-")
+    assert str(platform_chain().node_id).startswith("NodeID-")
 
 
 def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
@@ -89,24 +88,24 @@ def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
 
 def test_later_starts_change_nothing(directory: Path) -> None:
     make_identity(NOW)
-    made, node_id = contents(directory), runtime.node_id()
+    made, node_id = contents(directory), platform_chain().node_id
 
     make_identity(NOW + 1_000)
     _forget()
 
     assert contents(directory) == made
-    assert runtime.node_id() == node_id
+    assert platform_chain().node_id == node_id
 
 
 def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> None:
     make_identity(NOW)
-    first, first_key = runtime.node_id(), identity.signer().public_key
+    first, first_key = platform_chain().node_id, identity.signer().public_key
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path / "another"))
     _forget()
 
     make_identity(NOW)
 
-    assert runtime.node_id() != first
+    assert platform_chain().node_id != first
     assert identity.signer().public_key != first_key
 
 
@@ -154,7 +153,7 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
     make_identity(NOW)
     named = tmp_path / "named"
     directory.rename(named)
-    node_id, made = runtime.node_id, contents(named)
+    made = contents(named)
     settings.NODE = replace(
         settings.NODE,
         staking_cert_file=str(named / "staker.crt"),
@@ -167,7 +166,7 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
 
     assert contents(named) == made
     assert not directory.exists()
-    assert str(node_id()).startswith("NodeID-")
+    assert str(platform_chain().node_id).startswith("NodeID-")
 
 
 @pytest.mark.parametrize(

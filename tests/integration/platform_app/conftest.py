@@ -17,12 +17,12 @@ from chaindb import clock
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject import doors, identity
-from platform_app import runtime
+from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
 from platform_app.selectors import chain as tips
 from platform_app.selectors import outputs, stakers
-from platform_app.services import chain, mempool, scheduling
+from platform_app.services import builder, mempool, scheduling
 from platform_app.services.genesis import load_genesis
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import CODEC
@@ -60,7 +60,7 @@ class PChain:
         identity.make_identity(self.now)
         self.network = load_genesis(identity.signer(), "{}")
         self.asset_id = self.network.asset_id
-        self.node_id: NodeID = runtime.node_id()
+        self.node_id: NodeID = platform_chain().node_id
 
     def coins(self, address: ShortID = EWOQ) -> list[UTXO]:
         """Return what an address can spend and has not spent in this test, the largest first."""
@@ -113,7 +113,7 @@ class PChain:
     def build(self) -> list[Block]:
         """Build blocks until there is nothing to put in."""
         built = []
-        while (block := chain.build_block(now=self.now)) is not None:
+        while (block := builder.build_block(now=self.now)) is not None:
             built.append(block)
         return built
 
@@ -212,8 +212,8 @@ def refusal(rpc: Rpc, method: str, **params: Any) -> str:
 
 def _forget() -> None:
     """Forget what this process knows of the chain and of itself."""
+    use(None)
     for cached in (
-        runtime.config, runtime.node_id, identity.signer, stakers.memory,
-        doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
+        identity.signer, stakers.memory, doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
     ):  # fmt: skip
         cached.cache_clear()

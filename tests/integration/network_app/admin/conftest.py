@@ -7,9 +7,8 @@ import pytest
 from django.test import Client
 
 from chaindb import clock
-from platform_app import runtime
 from platform_app.selectors import stakers
-from tests.builders import network_rows, platform_history
+from tests.builders import network_rows, own_node, platform_history
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.network_app.admin import past
 
@@ -18,7 +17,7 @@ from tests.integration.network_app.admin import past
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the process know nothing of stakers, stop the chain's clock, and be the first validator."""
     monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
-    monkeypatch.setattr(runtime, "node_id", lambda: past.node(0))
+    own_node.be(monkeypatch, past.node(0))
     stakers.memory.cache_clear()
     yield
     stakers.memory.cache_clear()

@@ -3,10 +3,9 @@
 import pytest
 
 from network_app import models
-from platform_app import runtime
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.builders.network_rows import ago
 from tests.integration.admin_pages import Browse
 from tests.integration.network_app.admin import past
@@ -57,16 +56,13 @@ def test_our_uptime_is_what_peers_say_of_it(browse: Browse) -> None:
 def test_a_node_that_does_not_validate_has_no_uptime(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime, "node_id", lambda: past.node(100))
+    own_node.be(monkeypatch, past.node(100))
     assert "peers say" not in _network(browse)
 
 
 @pytest.mark.usefixtures("network")
 def test_it_goes_without_an_identity(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody() -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(runtime, "node_id", nobody)
+    own_node.be(monkeypatch, None)
     assert "Stake connected" not in _network(browse)
 
 

@@ -6,9 +6,8 @@ from django.utils.html import escape
 from adminkit.display import NOTHING
 from chaindb import clock
 from network_app.models import Peer
-from platform_app import runtime
 from platform_app.services import uptime
-from tests.builders import network_rows, platform_history
+from tests.builders import network_rows, own_node, platform_history
 from tests.builders.network_rows import ago
 from tests.integration.admin_pages import Browse
 from tests.integration.network_app.admin import past
@@ -90,7 +89,7 @@ def test_nobody_has_seen_an_uptime_of_a_node_that_does_not_validate(
     paths = (f"{listing('peer')}?q={past.node(4)}", detail("peer", past.node(4)))
     assert all(">4 %<" in browse(path).text for path in paths)
 
-    monkeypatch.setattr(runtime, "node_id", lambda: past.node(100))
+    own_node.be(monkeypatch, past.node(100))
 
     for path, before in zip(paths, ("field-observed", "Our uptime, it says</label>"), strict=True):
         said = browse(path).text.partition(before)[2].partition("</span>")[0]
@@ -100,10 +99,7 @@ def test_nobody_has_seen_an_uptime_of_a_node_that_does_not_validate(
 def test_peers_are_shown_before_there_is_a_certificate(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nobody() -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(runtime, "node_id", nobody)
+    own_node.be(monkeypatch, None)
     assert ">4 %<" not in browse(listing("peer"), q=str(past.node(4))).text
 
 

@@ -15,7 +15,7 @@ from network_app.models import OuterBlock
 from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
 from network_app.proposervm.block import parse
 from platform_app.config import DAY
-from platform_app.services import chain as platform
+from platform_app.services import builder as platform
 from tests.integration.network_app import tables
 from tests.integration.network_app.world import (
     FOLLOWER,

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from platform_app import runtime
 from platform_app.selectors import stakers
 from platform_app.state.staker import Priority
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
-from tests.builders import platform, platform_rows
+from tests.builders import own_node, platform, platform_rows
 
 OWN, ALICE, BOB, STRANGER = (NodeID(bytes([number]) * 20) for number in range(1, 5))
 WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
@@ -19,7 +18,7 @@ WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
 def validators(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Write them."""
     stakers.memory.cache_clear()
-    monkeypatch.setattr(runtime, "node_id", lambda: OWN)
+    own_node.be(monkeypatch, OWN)
     weights = WEIGHTS | {ALICE: 4_000}
     made = [
         platform_rows.adding(node_id=node_id, weight=weight, subnet_id=PRIMARY_NETWORK_ID)[1]

@@ -7,9 +7,8 @@ import pytest
 from network_app import selectors
 from network_app.selectors import HEARTBEAT_TOLERANCE, Uptimes
 from network_app.selectors.peers import Stake
-from platform_app import runtime
 from platform_app.selectors import stakers
-from tests.builders import network_rows
+from tests.builders import network_rows, own_node
 from tests.integration.network_app.selectors.conftest import ALICE, BOB, OWN, STRANGER, WEIGHTS
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +56,7 @@ def test_stake_is_connected_through_its_validator(validators: None) -> None:
 def test_a_node_that_does_not_validate_has_no_stake(
     validators: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime, "node_id", lambda: STRANGER)
+    own_node.be(monkeypatch, STRANGER)
     connect(bob=100)
 
     assert selectors.connected_stake() == Stake(3_000, 10_000)
@@ -67,7 +66,7 @@ def test_a_node_that_does_not_validate_has_no_stake(
 def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = stakers.CurrentSet((), {}, 0)
     monkeypatch.setattr(stakers, "current_validators", lambda _subnet_id: empty)
-    monkeypatch.setattr(runtime, "node_id", lambda: OWN)
+    own_node.be(monkeypatch, OWN)
 
     assert selectors.connected_stake().fraction == 1.0
     assert selectors.uptime_of_self() is None

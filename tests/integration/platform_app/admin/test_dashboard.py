@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from platform_app import models, runtime
+from platform_app import models
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from tests.builders import own_node, rows
 from tests.builders import platform_history as past
-from tests.builders import rows
 from tests.integration.admin_pages import Browse
 from tests.integration.platform_app.admin.conftest import SIZES
 from tests.integration.platform_app.admin.paths import ADMIN, detail, listing
@@ -18,19 +18,10 @@ pytestmark = pytest.mark.usefixtures("history")
 JUMP = f"{ADMIN}jump/"
 
 
-def _own_node(monkeypatch: pytest.MonkeyPatch, node_id: NodeID | None) -> None:
-    def own() -> NodeID:
-        if node_id is None:
-            raise FileNotFoundError
-        return node_id
-
-    monkeypatch.setattr(runtime, "node_id", own)
-
-
 def test_it_shows_height_time_validators_stake_supply_and_mempool(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _own_node(monkeypatch, past.node(3))
+    own_node.be(monkeypatch, past.node(3))
     tip = models.Block.objects.order_by("-height").first()
     assert tip is not None
     text = browse(ADMIN).text
@@ -50,9 +41,9 @@ def test_it_shows_height_time_validators_stake_supply_and_mempool(
 def test_it_says_when_this_node_does_not_validate_or_has_no_identity_yet(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _own_node(monkeypatch, past.past_node(0))
+    own_node.be(monkeypatch, past.past_node(0))
     assert "does not validate" in browse(ADMIN).text
-    _own_node(monkeypatch, None)
+    own_node.be(monkeypatch, None)
     assert browse(ADMIN).status == 200
 
 

@@ -11,7 +11,7 @@ import django
 
 def main(now: int) -> None:
     """Do it."""
-    from platform_app.services import chain, mempool, scheduling
+    from platform_app.services import builder, mempool, scheduling
     from platform_app.txs.codec import parse
 
     scheduling.BUILDER.request = lambda: None  # type: ignore[method-assign]
@@ -23,7 +23,7 @@ def main(now: int) -> None:
         refused = isinstance(outcome, Exception)
         print(type(outcome).__name__ if refused else "taken", flush=True)
         if number % 3 == 0:
-            chain.build_block(now=now)
+            builder.build_block(now=now)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from django.db import connection, connections
 from platform_app import models
 from platform_app.executor.errors import UtxoMissing
 from platform_app.selectors import chain as tips
-from platform_app.services import chain, mempool
+from platform_app.services import builder, mempool
 from platform_app.services.errors import ConflictingTx
 from platform_app.txs.base import Tx
 from platform_app.txs.status import TxStatus
@@ -90,7 +90,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
 
     def building() -> list[Any]:
         for _ in range(20):
-            chain.build_block(now=now)
+            builder.build_block(now=now)
         return []
 
     outcomes = at_once([*map(issuing, lists), building, building])
@@ -174,7 +174,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     def building() -> int:
         built = 0
-        while chain.build_block(now=now) is not None:
+        while builder.build_block(now=now) is not None:
             built += 1
         return built
 

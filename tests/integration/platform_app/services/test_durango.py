@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, REFERENCE_UNIT
 from platform_app.executor.errors import AddValidatorRefused
 from platform_app.executor.rewards import potential_reward
@@ -125,7 +126,7 @@ def test_a_validator_and_its_delegator_begin_with_their_blocks(
 
     rewards, grown = [], before
     for amount, start in ((STAKE, began), (DELEGATION, joined)):
-        config = conftest.runtime.config().rewards
+        config = platform_chain().config.rewards
         one = potential_reward(config, supply=grown, amount=amount, duration=end - start)
         rewards.append(str(one))
         grown += one

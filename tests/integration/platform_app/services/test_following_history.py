@@ -14,8 +14,8 @@ from platform_app import models
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.selectors import chain as tips
 from platform_app.selectors import raw_blocks
-from platform_app.services import chain, following, mempool
-from platform_app.services.chain import Step
+from platform_app.services import builder, following, mempool
+from platform_app.services.builder import Step
 from platform_app.services.errors import MissingOption
 from platform_app.state.staker import Priority
 from platform_app.txs.status import TxStatus
@@ -38,19 +38,19 @@ def begun(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> None:
 
 def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Issue and build until there are so many blocks; a third of the validators is never there."""
-    accept = chain.accept
+    accept = builder.accept
 
     def accept_and_note(steps: Sequence[Step]) -> None:
         accept(steps)
         for step in steps:
             history.state.accept(step.changes)
 
-    monkeypatch.setattr(chain, "accept", accept_and_note)
+    monkeypatch.setattr(builder, "accept", accept_and_note)
     while tips.tip().height < blocks:
         history.pass_time()
         txs = history.txs(history.random.randint(1, 12))
         mempool.issue(txs, now=history.now, gossiped=True)
-        while chain.build_block(now=history.now) is not None:
+        while builder.build_block(now=history.now) is not None:
             for staker in history.state.stakers.values():
                 watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
                 if watched and staker.tx_id[0] % 3 == 0:

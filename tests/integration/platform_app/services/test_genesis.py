@@ -10,7 +10,8 @@ import pytest
 
 from chaindb import clock
 from nodeproject import identity
-from platform_app import models, runtime
+from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
 from platform_app.config import DAY, specification_config
 from platform_app.genesis.building import build_genesis
@@ -28,11 +29,11 @@ from platform_app.selectors import chain as tips
 from platform_app.selectors import stakers
 from platform_app.selectors import subnets as chains
 from platform_app.selectors.chain import NoFirstValidator
-from platform_app.services import chain
+from platform_app.services import builder
 from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
 from platform_app.services.genesis import load_genesis
 from platform_app.store import genesis as first_rows
-from platform_app.store.chain import Network
+from platform_app.store.blocks import Network
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
@@ -139,7 +140,7 @@ def test_a_network_of_ones_own_begins_now_with_this_node(start: Start) -> None:
     assert (network.network_id, network.unit) == (12345, 10**6)
     assert tips.tip().timestamp == platform.NOW
     (validator,) = stakers.current_validators().validators
-    assert validator.node_id == runtime.node_id()
+    assert validator.node_id == platform_chain().node_id
     assert validator.start == platform.NOW
     signer = identity.signer()
     assert validator.public_key == signer.public_key
@@ -310,19 +311,19 @@ def test_a_file_with_more_than_the_binary_form_holds_is_refused(start: Start) ->
 def test_a_start_that_was_interrupted_begins_anew(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = first_rows.chain.commit
+    commit = first_rows.blocks.commit
 
     def fail(*arguments: Any) -> None:
         commit(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(first_rows.chain, "commit", fail)
+        patched.setattr(first_rows.blocks, "commit", fail)
         with pytest.raises(KeyboardInterrupt):
             start()
     assert not models.Chain.objects.exists()
     assert not models.UTXO.objects.exists()
-    node_id = runtime.node_id()
+    node_id = platform_chain().node_id
 
     start(now=platform.NOW + 60)
 
@@ -334,9 +335,9 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
     start: Start,
 ) -> None:
     start(now=1_721_016_000, parameters="avalanchego")
-    assert runtime.node_id() not in stakers.current_validators().by_node
+    assert platform_chain().node_id not in stakers.current_validators().by_node
 
-    block = chain.build_block(now=1_721_016_000 + 366 * DAY)
+    block = builder.build_block(now=1_721_016_000 + 366 * DAY)
 
     assert block is not None
     assert len(stakers.current_validators().validators) == 4
@@ -362,7 +363,7 @@ def test_without_a_chain_there_are_none(db: None) -> None:
 
 def test_the_first_validator_is_the_first_of_the_genesis(start: Start) -> None:
     start()
-    assert tips.first_validator() == runtime.node_id()
+    assert tips.first_validator() == platform_chain().node_id
 
 
 def test_the_first_validator_of_the_reference_is_the_first_in_the_bytes(start: Start) -> None:
@@ -402,7 +403,7 @@ def test_a_node_that_was_given_bytes_begins_with_them(start: Start, tmp_path: Pa
     assert tips.genesis_bytes() == raw
     assert tips.tip().timestamp == platform.NOW
     assert tips.first_validator() == genesis.NODE_IDS[0]
-    assert runtime.node_id() not in stakers.current_validators().by_node
+    assert platform_chain().node_id not in stakers.current_validators().by_node
     assert start(now=platform.NOW + 2 * DAY) == network
 
 

@@ -18,8 +18,8 @@ from platform_app import models
 from platform_app.blocks.block import Block
 from platform_app.models import Phase
 from platform_app.selectors import chain as tips
-from platform_app.services import chain, mempool
-from platform_app.services.chain import Step
+from platform_app.services import builder, mempool
+from platform_app.services.builder import Step
 from platform_app.state.changes import StateChanges
 from platform_app.state.staker import Priority
 from platform_app.store.state import DatabaseState
@@ -51,14 +51,14 @@ def ledger(
     _forget()
     identity.make_identity(platform.NOW)  # it is nobody on this network
     made = Ledger()
-    accept = chain.accept
+    accept = builder.accept
 
     def accept_and_check(steps: Sequence[Step]) -> None:
         accept(steps)
         for step in steps:
             made.follow(step.blocks, step.changes)
 
-    monkeypatch.setattr(chain, "accept", accept_and_check)
+    monkeypatch.setattr(builder, "accept", accept_and_check)
     return made
 
 
@@ -85,7 +85,7 @@ class Ledger:
             txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
             outcomes = mempool.issue(txs, now=self.history.now, gossiped=True)
             self.assert_statuses(txs, outcomes)
-            while chain.build_block(now=self.history.now) is not None:
+            while builder.build_block(now=self.history.now) is not None:
                 self._let_some_be_offline()
 
     def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:

@@ -7,13 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from platform_app import models
-from platform_app.blocks import builder
+from platform_app.blocks import builder as block_builder
 from platform_app.config import DAY
 from platform_app.executor.errors import UtxoMissing, WrongTxType
 from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShort, StakeTooLow
 from platform_app.selectors import chain as tips
 from platform_app.selectors.chain import Status
-from platform_app.services import chain, mempool, scheduling
+from platform_app.services import builder, mempool, scheduling
 from platform_app.services.errors import ConflictingTx, MempoolFull, NothingImports, TooLarge
 from platform_app.store import mempool as waiting
 from platform_app.store import outputs
@@ -130,7 +130,7 @@ def test_the_largest_that_is_taken_gets_into_a_block(pchain: PChain) -> None:
     count = (room - len(of(0).raw)) // each
     memo = b"m" * (room - len(of(count).raw))
     tx = rival(of(count), memo)
-    assert len(tx.raw) == room <= builder.TXS_SIZE_LIMIT
+    assert len(tx.raw) == room <= block_builder.TXS_SIZE_LIMIT
 
     pchain.do(tx)
 
@@ -480,4 +480,4 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 
     assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
     assert tips.status(tx.tx_id) == PROCESSING
-    assert chain.build_block(now=pchain.now) is not None
+    assert builder.build_block(now=pchain.now) is not None

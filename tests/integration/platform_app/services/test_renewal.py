@@ -10,11 +10,12 @@ import pytest
 from django.db import transaction
 
 from chaindb.locks import Lock, NotInTransaction, acquire
-from platform_app import models, runtime
+from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import chain as tips
 from platform_app.selectors import coins, own_stake, stakers
-from platform_app.services import chain, renewal
+from platform_app.services import builder, renewal
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.services.renewal import MOST_COINS, PAUSE
 from platform_app.store import mempool
@@ -58,7 +59,7 @@ def end_stay(pchain: PChain) -> stakers.Validator:
     """Let this node's stay end, and nothing else happen; return what it was."""
     stay = stakers.current_validators().by_node[pchain.node_id]
     pchain.now = stay.end
-    chain.build_block(now=pchain.now)
+    builder.build_block(now=pchain.now)
     assert not own_stake.is_validator(pchain.node_id)
     return stay
 
@@ -88,7 +89,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(renewal, "renew_own_validator", lambda *, now: None)
-        chain.build_block(now=pchain.now)
+        builder.build_block(now=pchain.now)
 
 
 def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
@@ -182,7 +183,7 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
     other = replace(CONFIG, network_id=network_id)
 
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "config", lambda: other)
+        patched.setattr(platform_chain(), "config", other)
         with transaction.atomic(), django_assert_num_queries(0):  # type: ignore[operator]
             assert renewal.renew_own_validator(now=pchain.now) is None
 
@@ -202,7 +203,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     pchain.issue(tx)
 
     assert renewed(pchain) is None
-    chain.build_block(now=pchain.now)
+    builder.build_block(now=pchain.now)
     assert renewed(pchain) is None
     pchain.wait(60)
     assert stakers.current_validators().by_node[pchain.node_id].tx_id == tx.tx_id
@@ -211,7 +212,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
 def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
     first = end_stay(pchain)
     pchain.issue(scheduled(pchain, pchain.node_id))
-    chain.build_block(now=pchain.now)
+    builder.build_block(now=pchain.now)
     pchain.wait(60)
     assert end_stay(pchain).public_key is None
 
@@ -238,7 +239,7 @@ def test_a_node_that_never_staked_has_nothing_to_renew(
 ) -> None:
     stranger = NodeID(b"stranger".ljust(20))
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "node_id", lambda: stranger)
+        patched.setattr(platform_chain(), "node_id", stranger)
         assert renewed(pchain) is None
 
     assert list(mempool.oldest_first()) == []
@@ -260,7 +261,7 @@ def test_it_stakes_no_more_than_the_network_allows(
     end_stay(pchain)
     less = replace(CONFIG, max_validator_stake=5_000 * UNIT)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "config", lambda: less)
+        patched.setattr(platform_chain(), "config", less)
         tx = renewed(pchain)
 
     assert tx is not None
@@ -308,7 +309,7 @@ def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
     end_stay(pchain)
     strict = replace(CONFIG, min_delegation_fee=1_000_000)
     with monkeypatch.context() as patched:
-        patched.setattr(runtime, "config", lambda: strict)
+        patched.setattr(platform_chain(), "config", strict)
         assert renewed(pchain) is None
 
     assert list(mempool.oldest_first()) == []
@@ -436,7 +437,6 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
     if content is not None:
         elsewhere.write_text(content)
     settings.NODE = replace(settings.NODE, staking_cert_file=str(elsewhere))
-    runtime.node_id.cache_clear()
 
     pchain.do(pchain.make())
     pchain.do(pchain.make())
@@ -448,7 +448,7 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
 @pytest.mark.django_db(transaction=True)
 def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = NodeID(b"stranger".ljust(20))
-    monkeypatch.setattr(runtime, "node_id", lambda: stranger)
+    monkeypatch.setitem(vars(platform_chain()), "node_id", stranger)
 
     with pytest.raises(NotInTransaction):
         renewal.renew_own_validator(now=platform.NOW)

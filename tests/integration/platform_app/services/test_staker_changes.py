@@ -10,7 +10,7 @@ from platform_app.executor.rewards import potential_reward
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import chain as tips
 from platform_app.selectors import own_stake, stakers
-from platform_app.services import chain
+from platform_app.services import builder
 from platform_app.state.staker import Staker
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import BaseTx
@@ -171,7 +171,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
 
 
 def _step(pchain: PChain, seconds: int) -> bool:
-    return chain.build_block(now=pchain.now + seconds) is not None
+    return builder.build_block(now=pchain.now + seconds) is not None
 
 
 def _weights() -> dict[ID, dict[Any, int]]:
@@ -207,7 +207,7 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
-    chain.build_block(now=pchain.now)  # the stay ends
+    builder.build_block(now=pchain.now)  # the stay ends
     assert not own_stake.is_validator(pchain.node_id)
     (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")

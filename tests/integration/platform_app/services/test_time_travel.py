@@ -20,7 +20,7 @@ from platform_app.management.commands.time_travel import duration
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import chain as tips
 from platform_app.selectors import stakers
-from platform_app.services import chain
+from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx
@@ -172,13 +172,13 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     txs = iter(payments(pchain, 30))
     split(pchain, 1, 2 * STAKE)
     staker = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
-    build = chain.build_block
+    build = builder.build_block
 
     def build_and_issue(*, now: int) -> Any:
         pchain.issue(next(txs))  # others are at work
         return build(now=now)
 
-    monkeypatch.setattr(chain, "build_block", build_and_issue)
+    monkeypatch.setattr(builder, "build_block", build_and_issue)
     built = time_travel(3 * DAY)
 
     # One where it begins, one where it ends, and one with what was waiting at the arrival.
@@ -215,7 +215,7 @@ def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
     assert clock.offset() == DAY
     assert [staker_of(tx).phase for tx in txs].count(Phase.CURRENT) == 1
 
-    while chain.build_block(now=clock.now()) is not None:
+    while builder.build_block(now=clock.now()) is not None:
         pass
 
     rows = [staker_of(tx) for tx in txs]

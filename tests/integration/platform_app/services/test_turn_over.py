@@ -7,7 +7,7 @@ import pytest
 from chaindb.chains import Chain
 from platform_app.models import MempoolTx
 from platform_app.selectors import chain as tips
-from platform_app.services import chain, renewal
+from platform_app.services import builder, renewal
 from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments
@@ -15,7 +15,7 @@ from tests.integration.platform_app.made import payments
 
 @pytest.fixture
 def turn() -> Iterator[EndingTurn]:
-    with ending_turn(chain, most=4) as made:
+    with ending_turn(builder, most=4) as made:
         yield made
 
 
@@ -27,14 +27,14 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
     before = tips.tip()
 
     for _ in range(2):
-        assert chain.build_block(now=pchain.now) is None
+        assert builder.build_block(now=pchain.now) is None
 
     assert turn.held[-2:] == [(Chain.P, before.height + 1)] * 2
     assert tips.tip() == before
     assert MempoolTx.objects.count() == 4
     assert "the turn ended while the P-Chain's block" in caplog.text
     sizes = []
-    while (made := chain.build_block(now=pchain.now)) is not None:
+    while (made := builder.build_block(now=pchain.now)) is not None:
         sizes.append(len(made.txs))
     assert sizes == [1, 2, 1]
 
@@ -48,7 +48,7 @@ def test_a_renewal_that_came_to_nothing_is_tried_again(
     pchain.issue(pchain.make())
     turn.ends = 1
 
-    assert chain.build_block(now=pchain.now) is None
+    assert builder.build_block(now=pchain.now) is None
 
     assert tried
     assert renewal._attempts.tip is None

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from platform_app.blocks import builder
+from platform_app.blocks import builder as block_builder
 from platform_app.executor import standard
 from platform_app.selectors import chain as selectors
-from platform_app.services import chain, mempool
+from platform_app.services import builder, mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.status import TxStatus
 from primitives.ids import ID
@@ -29,7 +29,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
             raise Broken
         standard.execute(tx, *arguments)
 
-    for module in (builder, chain, mempool):
+    for module in (builder, block_builder, mempool):
         monkeypatch.setattr(module, "execute", execute)
     return failing
 
@@ -67,7 +67,7 @@ def test_a_fault_that_is_no_transactions_is_raised(
     def fail(*_: Any) -> None:
         raise Broken
 
-    monkeypatch.setattr(chain, "build", fail)
+    monkeypatch.setattr(builder, "build", fail)
 
     with pytest.raises(Broken):
         pchain.build()
@@ -85,6 +85,6 @@ def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before
         return Broken() if len(looked) == 1 else look(self, one)
 
     monkeypatch.setattr(mempool._Admission, "_look_at", mistaken_at_first)
-    monkeypatch.setattr(mempool, "chain", SimpleNamespace(read=lambda: None))
+    monkeypatch.setattr(mempool, "blocks", SimpleNamespace(read=lambda: None))
 
     assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]

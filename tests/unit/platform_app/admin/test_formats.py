@@ -2,7 +2,6 @@
 
 import pytest
 
-from platform_app import runtime
 from platform_app.admin.formats import (
     format_coins,
     format_fraction,
@@ -11,6 +10,7 @@ from platform_app.admin.formats import (
     plain_coins,
     round_coins,
 )
+from platform_app.apps import platform_chain
 from platform_app.config import reference_config, specification_config
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 
@@ -22,12 +22,12 @@ from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 def test_coins_are_written_at_the_scale_of_the_network(
     monkeypatch: pytest.MonkeyPatch, config: object, text: str
 ) -> None:
-    monkeypatch.setattr(runtime, "config", lambda: config)
+    monkeypatch.setattr(platform_chain(), "config", config)
     assert format_coins(1_234_500_000) == text
 
 
 def test_lists_cut_what_exports_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "config", lambda: reference_config(12345))
+    monkeypatch.setattr(platform_chain(), "config", reference_config(12345))
     amount = 1_234_000_000_001
     assert format_coins(amount) == "1,234.000000001 coins"
     assert round_coins(amount) == "1,234 coins"

@@ -17,7 +17,8 @@ from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
 from chaindb.offers import Offer
-from platform_app import notifications, runtime
+from platform_app import notifications
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.builder import Built, build
 from platform_app.blocks.executor import Options
@@ -28,7 +29,7 @@ from platform_app.services import renewal
 from platform_app.services.environment import env
 from platform_app.state.changes import StateChanges
 from platform_app.state.diff import Diff
-from platform_app.store import chain, mempool, uptime
+from platform_app.store import blocks, mempool, uptime
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
@@ -114,7 +115,7 @@ def accept(steps: Sequence[Step], beside: Beside = lambda _block: None) -> None:
     and the transaction.
     """
     for step in steps:
-        chain.commit(step.blocks, step.changes)
+        blocks.commit(step.blocks, step.changes)
         for block in step.blocks:
             beside(block)
     # Even where nothing leaves the mempool: who admits asks several questions one after the other,
@@ -177,7 +178,7 @@ def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
     seen = uptime.uptimes([staker.node_id])
     tracking = uptime.tracking() is not None
     fraction = seen[0].fraction(staker.end, tracking=tracking) if seen else None
-    return prefers_commit(fraction, runtime.config().uptime_requirement)
+    return prefers_commit(fraction, platform_chain().config.uptime_requirement)
 
 
 def _drop(dropped: Sequence[tuple[Tx, InvalidTx]], now: int) -> None:
@@ -200,7 +201,7 @@ def _expel(now: int) -> bool:
     acquire(Lock.PCHAIN)
     state = DatabaseState()
     surroundings = env(state.network, now)
-    at = at_next_block(state, now, runtime.config())
+    at = at_next_block(state, now, platform_chain().config)
     failing: dict[ID, str] = {}
     for tx in _waiting(state):
         try:

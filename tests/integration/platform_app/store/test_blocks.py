@@ -8,7 +8,7 @@ from platform_app import models
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
-from platform_app.store import chain
+from platform_app.store import blocks
 from platform_app.store.state import DatabaseState
 from platform_app.txs import chains, codec, subnets
 from platform_app.txs.base import BaseTx
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_there_is_no_chain_before_its_genesis() -> None:
-    assert chain.read() is None
+    assert blocks.read() is None
     assert DatabaseState().timestamp() == 0
     assert DatabaseState().tip.block_id == EMPTY_ID
 
@@ -30,7 +30,7 @@ def test_there_is_no_chain_before_its_genesis() -> None:
 def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
     genesis = begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 77))
 
-    found = chain.read()
+    found = blocks.read()
     assert found is not None
     network, tip = found
     assert network == platform_rows.NETWORK

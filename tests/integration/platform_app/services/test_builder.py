@@ -8,13 +8,13 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from platform_app import models
-from platform_app.blocks import builder
+from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import BanffStandardBlock, parse_block
 from platform_app.config import DAY
 from platform_app.executor.staking_errors import AlreadyValidator
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import chain as tips
-from platform_app.services import chain
+from platform_app.services import builder
 from platform_app.store import mempool as waiting
 from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("every_block_holds")
 
 
 def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
-    assert chain.build_block(now=pchain.now + 3_600) is None
+    assert builder.build_block(now=pchain.now + 3_600) is None
     assert tips.tip().height == 0
 
 
@@ -45,7 +45,7 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     parent = tips.tip()
     pchain.issue(*txs)
 
-    block = chain.build_block(now=pchain.now)
+    block = builder.build_block(now=pchain.now)
 
     assert isinstance(block, BanffStandardBlock)
     assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]
@@ -62,7 +62,7 @@ def test_what_does_not_fit_waits_for_the_next_block(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 5)
-    monkeypatch.setattr(builder, "TXS_SIZE_LIMIT", 2 * len(txs[0].raw))
+    monkeypatch.setattr(block_builder, "TXS_SIZE_LIMIT", 2 * len(txs[0].raw))
     pchain.issue(*txs)
 
     assert [len(block.txs) for block in pchain.build()] == [2, 2, 1]
@@ -91,7 +91,7 @@ def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
     with transaction.atomic():
         waiting.add([unfunded := platform.signed(inputs=platform.spend_all(platform.utxo()))], 1)
 
-    assert chain.build_block(now=pchain.now) is None
+    assert builder.build_block(now=pchain.now) is None
     assert tips.tip().height == 0
     assert tips.status(unfunded.tx_id).status is TxStatus.DROPPED
     pchain.do(tx)
@@ -124,7 +124,7 @@ def test_whatever_fails_before_the_commit_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(waiting, "remove", fail)
         with pytest.raises(RuntimeError, match="the disk is full"):
-            chain.build_block(now=pchain.now)
+            builder.build_block(now=pchain.now)
 
     assert contents(remembered()) == before
     assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
@@ -140,7 +140,7 @@ def test_a_proposal_is_never_stored_without_its_option(
     pchain.now += 40 * DAY
     height = tips.tip().height
     written = []
-    insert = chain.chain.bulk.insert
+    insert = builder.blocks.bulk.insert
 
     def watch(model: Any, columns: Any, rows: Any) -> None:
         found = list(rows)
@@ -151,9 +151,9 @@ def test_a_proposal_is_never_stored_without_its_option(
             raise RuntimeError("the power is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(chain.chain.bulk, "insert", watch)
+        patched.setattr(builder.blocks.bulk, "insert", watch)
         with pytest.raises(RuntimeError, match="the power is gone"):
-            chain.build_block(now=pchain.now)
+            builder.build_block(now=pchain.now)
 
     assert written == [2]
     assert tips.tip().height == height
@@ -205,7 +205,7 @@ def test_a_block_costs_as_many_questions_with_many_transactions_as_with_few(
     for part in (txs[:2], txs[2:]):
         pchain.issue(*part)
         with CaptureQueriesContext(connection) as captured:
-            chain.build_block(now=pchain.now)
+            builder.build_block(now=pchain.now)
         asked.append(len(captured))
 
     assert asked[0] == asked[1]

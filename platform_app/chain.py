@@ -1,0 +1,93 @@
+"""The P-Chain as an object: what is one chain's, passed on to whoever works on it.
+
+Each process makes one from the settings (`apps.platform_chain`); a test makes as many as it likes.
+"""
+
+import ssl
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from chaindb.database import Database
+from platform_app.config import PlatformConfig, reference_config, specification_config
+from primitives.identity import node_id_of
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+
+class Settings(Protocol):
+    """What the P-Chain looks at of the node's settings; see `NodeSettings` for what each one means."""
+
+    @property
+    def network_id(self) -> int:
+        """The network's number."""
+
+    @property
+    def parameters(self) -> str:
+        """Whose parameters: `specification` or `avalanchego`."""
+
+    @property
+    def platform_genesis(self) -> str:
+        """The genesis file's path; empty without one."""
+
+    @property
+    def genesis_directory(self) -> Path:
+        """Where genesis bytes that came from other nodes are kept."""
+
+    @property
+    def certificate_path(self) -> Path:
+        """The staking certificate."""
+
+    @property
+    def producers(self) -> tuple[str, ...]:
+        """Who makes blocks, by name; nobody where it is left open."""
+
+    @property
+    def keystore_users(self) -> int:
+        """Most users of the keystore."""
+
+    @property
+    def rpc_threads(self) -> int:
+        """Threads for calls."""
+
+
+class PlatformChain:
+    """A P-Chain: its identity, its parameters and the database that its rows are in.
+
+    Threads share the object. Every network's P-Chain has the same blockchain ID.
+
+    Args:
+        node: The settings of the node that it belongs to.
+        db: Where its rows are.
+    """
+
+    blockchain_id: ID = PRIMARY_NETWORK_ID
+    aliases = ("P", "platform")
+
+    def __init__(self, node: Settings, db: Database) -> None:
+        self.node = node
+        self.db = db
+
+    @cached_property
+    def config(self) -> PlatformConfig:
+        """The parameters of its network, from the set that NODE_PARAMETERS names."""
+        if self.answers_as_reference:
+            return reference_config(self.node.network_id)
+        return specification_config(self.node.network_id)
+
+    @property
+    def answers_as_reference(self) -> bool:
+        """Whether answers have the reference's shape where the specification's is another one.
+
+        So it is with the reference's parameters: who takes part in its networks uses its clients.
+        """
+        return self.node.parameters == "avalanchego"
+
+    @cached_property
+    def node_id(self) -> NodeID:
+        """The ID of the node that it belongs to, from the staking certificate.
+
+        Raises:
+            OSError: There is no such file: the node has not been initialised.
+            ValueError: The file holds no certificate.
+        """
+        return node_id_of(ssl.PEM_cert_to_DER_cert(self.node.certificate_path.read_text()))
