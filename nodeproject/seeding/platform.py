@@ -99,7 +99,7 @@ def seed(shape: Shape) -> None:
         NowhereToWrite: It points nowhere, and there is no chain yet.
     """
     call_command("migrate", interactive=False, verbosity=0)
-    if chain_rows.read() is None:
+    if chain_rows.read(platform_chain().db) is None:
         _begin(shape)
         if shape.holder is not None:
             _fund(shape.holder, shape.coins)
@@ -197,7 +197,7 @@ def _accept(txs: Sequence[Tx]) -> None:
     place = 0
     with database.atomic():
         while place < len(txs):
-            state = DatabaseState()
+            state = DatabaseState(platform_chain().db)
             offered = txs[place : place + OFFERED]
             state.prefetch(offered)
             now = env(state.network, state.timestamp())
@@ -212,7 +212,7 @@ def _accept(txs: Sequence[Tx]) -> None:
 @database.atomic
 def _reward_some(until: int) -> bool:
     """Reward the next stakers whose time is over, and say whether there were any."""
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     over = takewhile(lambda staker: staker.end <= until, state.current_stakers())
     leaving = list(islice(over, REWARDED))
     if not leaving:
@@ -248,7 +248,7 @@ def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> No
         one.tx_id: Moment(block.height, one.end)
         for one, block in zip(leaving, options, strict=True)
     }
-    spread(moments, diff.changes())
+    spread(platform_chain().db, moments, diff.changes())
 
 
 def _validator(node: NodeID, proof: ProofOfPossession, rewarded: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from chaindb import sql
 from chaindb.rowid import row_id
+from platform_app.apps import platform_chain
 from platform_app.state.chain import ChainState
 from platform_app.store import blocks as rows
 from platform_app.store.blocks import Network, Tip
@@ -73,7 +74,7 @@ class Status(NamedTuple):
 
 def state() -> ChainState:
     """Return the state after the last accepted block, as rules ask it."""
-    return DatabaseState()
+    return DatabaseState(platform_chain().db)
 
 
 def network() -> Network:
@@ -153,7 +154,7 @@ def supply(subnet_id: ID) -> int | None:
 
 
 def _read() -> tuple[Network, Tip]:
-    found = rows.read()
+    found = rows.read(platform_chain().db)
     if found is None:
         raise NoGenesis
     return found

@@ -6,6 +6,7 @@ from django.db import connection
 
 from chaindb import sql
 from chaindb.fields import for_database
+from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
 from platform_app.store import mempool, rows
 from platform_app.txs.codec import CODEC
@@ -57,7 +58,7 @@ def _read(addresses: Collection[ShortID]) -> tuple[list[UTXO], Collection[ID]]:
         if len(page.utxos) < outputs.PAGE:
             break
         page = outputs.utxos_of(addresses, after=page.end)
-    return list(found.values()), mempool.spenders(list(found))
+    return list(found.values()), mempool.spenders(platform_chain().db, list(found))
 
 
 def _size(utxo: UTXO) -> tuple[int, ID]:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from chaindb import sql
+from platform_app.apps import platform_chain
 from platform_app.selectors import chain, members
 from platform_app.selectors.members import Members
 from platform_app.selectors.memory import StakerMemory, version
@@ -193,17 +194,17 @@ def all_validators_at(height: int) -> dict[ID, Members] | None:
 
 def uptimes(node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
     """Return how long validators of the Primary Network were online: these nodes' or all."""
-    return {one.node_id: one for one in uptime_rows.uptimes(node_ids)}
+    return {one.node_id: one for one in uptime_rows.uptimes(platform_chain().db, node_ids)}
 
 
 def tracking() -> bool:
     """Say whether uptimes are tracked: until the first peer ever, everybody counts as online."""
-    return uptime_rows.tracking() is not None
+    return uptime_rows.tracking(platform_chain().db) is not None
 
 
 def connected_nodes() -> frozenset[NodeID]:
     """Return which nodes were connected when somebody looked last, validators or not."""
-    return frozenset(uptime_rows.connected())
+    return frozenset(uptime_rows.connected(platform_chain().db))
 
 
 def _load_current(subnet_id: ID) -> CurrentSet:

@@ -92,7 +92,7 @@ def _next_good_block(now: int) -> Block | None:
 @database.atomic(durable=True)
 def _next_block(now: int) -> Block | None:
     acquire(Lock.PCHAIN)
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     height = state.tip.height + 1
     if not turns.may_produce(Chain.P, height, now):
         return None
@@ -115,13 +115,16 @@ def accept(steps: Sequence[Step], beside: Beside = lambda _block: None) -> None:
     and the transaction.
     """
     for step in steps:
-        blocks.commit(step.blocks, step.changes)
+        blocks.commit(platform_chain().db, step.blocks, step.changes)
         for block in step.blocks:
             beside(block)
     # Even where nothing leaves the mempool: who admits asks several questions one after the other,
     # and all answers must be of one block.
     acquire(Lock.PCHAIN_MEMPOOL)
-    mempool.remove(tx.tx_id for step in steps for block in step.blocks for tx in block.txs)
+    mempool.remove(
+        platform_chain().db,
+        (tx.tx_id for step in steps for block in step.blocks for tx in block.txs),
+    )
     last = steps[-1].blocks[-1]
     database.on_commit(partial(notifications.head_accepted, last.height, last.block_id))
 
@@ -149,7 +152,7 @@ def _renewal(state: DatabaseState, now: int) -> Built | None:
 
 def _waiting(state: DatabaseState) -> Iterator[Tx]:
     """Walk what waits, reading what it spends a batch at a time."""
-    waiting = _offer.of(mempool.oldest_first())
+    waiting = _offer.of(mempool.oldest_first(platform_chain().db))
     while batch := list(islice(waiting, _BATCH)):
         state.prefetch(batch)
         yield from batch
@@ -175,8 +178,8 @@ def _deserves_reward(proposal: ProposalBlock, state: DatabaseState) -> bool:
     assert isinstance(proposal.proposal.unsigned, RewardValidatorTx)
     staker = state.staker(proposal.proposal.unsigned.tx_id)
     assert staker is not None, "the proposal was verified"
-    seen = uptime.uptimes([staker.node_id])
-    tracking = uptime.tracking() is not None
+    seen = uptime.uptimes(platform_chain().db, [staker.node_id])
+    tracking = uptime.tracking(platform_chain().db) is not None
     fraction = seen[0].fraction(staker.end, tracking=tracking) if seen else None
     return prefers_commit(fraction, platform_chain().config.uptime_requirement)
 
@@ -192,14 +195,14 @@ def _refuse(reasons: Mapping[ID, str], now: int) -> None:
     acquire(Lock.PCHAIN_MEMPOOL)
     for tx_id, reason in reasons.items():
         _log.info("dropped %s: %s", tx_id, reason)
-    mempool.drop(reasons.items(), now)
+    mempool.drop(platform_chain().db, reasons.items(), now)
 
 
 @database.atomic(durable=True)
 def _expel(now: int) -> bool:
     """Drop waiting transactions that make the rules fail instead of refusing; say if there are any."""
     acquire(Lock.PCHAIN)
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     surroundings = env(state.network, now)
     at = at_next_block(state, now, platform_chain().config)
     failing: dict[ID, str] = {}

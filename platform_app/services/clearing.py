@@ -51,10 +51,10 @@ def drop_stale(*, now: int) -> int:
     Args:
         now: The node's time in Unix seconds.
     """
-    if mempool.is_empty() or not _looks.may_begin():
+    if mempool.is_empty(platform_chain().db) or not _looks.may_begin():
         return 0
-    place = blocks.read()
-    stale = list(refusals(list(islice(mempool.oldest_first(), MOST)), now))
+    place = blocks.read(platform_chain().db)
+    stale = list(refusals(list(islice(mempool.oldest_first(platform_chain().db), MOST)), now))
     return _drop(stale, place, now) if stale else 0
 
 
@@ -63,18 +63,20 @@ def drop_rivals(accepted: Sequence[Tx], now: int) -> None:
 
     The caller holds `Lock.PCHAIN_MEMPOOL`, and has written the blocks.
     """
-    if mempool.is_empty():
+    if mempool.is_empty(platform_chain().db):
         return
     spent = [one.utxo_id for tx in accepted for one in rows.inputs_of(tx)]
-    rivals = mempool.waiting(list(set(mempool.spenders(spent).values())))
-    mempool.drop(refusals(rivals, now), now)
+    rivals = mempool.waiting(
+        platform_chain().db, list(set(mempool.spenders(platform_chain().db, spent).values()))
+    )
+    mempool.drop(platform_chain().db, refusals(rivals, now), now)
 
 
 def refusals(txs: Sequence[Tx], now: int) -> Iterator[tuple[ID, str]]:
     """Walk which of these transactions the next block could not have, and why, in the rules' words."""
     if not txs:
         return
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     state.prefetch(txs)
     ground, surroundings = (
         at_next_block(state, now, platform_chain().config),
@@ -91,7 +93,7 @@ def refusals(txs: Sequence[Tx], now: int) -> Iterator[tuple[ID, str]]:
 def _drop(stale: Sequence[tuple[ID, str]], place: object, now: int) -> int:
     """Drop transactions, unless a block has come since they were looked at."""
     acquire(Lock.PCHAIN_MEMPOOL)
-    if blocks.read() != place:
+    if blocks.read(platform_chain().db) != place:
         return 0
-    mempool.drop(stale, now)
+    mempool.drop(platform_chain().db, stale, now)
     return len(stale)

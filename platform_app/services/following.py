@@ -8,6 +8,7 @@ from django.db import transaction as database
 from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
+from platform_app.apps import platform_chain
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, CommitBlock
 from platform_app.blocks.errors import OtherBlockAccepted, UnreadableBlock
@@ -61,7 +62,7 @@ def accept(blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block:
 
 def _outstanding(blocks: Sequence[Block]) -> AbstractContextManager[None]:
     """Count the first new block as outstanding: before the lock, which may be what it waits for."""
-    tip = DatabaseState().tip
+    tip = DatabaseState(platform_chain().db).tip
     first = next((block.height for block in blocks if block.height > tip.height), None)
     return nullcontext() if first is None else building(Chain.P, first)
 
@@ -69,7 +70,7 @@ def _outstanding(blocks: Sequence[Block]) -> AbstractContextManager[None]:
 @database.atomic(durable=True)
 def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
     acquire(Lock.PCHAIN)
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     new = _new(blocks, state.tip)
     if not new:
         return
@@ -79,7 +80,7 @@ def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
     began = dict(_new_validators(steps))
 
     def written(block: Block) -> None:
-        uptime.learn(began.get(block.block_id, ()), now)
+        uptime.learn(platform_chain().db, began.get(block.block_id, ()), now)
         beside(block)
 
     builder.accept(steps, written)
@@ -88,7 +89,9 @@ def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
 
 def _new(blocks: Sequence[Block], tip: Tip) -> list[Block]:
     """Return the blocks above the last accepted one; the others must be accepted ones."""
-    known = chain_rows.ids_at([one.height for one in blocks if one.height <= tip.height])
+    known = chain_rows.ids_at(
+        platform_chain().db, [one.height for one in blocks if one.height <= tip.height]
+    )
     for block in blocks:
         if block.height in known and known[block.height] != block.block_id:
             raise OtherBlockAccepted(block.height, known[block.height], block.block_id)

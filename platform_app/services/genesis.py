@@ -57,13 +57,13 @@ def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
         GenesisError: The genesis file cannot be read or used.
     """
     acquire(Lock.PCHAIN)
-    stored = blocks.read()
+    stored = blocks.read(platform_chain().db)
     given = _given()
     if stored is None:
         return _write(given or _built(_own(signer, c_chain_genesis, clock.now())))
     network = stored[0]
     _check(network, given)
-    if not first_rows.has_bytes(network):
+    if not first_rows.has_bytes(platform_chain().db, network):
         _recover_bytes(network, given, signer)
     return network
 
@@ -145,14 +145,14 @@ def _recover_bytes(network: Network, given: Genesis | None, signer: ProofOfPosse
 
     What comes out is kept if its hash is the chain's. It is not where the node has other keys now.
     """
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     c_chain = state.tx(network.c_chain_id)
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
-    made = given or _built(_own(signer, text, blocks.time_at(0)))
+    made = given or _built(_own(signer, text, blocks.time_at(platform_chain().db, 0)))
     if made.genesis_id == network.genesis_hash:
-        first_rows.keep_bytes(network, made.raw)
+        first_rows.keep_bytes(platform_chain().db, network, made.raw)
 
 
 def _write(genesis: Genesis) -> Network:
@@ -170,13 +170,13 @@ def _write(genesis: Genesis) -> Network:
         c_chain_id=genesis.c_chain_id,
     )
     changes = _first_state(genesis, config).changes()
-    first_rows.begin(network, genesis.block, changes, genesis.raw)
+    first_rows.begin(platform_chain().db, network, genesis.block, changes, genesis.raw)
     return network
 
 
 def _first_state(genesis: Genesis, config: PlatformConfig) -> Diff:
     """Return the state after genesis: its validators are current from the beginning."""
-    diff = Diff(DatabaseState())
+    diff = Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(genesis.timestamp)
     for utxo in genesis.utxos:
         diff.produce(utxo)

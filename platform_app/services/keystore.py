@@ -17,6 +17,7 @@ from django.db import transaction as database
 
 from chaindb import clock
 from chaindb.locks import Lock, acquire
+from platform_app.apps import platform_chain
 from platform_app.services.keystore_errors import (
     MAX_KEYS,
     MAX_NAME_SIZE,
@@ -77,19 +78,19 @@ def delete_user(name: str, password: str) -> None:
     try:
         user = _open(name, password)
     except IncorrectPassword:
-        if store.user(name) is None:
+        if store.user(platform_chain().db, name) is None:
             raise UserMissing(name) from None
         raise
     with database.atomic(durable=True):
         # Held first: who is giving the user a key has done so, or finds no user any more.
-        if not store.hold_user(user.user_id):
+        if not store.hold_user(platform_chain().db, user.user_id):
             raise UserMissing(name)
-        store.delete_user(user.user_id)
+        store.delete_user(platform_chain().db, user.user_id)
 
 
 def list_users() -> list[str]:
     """Return the names of all users."""
-    return store.user_names()
+    return store.user_names(platform_chain().db)
 
 
 def export_user(name: str, password: str) -> bytes:
@@ -98,7 +99,7 @@ def export_user(name: str, password: str) -> bytes:
     Raises as `delete_user`, but that nobody has the name is an IncorrectPassword too.
     """
     user = _open(name, password)
-    keys = user.unsealed(store.keys(user.user_id))
+    keys = user.unsealed(store.keys(platform_chain().db, user.user_id))
     with USERS.place():
         return write_backup(keys, password)
 
@@ -124,7 +125,7 @@ def import_user(name: str, password: str, exported: bytes) -> None:
         locked, cipher = sealing.lock(password, sealing.COST)
     with database.atomic(durable=True):
         user_id = _add_user(name, locked)
-        store.add_keys(user_id, _OpenUser(user_id, name, cipher).sealed(keys))
+        store.add_keys(platform_chain().db, user_id, _OpenUser(user_id, name, cipher).sealed(keys))
 
 
 def import_key(name: str, password: str, private_key: bytes) -> ShortID:
@@ -138,14 +139,14 @@ def import_key(name: str, password: str, private_key: bytes) -> ShortID:
     address = address_of(private_key)
     user = _retrieve(name, password)
     with database.atomic(durable=True):
-        if not store.hold_user(user.user_id):
+        if not store.hold_user(platform_chain().db, user.user_id):
             raise UserNotRetrieved(name, IncorrectPassword(name))
-        held = store.addresses(user.user_id)
+        held = store.addresses(platform_chain().db, user.user_id)
         if address in held:
             return address
         if len(held) >= MAX_KEYS:
             raise TooManyKeys
-        store.add_keys(user.user_id, user.sealed([private_key]))
+        store.add_keys(platform_chain().db, user.user_id, user.sealed([private_key]))
     return address
 
 
@@ -173,7 +174,7 @@ def list_addresses(name: str, password: str) -> list[ShortID]:
     Raises:
         UserNotRetrieved: Name or password are wrong, or cannot be tried now.
     """
-    return store.addresses(_retrieve(name, password).user_id)
+    return store.addresses(platform_chain().db, _retrieve(name, password).user_id)
 
 
 def keys_of(name: str, password: str, *, among: Collection[ShortID] = ()) -> list[bytes]:
@@ -188,7 +189,7 @@ def keys_of(name: str, password: str, *, among: Collection[ShortID] = ()) -> lis
         UserNotRetrieved: Name or password are wrong, or cannot be tried now.
     """
     user = _retrieve(name, password)
-    return user.unsealed(store.keys(user.user_id, among))
+    return user.unsealed(store.keys(platform_chain().db, user.user_id, among))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,7 @@ def _retrieve(name: str, password: str) -> _OpenUser:
 def _open(name: str, password: str) -> _OpenUser:
     """Open a user. That there is none costs as much to find out as that the password is wrong."""
     _verify_name(name)
-    stored = store.user(name)
+    stored = store.user(platform_chain().db, name)
     locked = stored.lock if stored else sealing.decoy(sealing.COST)
     try:
         with attempt(stored.user_id) if stored else STRANGERS.place():
@@ -240,14 +241,14 @@ def _open(name: str, password: str) -> _OpenUser:
 
 def _verify_free(name: str) -> None:
     _verify_name(name)
-    if store.user(name) is not None:
+    if store.user(platform_chain().db, name) is not None:
         raise UserExists(name)
     _verify_room()
 
 
 def _verify_room() -> None:
     most = settings.NODE.keystore_users
-    if store.user_count() >= most:
+    if store.user_count(platform_chain().db) >= most:
         raise TooManyUsers(most)
 
 
@@ -255,7 +256,7 @@ def _add_user(name: str, locked: PasswordLock) -> int:
     """Write a user and return its key; others may have been made since the name was free."""
     acquire(Lock.KEYSTORE)
     _verify_room()
-    user_id = store.add_user(name, locked, clock.now())
+    user_id = store.add_user(platform_chain().db, name, locked, clock.now())
     if user_id is None:
         raise UserExists(name)
     return user_id

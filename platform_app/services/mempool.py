@@ -93,7 +93,7 @@ def _issue(txs: Sequence[Tx], now: int, *, gossiped: bool) -> dict[ID, Outcome]:
     first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
     # Answers that a block came between may be of two states: then nobody is refused for them.
-    settled = blocks.read() == ground.place
+    settled = blocks.read(platform_chain().db) == ground.place
     hopeful = list(first.admitted.values()) if settled else txs
     dropped = first.dropped if settled else []
     if not hopeful and not dropped:
@@ -107,13 +107,13 @@ def _admit(
 ) -> dict[ID, Outcome]:
     """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
     acquire(Lock.PCHAIN_MEMPOOL)
-    if blocks.read() == first.ground.place:
+    if blocks.read(platform_chain().db) == first.ground.place:
         second = _Admission(hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted)
     else:
         second = _Admission(hopeful, _Ground.read(hopeful, now), gossiped=first.gossiped)
     second.look()
-    mempool.add(second.admitted.values(), now)
-    mempool.drop([*dropped, *second.dropped], now)
+    mempool.add(platform_chain().db, second.admitted.values(), now)
+    mempool.drop(platform_chain().db, [*dropped, *second.dropped], now)
     if second.admitted:
         database.on_commit(partial(notifications.txs_issued, list(second.admitted)))
         scheduling.request_block()
@@ -133,7 +133,7 @@ class _Ground:
     @classmethod
     def read(cls, txs: Sequence[Tx], now: int) -> Self:
         """Read what transactions will touch, a few statements for all."""
-        state = DatabaseState()
+        state = DatabaseState(platform_chain().db)
         state.prefetch(txs)
         at = at_next_block(state, now, platform_chain().config)
         return cls((state.network, state.tip), at, env(state.network, now))
@@ -159,11 +159,13 @@ class _Admission:
         self._txs = txs
         self._verified = verified
         self._spenders = mempool.spenders(
-            [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
+            platform_chain().db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
         )
         # Outside the lock one may have come between the two questions: it conflicts with itself.
-        self._waiting = mempool.known([tx.tx_id for tx in txs]) | {*self._spenders.values()}
-        self._room = MOST_BYTES - mempool.size()
+        self._waiting = mempool.known(platform_chain().db, [tx.tx_id for tx in txs]) | {
+            *self._spenders.values()
+        }
+        self._room = MOST_BYTES - mempool.size(platform_chain().db)
 
     def look(self) -> None:
         """Decide on each transaction. One that nobody expected is its own sender's trouble only."""

@@ -56,7 +56,7 @@ def renew_own_validator(*, now: int) -> Tx | None:
     node_id = _own_node_id()
     if node_id is None or own_stake.is_validator(node_id):
         return None
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     if not _attempts.may_begin(state.tip.block_id):
         return None
     acquire(Lock.PCHAIN_MEMPOOL)
@@ -69,7 +69,7 @@ def renew_own_validator(*, now: int) -> Tx | None:
     except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
         _attempts.warn(reason, f"{node_id} cannot become a validator again: {reason}")
         return None
-    mempool.add([tx], now)
+    mempool.add(platform_chain().db, [tx], now)
     _attempts.succeed()
     return tx
 

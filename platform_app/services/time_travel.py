@@ -12,6 +12,7 @@ from django.db import transaction as database
 from chaindb import clock, turns
 from chaindb.chains import Chain
 from chaindb.locks import Lock, acquire
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.executor.clock import next_staker_change
 from platform_app.services import builder
@@ -48,7 +49,9 @@ def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
         raise NotLocal(node.network_id)
     if node.producers == ("all",) or len(node.producers) > 1:
         raise MadeInTurns
-    if not turns.may_produce(Chain.P, DatabaseState().tip.height + 1, clock.now()):
+    if not turns.may_produce(
+        Chain.P, DatabaseState(platform_chain().db).tip.height + 1, clock.now()
+    ):
         raise MadeElsewhere
     with database.atomic(durable=True):
         acquire(Lock.PCHAIN)
@@ -70,5 +73,5 @@ def _is_last(block: Block, arrival: int) -> bool:
 
     After a reward it is not: this node's own validator comes back at once.
     """
-    change = next_staker_change(DatabaseState())
+    change = next_staker_change(DatabaseState(platform_chain().db))
     return isinstance(block, StandardBlock) and (change is None or change > arrival)

@@ -18,7 +18,7 @@ time that a node was offline is forgotten, at most, when this one is killed."""
 
 def tracking() -> bool:
     """Say whether uptimes are tracked: everybody counts as online until the first peer ever comes."""
-    return uptime.tracking() is not None
+    return uptime.tracking(platform_chain().db) is not None
 
 
 @database.atomic
@@ -30,10 +30,10 @@ def begin(now: int) -> None:
     """
     if not tracking():
         return
-    uptime.claim(now)
-    uptime.settle_all(now, tracking=False)
-    uptime.disconnect(uptime.connected())
-    uptime.connect([platform_chain().node_id], now)
+    uptime.claim(platform_chain().db, now)
+    uptime.settle_all(platform_chain().db, now, tracking=False)
+    uptime.disconnect(platform_chain().db, uptime.connected(platform_chain().db))
+    uptime.connect(platform_chain().db, [platform_chain().node_id], now)
 
 
 def observe(connected: Collection[NodeID], now: int) -> None:
@@ -47,10 +47,10 @@ def observe(connected: Collection[NodeID], now: int) -> None:
 
 
 def _is_news(present: set[NodeID], now: int) -> bool:
-    known = uptime.tracking()
+    known = uptime.tracking(platform_chain().db)
     if known is None:
         return len(present) > 1
-    return _is_due(known, now) or uptime.connected().keys() != present
+    return _is_due(known, now) or uptime.connected(platform_chain().db).keys() != present
 
 
 def _is_due(known: uptime.Tracking, now: int) -> bool:
@@ -59,11 +59,11 @@ def _is_due(known: uptime.Tracking, now: int) -> bool:
 
 @database.atomic
 def _note(present: set[NodeID], now: int) -> None:
-    known = uptime.claim(now)
-    before = uptime.connected().keys()
+    known = uptime.claim(platform_chain().db, now)
+    before = uptime.connected(platform_chain().db).keys()
     if _is_due(known, now):
-        uptime.settle_all(now, tracking=known.settled_at is not None)
+        uptime.settle_all(platform_chain().db, now, tracking=known.settled_at is not None)
     else:
-        uptime.settle(present ^ before, now)
-    uptime.disconnect(before - present)
-    uptime.connect(present - before, now)
+        uptime.settle(platform_chain().db, present ^ before, now)
+    uptime.disconnect(platform_chain().db, before - present)
+    uptime.connect(platform_chain().db, present - before, now)

@@ -13,6 +13,7 @@ from typing import Final
 
 from django.core.cache import cache
 
+from platform_app.apps import platform_chain
 from platform_app.executor.errors import SharedUtxoMissing, UtxoMissing
 from platform_app.selectors import chain, coins
 from platform_app.services import mempool
@@ -98,7 +99,11 @@ def _claim(tx_id: ID) -> Iterator[None]:
 def _taken(tx: Tx, conflict: ConflictingTx) -> set[ID]:
     """Return which of a transaction's coins somebody else spends."""
     spent = [one.utxo_id for one in rows.inputs_of(tx)]
-    return set(spent) if isinstance(conflict, _Duplicate) else set(waiting.spenders(spent))
+    return (
+        set(spent)
+        if isinstance(conflict, _Duplicate)
+        else set(waiting.spenders(platform_chain().db, spent))
+    )
 
 
 def _read_anew(wallet: Wallet, taken: set[ID]) -> Wallet:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from chaindb import bulk, sql
+from chaindb.database import Database, Row
 from chaindb.rowid import row_id
 from platform_app import models
 from platform_app.blocks.block import Block
@@ -57,9 +57,9 @@ class Tip(NamedTuple):
     """The last block that changed a staker."""
 
 
-def read() -> tuple[Network, Tip] | None:
+def read(db: Database) -> tuple[Network, Tip] | None:
     """Return which chain this is and where it stands, or None before its genesis."""
-    row = sql.row(_CHAIN)
+    row = db.row(_CHAIN)
     if row is None:
         return None
     genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, *place = row
@@ -72,36 +72,37 @@ def read() -> tuple[Network, Tip] | None:
     return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height)
 
 
-def ids_at(heights: Sequence[int]) -> dict[int, ID]:
+def ids_at(db: Database, heights: Sequence[int]) -> dict[int, ID]:
     """Return the blocks at heights, none where there is no block yet."""
-    return {height: ID(bytes(block_id)) for height, block_id in sql.rows_by_keys(_IDS, heights)}
+    return {height: ID(bytes(block_id)) for height, block_id in db.rows_by_keys(_IDS, heights)}
 
 
-def time_at(height: int) -> int:
+def time_at(db: Database, height: int) -> int:
     """Return chain time after the accepted block at a height, Unix seconds."""
-    return int(sql.rows(_TIME, (height,))[0][0])
+    return int(db.rows(_TIME, (height,))[0][0])
 
 
-def commit(blocks: Sequence[Block], changes: StateChanges) -> None:
+def commit(db: Database, blocks: Sequence[Block], changes: StateChanges) -> None:
     """Write accepted blocks, each the child of the one before, and what they change together.
 
     A proposal block comes with its option. The state changes with the last block: stakers join and
     leave at its height. The caller holds the lock and the transaction.
     """
-    found = read()
+    found = read(db)
     assert found is not None
     network, tip = found
     last = blocks[-1]
     time = tip.timestamp if changes.timestamp is None else changes.timestamp
     places = dict(_places(blocks, changes.txs))
-    bulk.insert(models.Block, _BLOCK, (_block_row(block, time) for block in blocks))
-    bulk.insert(models.Tx, _TX, _tx_rows(changes.txs, places, network.asset_id))
+    db.insert(models.Block, _BLOCK, (_block_row(block, time) for block in blocks))
+    db.insert(models.Tx, _TX, _tx_rows(changes.txs, places, network.asset_id))
     positions = {tx_id: row_id(*place) for tx_id, place in places.items()}
-    write_outputs(last.height, changes)
-    write_stakers(Moment(last.height, time), changes, positions)
-    write_subnets(changes, positions)
-    bulk.upsert(models.Supply, ("subnet_id", "amount"), changes.supplies.items())
-    _move_tip(network, tip, last, time, changes)
+    write_outputs(db, last.height, changes)
+    write_stakers(db, Moment(last.height, time), changes, positions)
+    write_subnets(db, changes, positions)
+    db.upsert(models.Supply, ("subnet_id", "amount"), changes.supplies.items())
+    row = _tip_row(network, tip, last, time, changes)
+    db.update(models.Chain, ("genesis_hash",), _TIP, [row])
 
 
 class _Place(NamedTuple):
@@ -124,7 +125,7 @@ def _places(
             yield tx.tx_id, _Place(block.height, index)
 
 
-def _block_row(block: Block, time: int) -> bulk.Row:
+def _block_row(block: Block, time: int) -> Row:
     return (
         block.height, block.block_id, block.parent_id, time if block.time is None else block.time,
         block.TYPE_ID, len(block.txs) + (block.proposal is not None), block.raw,
@@ -133,7 +134,7 @@ def _block_row(block: Block, time: int) -> bulk.Row:
 
 def _tx_rows(
     txs: Sequence[tuple[Tx, TxStatus]], places: Mapping[ID, _Place], asset_id: ID
-) -> Iterator[bulk.Row]:
+) -> Iterator[Row]:
     for tx, status in txs:
         place = places[tx.tx_id]
         yield (
@@ -142,11 +143,10 @@ def _tx_rows(
         )  # fmt: skip
 
 
-def _move_tip(network: Network, tip: Tip, last: Block, time: int, changes: StateChanges) -> None:
+def _tip_row(network: Network, tip: Tip, last: Block, time: int, changes: StateChanges) -> Row:
     fees = tip.fee_state if changes.fee_state is None else changes.fee_state
     stakers = changes.stakers or changes.left_stakers or changes.delegatee_rewards
-    row = (
+    return (
         last.height, last.block_id, time, fees.capacity, fees.excess,
         last.height if stakers else tip.stakers_height, network.genesis_hash,
     )  # fmt: skip
-    bulk.update(models.Chain, ("genesis_hash",), _TIP, [row])

@@ -1,6 +1,6 @@
 """The first rows of a network."""
 
-from chaindb import bulk
+from chaindb.database import Database
 from platform_app import models
 from platform_app.blocks.block import Block
 from platform_app.state.chain import FeeState
@@ -9,14 +9,16 @@ from platform_app.store import blocks
 from platform_app.store.blocks import Network
 
 
-def begin(network: Network, genesis: Block, changes: StateChanges, raw: bytes) -> None:
+def begin(
+    db: Database, network: Network, genesis: Block, changes: StateChanges, raw: bytes
+) -> None:
     """Write the first block of a network, which says nothing itself, its state, and its bytes.
 
     The transactions of the genesis stand at height 0 in the order of the changes, which come from a
     diff over an empty database. The caller holds the lock and the transaction.
     """
     fees = changes.fee_state or FeeState()
-    models.Chain.objects.create(
+    db.objects(models.Chain).create(
         **network._asdict(),
         height=genesis.height,
         tip=genesis.block_id,
@@ -25,15 +27,15 @@ def begin(network: Network, genesis: Block, changes: StateChanges, raw: bytes) -
         gas_excess=fees.excess,
         stakers_height=genesis.height,
     )
-    keep_bytes(network, raw)
-    blocks.commit([genesis], changes)
+    keep_bytes(db, network, raw)
+    blocks.commit(db, [genesis], changes)
 
 
-def keep_bytes(network: Network, raw: bytes) -> None:
+def keep_bytes(db: Database, network: Network, raw: bytes) -> None:
     """Write what a network began with."""
-    bulk.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
+    db.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
 
 
-def has_bytes(network: Network) -> bool:
+def has_bytes(db: Database, network: Network) -> bool:
     """Say whether it is there what a network began with."""
-    return models.Genesis.objects.filter(genesis_hash=network.genesis_hash).exists()
+    return db.objects(models.Genesis).filter(genesis_hash=network.genesis_hash).exists()

@@ -6,6 +6,7 @@ The caller holds the transaction where it writes after having asked.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from chaindb.database import Database
 from platform_app import models
 from platform_app.wallet.sealing import Cost, PasswordLock
 from primitives.ids import ShortID
@@ -26,9 +27,9 @@ class SealedKey(NamedTuple):
     sealed: bytes
 
 
-def add_user(name: str, lock: PasswordLock, created_at: int) -> int | None:
+def add_user(db: Database, name: str, lock: PasswordLock, created_at: int) -> int | None:
     """Write a user and return its key, or None when the name is taken."""
-    row, created = models.KeystoreUser.objects.get_or_create(
+    row, created = db.objects(models.KeystoreUser).get_or_create(
         name=name,
         defaults={
             "salt": lock.salt,
@@ -42,9 +43,9 @@ def add_user(name: str, lock: PasswordLock, created_at: int) -> int | None:
     return row.id if created else None
 
 
-def user(name: str) -> StoredUser | None:
+def user(db: Database, name: str) -> StoredUser | None:
     """Return a user, or None when there is none of that name."""
-    row = models.KeystoreUser.objects.filter(name=name).first()
+    row = db.objects(models.KeystoreUser).filter(name=name).first()
     if row is None:
         return None
     cost = Cost(row.time_cost, row.memory_cost, row.parallelism)
@@ -52,37 +53,37 @@ def user(name: str) -> StoredUser | None:
     return StoredUser(row.id, row.name, lock)
 
 
-def user_names() -> list[str]:
+def user_names(db: Database) -> list[str]:
     """Return the names of all users in their order."""
-    return list(models.KeystoreUser.objects.order_by("name").values_list("name", flat=True))
+    return list(db.objects(models.KeystoreUser).order_by("name").values_list("name", flat=True))
 
 
-def user_count() -> int:
+def user_count(db: Database) -> int:
     """Return how many users there are."""
-    return models.KeystoreUser.objects.count()
+    return db.objects(models.KeystoreUser).count()
 
 
-def hold_user(user_id: int) -> bool:
+def hold_user(db: Database, user_id: int) -> bool:
     """Keep a user from being deleted until the transaction ends; False when it is gone already."""
-    found = models.KeystoreUser.objects.select_for_update().filter(id=user_id)
+    found = db.objects(models.KeystoreUser).select_for_update().filter(id=user_id)
     return found.first() is not None
 
 
-def delete_user(user_id: int) -> None:
+def delete_user(db: Database, user_id: int) -> None:
     """Delete a user with its keys."""
-    models.KeystoreUser.objects.filter(id=user_id).delete()
+    db.objects(models.KeystoreUser).filter(id=user_id).delete()
 
 
-def add_keys(user_id: int, keys: Sequence[SealedKey]) -> None:
+def add_keys(db: Database, user_id: int, keys: Sequence[SealedKey]) -> None:
     """Write keys behind those that the user has; none of them may be there already."""
-    models.KeystoreKey.objects.bulk_create(
+    db.objects(models.KeystoreKey).bulk_create(
         models.KeystoreKey(user_id=user_id, address=key.address, sealed=key.sealed) for key in keys
     )
 
 
-def keys(user_id: int, among: Collection[ShortID] = ()) -> list[SealedKey]:
+def keys(db: Database, user_id: int, among: Collection[ShortID] = ()) -> list[SealedKey]:
     """Return a user's keys in their order; only those of certain addresses where any are given."""
-    found = models.KeystoreKey.objects.filter(user_id=user_id).order_by("id")
+    found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
     rows = found.values_list("address", "sealed")
     return [
         SealedKey(ShortID(bytes(address)), bytes(sealed))
@@ -91,7 +92,7 @@ def keys(user_id: int, among: Collection[ShortID] = ()) -> list[SealedKey]:
     ]
 
 
-def addresses(user_id: int) -> list[ShortID]:
+def addresses(db: Database, user_id: int) -> list[ShortID]:
     """Return the addresses of a user's keys in their order."""
-    found = models.KeystoreKey.objects.filter(user_id=user_id).order_by("id")
+    found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
     return [ShortID(bytes(address)) for address in found.values_list("address", flat=True)]

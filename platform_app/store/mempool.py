@@ -5,7 +5,7 @@ The caller holds `Lock.PCHAIN_MEMPOOL` where it adds after having asked.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from chaindb import bulk, sql
+from chaindb.database import Database
 from platform_app import models
 from platform_app.store import rows
 from platform_app.txs.base import Tx
@@ -35,76 +35,76 @@ WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFS
 """
 
 
-def add(txs: Iterable[Tx], received_at: int) -> None:
+def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
     """Write admitted transactions, in order of arrival, and forget that they were dropped."""
     found = list(txs)
-    forget_dropped(tx.tx_id for tx in found)
-    bulk.insert(
+    forget_dropped(db, (tx.tx_id for tx in found))
+    db.insert(
         models.MempoolTx,
         _TX,
         ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in found),
     )
     spent = ((one.utxo_id, tx.tx_id) for tx in found for one in rows.inputs_of(tx))
-    bulk.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
+    db.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
 
 
-def remove(tx_ids: Iterable[ID]) -> None:
+def remove(db: Database, tx_ids: Iterable[ID]) -> None:
     """Delete transactions that no longer wait."""
     keys = list(tx_ids)
     for start in range(0, len(keys), _BATCH):
         part = keys[start : start + _BATCH]
         marks = ", ".join(["%s"] * len(part))
         for table, column in _ROWS_OF_TX:
-            sql.execute(f"DELETE FROM {table} WHERE {column} IN ({marks})", part)  # noqa: S608  # names are above
+            db.execute(f"DELETE FROM {table} WHERE {column} IN ({marks})", part)  # noqa: S608  # names are above
 
 
-def is_empty() -> bool:
+def is_empty(db: Database) -> bool:
     """Say whether nothing waits."""
-    return sql.row(_IS_EMPTY) is None
+    return db.row(_IS_EMPTY) is None
 
 
-def size() -> int:
+def size(db: Database) -> int:
     """Return how many bytes wait in all."""
-    return int(sql.rows(_SIZE)[0][0])
+    return int(db.rows(_SIZE)[0][0])
 
 
-def oldest_first() -> Iterator[Tx]:
+def oldest_first(db: Database) -> Iterator[Tx]:
     """Walk what waits in order of arrival, reading as far as somebody looks."""
     place = 0
-    while found := sql.rows(_OLDEST, (place, _BATCH)):
+    while found := db.rows(_OLDEST, (place, _BATCH)):
         for _, raw in found:
             yield parse(bytes(raw))
         place = found[-1][0]
 
 
-def waiting(tx_ids: Sequence[ID]) -> list[Tx]:
+def waiting(db: Database, tx_ids: Sequence[ID]) -> list[Tx]:
     """Return those of the transactions that wait."""
-    return [parse(bytes(raw)) for (raw,) in sql.rows_by_keys(_RAWS, tx_ids)]
+    return [parse(bytes(raw)) for (raw,) in db.rows_by_keys(_RAWS, tx_ids)]
 
 
-def known(tx_ids: Sequence[ID]) -> set[ID]:
+def known(db: Database, tx_ids: Sequence[ID]) -> set[ID]:
     """Return which of the transactions wait."""
-    return {ID(bytes(tx_id)) for (tx_id,) in sql.rows_by_keys(_KNOWN, tx_ids)}
+    return {ID(bytes(tx_id)) for (tx_id,) in db.rows_by_keys(_KNOWN, tx_ids)}
 
 
-def spenders(utxo_ids: Sequence[ID]) -> dict[ID, ID]:
+def spenders(db: Database, utxo_ids: Sequence[ID]) -> dict[ID, ID]:
     """Return which waiting transactions spend these outputs, of this chain or shared."""
-    found = sql.rows_by_keys(_SPENDERS, utxo_ids)
+    found = db.rows_by_keys(_SPENDERS, utxo_ids)
     return {ID(bytes(utxo_id)): ID(bytes(tx_id)) for utxo_id, tx_id in found}
 
 
-def drop(refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
+def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
     """Delete transactions that cannot get into a block, and remember why: the last of them."""
     reasons = dict(refused)
     if not reasons:
         return
-    remove(reasons)
-    forget_dropped(reasons)
+    remove(db, reasons)
+    forget_dropped(db, reasons)
     found = ((tx_id, reason, dropped_at) for tx_id, reason in reasons.items())
-    bulk.insert(models.DroppedTx, _DROPPED, found)
-    sql.execute(_FORGET, (DROPPED,))
+    db.insert(models.DroppedTx, _DROPPED, found)
+    db.execute(_FORGET, (DROPPED,))
 
 
-def forget_dropped(tx_ids: Iterable[ID]) -> None:
+def forget_dropped(db: Database, tx_ids: Iterable[ID]) -> None:
     """Forget that transactions were dropped."""
-    bulk.delete(models.DroppedTx, ("tx_id",), ((tx_id,) for tx_id in tx_ids))
+    db.delete(models.DroppedTx, ("tx_id",), ((tx_id,) for tx_id in tx_ids))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from chaindb import bulk, sql
+from chaindb.database import Database, Row
 from platform_app import models
 from platform_app.state.changes import StateChanges
 from platform_app.store import rows
@@ -30,45 +30,45 @@ SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id 
 """
 
 
-def write_outputs(height: int, changes: StateChanges) -> None:
+def write_outputs(db: Database, height: int, changes: StateChanges) -> None:
     """Write what a block at `height` changes of outputs."""
-    _delete_utxos(changes.consumed)
-    _insert_utxos(height, changes.produced)
-    _delete_imported([utxo_id for _, utxo_id in changes.imported])
+    _delete_utxos(db, changes.consumed)
+    _insert_utxos(db, height, changes.produced)
+    _delete_imported(db, [utxo_id for _, utxo_id in changes.imported])
     for destination, utxo in changes.exported:
-        _share(height, utxo, source=P_CHAIN_ID, destination=destination)
-    bulk.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.reward_utxos))
+        _share(db, height, utxo, source=P_CHAIN_ID, destination=destination)
+    db.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.reward_utxos))
 
 
-def receive(source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
+def receive(db: Database, source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
     """Write what another chain has exported to this one; `height` is that chain's."""
     for utxo in utxos:
-        _share(height, utxo, source=source_chain, destination=P_CHAIN_ID)
+        _share(db, height, utxo, source=source_chain, destination=P_CHAIN_ID)
 
 
-def _insert_utxos(height: int, produced: Iterable[UTXO]) -> None:
+def _insert_utxos(db: Database, height: int, produced: Iterable[UTXO]) -> None:
     found = list(produced)
-    bulk.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in found))
-    bulk.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(found))
+    db.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in found))
+    db.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(found))
 
 
-def _delete_utxos(consumed: Iterable[ID]) -> None:
+def _delete_utxos(db: Database, consumed: Iterable[ID]) -> None:
     keys = list(consumed)
     owners = [
         (address, utxo_id)
-        for utxo_id, output in sql.rows_by_keys(_SPENT, keys)
+        for utxo_id, output in db.rows_by_keys(_SPENT, keys)
         for address in rows.addresses_of(output)
     ]
-    bulk.delete(models.UTXOOwner, ("address", "utxo"), owners)
-    bulk.delete(models.UTXO, ("utxo_id",), ((key,) for key in keys))
+    db.delete(models.UTXOOwner, ("address", "utxo"), owners)
+    db.delete(models.UTXO, ("utxo_id",), ((key,) for key in keys))
 
 
-def _utxo_row(height: int, utxo: UTXO) -> bulk.Row:
+def _utxo_row(height: int, utxo: UTXO) -> Row:
     locked = utxo.output.locktime if isinstance(utxo.output, LockOut) else 0
     return (utxo.utxo_id, *_output_row(height, utxo), locked)
 
 
-def _output_row(height: int, utxo: UTXO) -> bulk.Row:
+def _output_row(height: int, utxo: UTXO) -> Row:
     inner = inner_output(utxo.output)
     return (
         utxo.tx_id, utxo.output_index, utxo.asset_id, inner.amount, inner.owners.locktime,
@@ -76,32 +76,32 @@ def _output_row(height: int, utxo: UTXO) -> bulk.Row:
     )  # fmt: skip
 
 
-def _owner_rows(produced: Iterable[UTXO]) -> Iterator[bulk.Row]:
+def _owner_rows(produced: Iterable[UTXO]) -> Iterator[Row]:
     for utxo in produced:
         for address in inner_output(utxo.output).owners.addresses:
             yield (address, utxo.utxo_id)
 
 
-def _share(height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
+def _share(db: Database, height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
     utxo_id = utxo.utxo_id
     row = (utxo_id, *_output_row(height, utxo), source, destination)
-    bulk.insert(models.SharedUTXO, _SHARED, [row])
+    db.insert(models.SharedUTXO, _SHARED, [row])
     owners = inner_output(utxo.output).owners.addresses
     owner_rows = ((destination, source, address, utxo_id) for address in owners)
-    bulk.insert(models.SharedUTXOOwner, _SHARED_OWNER, owner_rows)
+    db.insert(models.SharedUTXOOwner, _SHARED_OWNER, owner_rows)
 
 
-def _delete_imported(keys: list[ID]) -> None:
+def _delete_imported(db: Database, keys: list[ID]) -> None:
     owners = [
         (P_CHAIN_ID, source, address, utxo_id)
-        for utxo_id, output, source in sql.rows_by_keys(_IMPORTED, keys)
+        for utxo_id, output, source in db.rows_by_keys(_IMPORTED, keys)
         for address in rows.addresses_of(output)
     ]
-    bulk.delete(models.SharedUTXOOwner, _SHARED_OWNER, owners)
-    bulk.delete(models.SharedUTXO, ("utxo_id",), ((key,) for key in keys))
+    db.delete(models.SharedUTXOOwner, _SHARED_OWNER, owners)
+    db.delete(models.SharedUTXO, ("utxo_id",), ((key,) for key in keys))
 
 
-def _reward_rows(height: int, rewards: Iterable[tuple[ID, UTXO]]) -> Iterator[bulk.Row]:
+def _reward_rows(height: int, rewards: Iterable[tuple[ID, UTXO]]) -> Iterator[Row]:
     for tx_id, utxo in rewards:
         yield (
             utxo.utxo_id, tx_id, utxo.output_index, utxo.asset_id,

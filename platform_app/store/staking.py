@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from django.db import connection
-
-from chaindb import bulk
+from chaindb.database import Database, Row
 from chaindb.fields import for_database
 from platform_app import models
 from platform_app.models import Outcome, Phase
@@ -60,22 +58,27 @@ class _Terms(NamedTuple):
     delegation_rewards_owner: bytes | None = None
 
 
-def write_stakers(moment: Moment, changes: StateChanges, positions: Mapping[ID, int]) -> None:
+def write_stakers(
+    db: Database, moment: Moment, changes: StateChanges, positions: Mapping[ID, int]
+) -> None:
     """Write what a block changes of stakers; `positions` are the keys of its transactions."""
     added = {tx.tx_id: tx for tx, _ in changes.txs}
     outcomes = _Outcomes(changes)
-    uptime.settle_leaving([one.node_id for one in changes.left_stakers if _is_watched(one)])
+    uptime.settle_leaving(db, [one.node_id for one in changes.left_stakers if _is_watched(one)])
     # Whoever leaves makes room: a node has one validator record on a subnet at a time.
-    _write_left(moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes)
-    _write_joined(moment, [one for one in changes.stakers if one.tx_id not in added])
+    _write_left(
+        db, moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes
+    )
+    _write_joined(db, moment, [one for one in changes.stakers if one.tx_id not in added])
     new = [one for one in changes.stakers if one.tx_id in added]
     gone = [one for one in changes.left_stakers if one.tx_id in added]
-    _insert(moment, gone, added, positions, outcomes)
-    _insert(moment, new, added, positions, None)
-    bulk.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
-    bulk.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.stakers))
+    for stakers, ends in ((gone, outcomes), (new, None)):
+        found = _staker_rows(moment, stakers, added, positions, ends)
+        db.insert(models.Staker, _STAKER, found)
+    db.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
+    db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.stakers))
     rewards = ((amount, tx_id) for tx_id, amount in changes.delegatee_rewards.items())
-    bulk.update(models.Staker, ("tx_id",), ("delegatee_reward",), rewards)
+    db.update(models.Staker, ("tx_id",), ("delegatee_reward",), rewards)
 
 
 class _Outcomes:
@@ -103,25 +106,26 @@ class _Outcomes:
         return Outcome.REMOVED if removed else Outcome.ENDED
 
 
-def spread(moments: Mapping[ID, Moment], changes: StateChanges) -> None:
+def spread(db: Database, moments: Mapping[ID, Moment], changes: StateChanges) -> None:
     """Date what was written with one commit anew, as if each staker had left with a block of its own.
 
     Args:
+        db: Where the rows are.
         moments: When each staker left, by its transaction.
         changes: Those of the commit: outputs and rewards of these stakers, and no others.
     """
     left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
-    bulk.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
+    db.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
     made = ((moments[one.tx_id].height, one.utxo_id) for one in changes.produced)
-    bulk.update(models.UTXO, ("utxo_id",), ("height",), made)
+    db.update(models.UTXO, ("utxo_id",), ("height",), made)
     paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in changes.reward_utxos)
-    bulk.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
+    db.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
 
 
-def _write_left(moment: Moment, left: list[Staker], outcomes: _Outcomes) -> None:
+def _write_left(db: Database, moment: Moment, left: list[Staker], outcomes: _Outcomes) -> None:
     if not left:
         return
-    vendor = connection.vendor
+    vendor = db.connection.vendor
     params = [
         (
             Phase.PAST.value, staker.priority.value,
@@ -130,14 +134,14 @@ def _write_left(moment: Moment, left: list[Staker], outcomes: _Outcomes) -> None
         )
         for staker in left
     ]  # fmt: skip
-    with connection.cursor() as cursor:
+    with db.connection.cursor() as cursor:
         cursor.executemany(_LEAVE, params)
-    bulk.delete(models.StakeOutput, ("staker",), ((staker.tx_id,) for staker in left))
+    db.delete(models.StakeOutput, ("staker",), ((staker.tx_id,) for staker in left))
 
 
-def _write_joined(moment: Moment, joined: list[Staker]) -> None:
+def _write_joined(db: Database, moment: Moment, joined: list[Staker]) -> None:
     """Write stakers that were pending and are current now."""
-    bulk.update(
+    db.update(
         models.Staker,
         ("tx_id",),
         _JOINED,
@@ -151,31 +155,27 @@ def _write_joined(moment: Moment, joined: list[Staker]) -> None:
     )  # fmt: skip
 
 
-def _insert(
+def _staker_rows(
     moment: Moment,
     stakers: Iterable[Staker],
     added: Mapping[ID, Tx],
     positions: Mapping[ID, int],
     outcomes: _Outcomes | None,
-) -> None:
-    """Insert stakers whose transactions the block brings; with outcomes those that left again."""
-    found = []
+) -> Iterator[Row]:
+    """Walk the rows of stakers whose transactions the block brings; with outcomes they left again."""
     for staker in stakers:
         terms = _terms(added[staker.tx_id].unsigned)
         left: tuple[int | None, ...] = (None,) * 3
         if outcomes is not None:
             left = (moment.height, moment.time, outcomes.of(staker).value)
-        found.append(
-            (
-                staker.tx_id, positions[staker.tx_id],
-                (Phase.PAST if outcomes else _phase(staker)).value, staker.priority.is_delegator,
-                staker.subnet_id, staker.node_id, str(staker.node_id), staker.weight, staker.start,
-                staker.end, staker.priority.value, staker.potential_reward, 0, terms.shares,
-                staker.public_key, terms.proof_of_possession, terms.rewards_owner,
-                terms.delegation_rewards_owner, moment.height, _joined_height(staker, moment), *left,
-            )
+        yield (
+            staker.tx_id, positions[staker.tx_id],
+            (Phase.PAST if outcomes else _phase(staker)).value, staker.priority.is_delegator,
+            staker.subnet_id, staker.node_id, str(staker.node_id), staker.weight, staker.start,
+            staker.end, staker.priority.value, staker.potential_reward, 0, terms.shares,
+            staker.public_key, terms.proof_of_possession, terms.rewards_owner,
+            terms.delegation_rewards_owner, moment.height, _joined_height(staker, moment), *left,
         )  # fmt: skip
-    bulk.insert(models.Staker, _STAKER, found)
 
 
 def _phase(staker: Staker) -> Phase:
@@ -210,7 +210,7 @@ def _owner(owner: Owner) -> bytes:
     return rows.owners_bytes(owner)
 
 
-def _stake_rows(stakers: Iterable[Staker], added: Mapping[ID, Tx]) -> Iterator[bulk.Row]:
+def _stake_rows(stakers: Iterable[Staker], added: Mapping[ID, Tx]) -> Iterator[Row]:
     for staker in stakers:
         for index, stake in enumerate(rows.stake_of(added[staker.tx_id])):
             inner = inner_output(stake.output)
@@ -222,7 +222,7 @@ def _stake_rows(stakers: Iterable[Staker], added: Mapping[ID, Tx]) -> Iterator[b
                 )  # fmt: skip
 
 
-def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[bulk.Row]:
+def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[Row]:
     for staker in stakers:
         if _is_watched(staker):
             yield (staker.tx_id, 0, staker.start)

@@ -7,7 +7,7 @@ at once (`prefetch`). Every answer is remembered, so a state is good until the n
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chaindb import sql
+from chaindb.database import Database
 from platform_app.state.chain import FeeState
 from platform_app.state.staker import Staker
 from platform_app.store import blocks, rows
@@ -49,12 +49,13 @@ class DatabaseState:
     """The state after the last accepted block. It does not see blocks that come later."""
 
     __slots__ = (
-        "_chain", "_current", "_delegators", "_owners", "_pending", "_rewards", "_shared",
+        "_chain", "_current", "_db", "_delegators", "_owners", "_pending", "_rewards", "_shared",
         "_stakers", "_subnets", "_supplies", "_txs", "_utxos", "_validators",
     )  # fmt: skip
 
-    def __init__(self) -> None:
-        self._chain = blocks.read() or _NOTHING
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._chain = blocks.read(db) or _NOTHING
         self._utxos: dict[ID, UTXO | None] = {}
         self._shared: dict[tuple[ID, ID], UTXO | None] = {}
         self._validators: dict[_Seat, Staker | None] = {}
@@ -65,8 +66,8 @@ class DatabaseState:
         self._owners: dict[ID, OutputOwners | None] = {}
         self._subnets: dict[ID, ID | None] = {}
         self._txs: dict[ID, Tx | None] = {}
-        self._current = StakerWalk(pending=False)
-        self._pending = StakerWalk(pending=True)
+        self._current = StakerWalk(db, pending=False)
+        self._pending = StakerWalk(db, pending=True)
 
     @property
     def network(self) -> Network:
@@ -107,14 +108,14 @@ class DatabaseState:
         """Read accepted transactions, hundreds in one statement."""
         wanted = [tx_id for tx_id in set(tx_ids) if tx_id not in self._txs]
         self._txs.update(dict.fromkeys(wanted))
-        for tx_id, raw in sql.rows_by_keys(_TXS, wanted):
+        for tx_id, raw in self._db.rows_by_keys(_TXS, wanted):
             self._txs[ID(bytes(tx_id))] = rows.accepted_tx(raw)
 
     def prefetch_utxos(self, utxo_ids: Iterable[ID]) -> None:
         """Read outputs of this chain, hundreds in one statement."""
         wanted = [utxo_id for utxo_id in set(utxo_ids) if utxo_id not in self._utxos]
         self._utxos.update(dict.fromkeys(wanted))
-        for utxo_id, *columns in sql.rows_by_keys(_UTXOS, wanted):
+        for utxo_id, *columns in self._db.rows_by_keys(_UTXOS, wanted):
             self._utxos[ID(bytes(utxo_id))] = rows.utxo_of(*columns)
 
     def prefetch_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
@@ -122,14 +123,14 @@ class DatabaseState:
         wanted = [one for one in set(utxo_ids) if (peer_chain, one) not in self._shared]
         self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
         before = (PRIMARY_NETWORK_ID, peer_chain)
-        for utxo_id, *columns in sql.rows_by_keys(_SHARED, wanted, before):
+        for utxo_id, *columns in self._db.rows_by_keys(_SHARED, wanted, before):
             self._shared[peer_chain, ID(bytes(utxo_id))] = rows.utxo_of(*columns)
 
     def prefetch_validators(self, subnet_id: ID, node_ids: Iterable[NodeID]) -> None:
         """Read validators of a subnet, hundreds in one statement."""
         wanted = [one for one in set(node_ids) if (subnet_id, one) not in self._validators]
         self._validators.update(dict.fromkeys((subnet_id, node_id) for node_id in wanted))
-        for row in sql.rows_by_keys(_VALIDATORS, wanted, (subnet_id,)):
+        for row in self._db.rows_by_keys(_VALIDATORS, wanted, (subnet_id,)):
             staker = rows.staker_of(row)
             self._validators[subnet_id, staker.node_id] = staker
 
@@ -144,7 +145,7 @@ class DatabaseState:
     def supply(self, subnet_id: ID) -> int | None:
         """Return the current supply of a subnet's staked asset."""
         if subnet_id not in self._supplies:
-            row = sql.row(_SUPPLY, (subnet_id,))
+            row = self._db.row(_SUPPLY, (subnet_id,))
             self._supplies[subnet_id] = None if row is None else int(row[0])
         return self._supplies[subnet_id]
 
@@ -170,7 +171,7 @@ class DatabaseState:
         """Return stake added to a validator, current and pending."""
         seat = (subnet_id, node_id)
         if seat not in self._delegators:
-            found = sql.rows(rows.DELEGATORS, seat)
+            found = self._db.rows(rows.DELEGATORS, seat)
             self._delegators[seat] = tuple(rows.delegators_of(seat, found))
         return self._delegators[seat]
 
@@ -185,28 +186,28 @@ class DatabaseState:
     def staker(self, tx_id: ID) -> Staker | None:
         """Return the current or pending staker that a transaction added."""
         if tx_id not in self._stakers:
-            row = sql.row(_STAKER, (tx_id,))
+            row = self._db.row(_STAKER, (tx_id,))
             self._stakers[tx_id] = None if row is None else rows.staker_of(row)
         return self._stakers[tx_id]
 
     def delegatee_reward(self, validator_tx_id: ID) -> int:
         """Return what a current validator has earned from its delegators so far."""
         if validator_tx_id not in self._rewards:
-            row = sql.row(_REWARD, (validator_tx_id,))
+            row = self._db.row(_REWARD, (validator_tx_id,))
             self._rewards[validator_tx_id] = 0 if row is None else int(row[0])
         return self._rewards[validator_tx_id]
 
     def subnet_owner(self, subnet_id: ID) -> OutputOwners | None:
         """Return who controls a subnet; None for a subnet that does not exist."""
         if subnet_id not in self._owners:
-            row = sql.row(_OWNER, (subnet_id,))
+            row = self._db.row(_OWNER, (subnet_id,))
             self._owners[subnet_id] = None if row is None else rows.owners_of(bytes(row[0]))
         return self._owners[subnet_id]
 
     def subnet_of_chain(self, blockchain_id: ID) -> ID | None:
         """Return the subnet that validates a blockchain; None for one that does not exist."""
         if blockchain_id not in self._subnets:
-            row = sql.row(_SUBNET_OF_CHAIN, (blockchain_id,))
+            row = self._db.row(_SUBNET_OF_CHAIN, (blockchain_id,))
             self._subnets[blockchain_id] = None if row is None else ID(bytes(row[0]))
         return self._subnets[blockchain_id]
 

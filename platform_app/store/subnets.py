@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from chaindb import bulk
+from chaindb.database import Database
 from platform_app import models
 from platform_app.state.changes import StateChanges
 from platform_app.store import rows
@@ -16,33 +16,33 @@ _OWNER = ("locktime", "threshold", "owner")
 _CHAIN = ("blockchain_id", "position", "subnet_id", "name", "vm_id", "fx_ids", "genesis_size")
 
 
-def write_subnets(changes: StateChanges, positions: Mapping[ID, int]) -> None:
+def write_subnets(db: Database, changes: StateChanges, positions: Mapping[ID, int]) -> None:
     """Write what a block changes of subnets; `positions` are the keys of its transactions."""
     new = [
         (subnet_id, positions[subnet_id], *_owner_columns(owner))
         for subnet_id, owner in changes.subnets
     ]
-    bulk.insert(models.Subnet, _SUBNET, new)
+    db.insert(models.Subnet, _SUBNET, new)
     changed = [
         (*_owner_columns(owner), subnet_id) for subnet_id, owner in changes.subnet_owners.items()
     ]
-    bulk.update(models.Subnet, ("subnet_id",), _OWNER, changed)
+    db.update(models.Subnet, ("subnet_id",), _OWNER, changed)
     gone = ((subnet_id,) for subnet_id in changes.subnet_owners)
-    bulk.delete(models.SubnetOwner, ("subnet",), gone)
-    _insert_control_keys([*changes.subnets, *changes.subnet_owners.items()])
-    _insert_blockchains(changes.chains, positions)
+    db.delete(models.SubnetOwner, ("subnet",), gone)
+    _insert_control_keys(db, [*changes.subnets, *changes.subnet_owners.items()])
+    _insert_blockchains(db, changes.chains, positions)
 
 
 def _owner_columns(owner: OutputOwners) -> tuple[int, int, bytes]:
     return (owner.locktime, owner.threshold, rows.owners_bytes(owner))
 
 
-def _insert_control_keys(owners: Iterable[tuple[ID, OutputOwners]]) -> None:
+def _insert_control_keys(db: Database, owners: Iterable[tuple[ID, OutputOwners]]) -> None:
     found = ((address, subnet_id) for subnet_id, owner in owners for address in owner.addresses)
-    bulk.insert(models.SubnetOwner, ("address", "subnet"), found)
+    db.insert(models.SubnetOwner, ("address", "subnet"), found)
 
 
-def _insert_blockchains(chains: Iterable[Tx], positions: Mapping[ID, int]) -> None:
+def _insert_blockchains(db: Database, chains: Iterable[Tx], positions: Mapping[ID, int]) -> None:
     found = []
     for tx in chains:
         created = tx.unsigned
@@ -53,4 +53,4 @@ def _insert_blockchains(chains: Iterable[Tx], positions: Mapping[ID, int]) -> No
                 b"".join(created.fx_ids), len(created.genesis_data),
             )
         )  # fmt: skip
-    bulk.insert(models.Blockchain, _CHAIN, found)
+    db.insert(models.Blockchain, _CHAIN, found)

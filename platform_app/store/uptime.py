@@ -8,7 +8,7 @@ that the clock leaps over counts as what it was before. Nothing counts beyond a 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple, Self
 
-from chaindb import bulk, sql
+from chaindb.database import Database
 from platform_app import models
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -79,78 +79,78 @@ class Tracking(NamedTuple):
     """When all uptimes were written last; None while the first who looks is at it."""
 
 
-def uptimes(node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
+def uptimes(db: Database, node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
     """Return the uptimes of current validators of the Primary Network, of these nodes or of all."""
     if node_ids is None:
-        found = sql.rows(_UPTIMES, (PRIMARY_NETWORK_ID,))
+        found = db.rows(_UPTIMES, (PRIMARY_NETWORK_ID,))
     else:
-        found = sql.rows_by_keys(_OF_NODES, list(node_ids), (PRIMARY_NETWORK_ID,))
+        found = db.rows_by_keys(_OF_NODES, list(node_ids), (PRIMARY_NETWORK_ID,))
     return [
         Uptime(ID(bytes(tx_id)), NodeID(bytes(node_id)), *numbers)
         for tx_id, node_id, *numbers in found
     ]
 
 
-def tracking() -> Tracking | None:
+def tracking(db: Database) -> Tracking | None:
     """Return since when uptimes are tracked; None while this node has never had a peer."""
-    row = sql.row(_TRACKING)
+    row = db.row(_TRACKING)
     return None if row is None else Tracking(*row)
 
 
-def connected() -> dict[NodeID, int]:
+def connected(db: Database) -> dict[NodeID, int]:
     """Return which nodes were connected when somebody looked last, and since when."""
-    return {NodeID(bytes(node_id)): since for node_id, since in sql.rows(_CONNECTED)}
+    return {NodeID(bytes(node_id)): since for node_id, since in db.rows(_CONNECTED)}
 
 
-def claim(now: int) -> Tracking:
+def claim(db: Database, now: int) -> Tracking:
     """Return the same and keep others from writing; from the first call on uptimes are tracked.
 
     The caller holds a transaction.
     """
-    sql.execute(_CLAIM, (now,))
-    row = models.UptimeTracking.objects.select_for_update().get()
+    db.execute(_CLAIM, (now,))
+    row = db.objects(models.UptimeTracking).select_for_update().get()
     return Tracking(row.began_at, row.settled_at)
 
 
-def settle_all(now: int, *, tracking: bool) -> None:
+def settle_all(db: Database, now: int, *, tracking: bool) -> None:
     """Write the uptimes of all, as of now; without tracking everybody was online until now."""
-    _write(uptimes(), now, tracking=tracking)
-    sql.execute(_SETTLED, (now,))
+    _write(db, uptimes(db), now, tracking=tracking)
+    db.execute(_SETTLED, (now,))
 
 
-def settle(node_ids: Iterable[NodeID], now: int) -> None:
+def settle(db: Database, node_ids: Iterable[NodeID], now: int) -> None:
     """Write the uptimes of these nodes, before they are connected or no longer are."""
-    _write(uptimes(node_ids), now, tracking=True)
+    _write(db, uptimes(db, node_ids), now, tracking=True)
 
 
-def settle_leaving(node_ids: Collection[NodeID]) -> None:
+def settle_leaving(db: Database, node_ids: Collection[NodeID]) -> None:
     """Write how long validators were online in all; for the block with which their stay ends."""
     if not node_ids:
         return
-    is_tracked = tracking() is not None
-    for one in uptimes(node_ids):
-        _write([one], one.end, tracking=is_tracked)
+    is_tracked = tracking(db) is not None
+    for one in uptimes(db, node_ids):
+        _write(db, [one], one.end, tracking=is_tracked)
 
 
-def learn(node_ids: Collection[NodeID], now: int) -> None:
+def learn(db: Database, node_ids: Collection[NodeID], now: int) -> None:
     """Count the time until now as online for validators that nobody here knew of before."""
     if node_ids:
-        _write(uptimes(node_ids), now, tracking=False)
+        _write(db, uptimes(db, node_ids), now, tracking=False)
 
 
-def connect(node_ids: Iterable[NodeID], now: int) -> None:
+def connect(db: Database, node_ids: Iterable[NodeID], now: int) -> None:
     """Note that nodes are connected from now on."""
-    bulk.upsert(models.ConnectedNode, ("node_id", "since"), ((one, now) for one in node_ids))
+    db.upsert(models.ConnectedNode, ("node_id", "since"), ((one, now) for one in node_ids))
 
 
-def disconnect(node_ids: Iterable[NodeID]) -> None:
+def disconnect(db: Database, node_ids: Iterable[NodeID]) -> None:
     """Note that nodes are no longer connected; `settle` comes before."""
-    bulk.delete(models.ConnectedNode, ("node_id",), ((one,) for one in node_ids))
+    db.delete(models.ConnectedNode, ("node_id",), ((one,) for one in node_ids))
 
 
-def _write(found: Iterable[Uptime], now: int, *, tracking: bool) -> None:
+def _write(db: Database, found: Iterable[Uptime], now: int, *, tracking: bool) -> None:
     settled = ((one, one.settled(now, tracking=tracking)) for one in found)
-    bulk.update(
+    db.update(
         models.ValidatorUptime,
         ("staker",),
         _COLUMNS,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from chaindb import sql
+from chaindb.database import Database
 from platform_app.state.staker import Staker
 from platform_app.store import rows
 
@@ -28,9 +28,10 @@ class StakerWalk:
     Most look at the first staker only; whoever walks on reads more at a time.
     """
 
-    __slots__ = ("_complete", "_read", "_size", "_sql")
+    __slots__ = ("_complete", "_db", "_read", "_size", "_sql")
 
-    def __init__(self, *, pending: bool) -> None:
+    def __init__(self, db: Database, *, pending: bool) -> None:
+        self._db = db
         self._sql = _PENDING if pending else _CURRENT
         self._read: list[Staker] = []
         self._size = _FIRST
@@ -47,7 +48,7 @@ class StakerWalk:
         if self._complete:
             return False
         behind = self._read[-1].order if self._read else _BEFORE_ALL
-        found = sql.rows(self._sql, (*behind, self._size))
+        found = self._db.rows(self._sql, (*behind, self._size))
         self._complete = len(found) < self._size
         self._size = min(self._size * 8, _MOST)
         self._read.extend(map(rows.staker_of, found))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import mempool, outputs
@@ -216,10 +217,15 @@ def write_history(sizes: Sizes = Sizes()) -> None:  # noqa: B008  # a value
         _reward(number)
     _finish()
     outputs.receive(
-        platform.X_CHAIN_ID, [platform.utxo(COIN, person(n), number=n) for n in range(5)], 77
+        platform_chain().db,
+        platform.X_CHAIN_ID,
+        [platform.utxo(COIN, person(n), number=n) for n in range(5)],
+        77,
     )
-    mempool.add(map(waiting_tx, range(sizes.waiting)), NOW)
-    mempool.drop([(dropped_id(n), f"reason {n} <b>") for n in range(sizes.dropped)], NOW)
+    mempool.add(platform_chain().db, map(waiting_tx, range(sizes.waiting)), NOW)
+    mempool.drop(
+        platform_chain().db, [(dropped_id(n), f"reason {n} <b>") for n in range(sizes.dropped)], NOW
+    )
     models.KeystoreUser.objects.bulk_create(map(_user, range(sizes.users)))
     models.KeystoreKey.objects.bulk_create(_keys())
 
@@ -355,7 +361,7 @@ def _reward(number: int) -> None:
 
 def _finish() -> None:
     """Make the tip's time that of the node."""
-    diff = Diff(platform_rows.DatabaseState())
+    diff = Diff(platform_rows.DatabaseState(platform_chain().db))
     diff.set_timestamp(NOW)
     platform_rows.accept_diff(diff)
 

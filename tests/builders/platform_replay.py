@@ -40,7 +40,7 @@ def remembered() -> MemoryState:
         else:
             state.exported.append((row.destination_chain, _utxo(row)))
     state.reward_utxos = [(row.tx_id, _utxo(row)) for row in models.RewardUTXO.objects.all()]
-    database = DatabaseState()
+    database = DatabaseState(platform_chain().db)
     for staker in (*database.current_stakers(), *database.pending_stakers()):
         state.stakers[staker.tx_id] = staker
         state.delegatee_rewards[staker.tx_id] = database.delegatee_reward(staker.tx_id)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import (
     Block,
     build_options,
@@ -48,13 +49,13 @@ NETWORK = Network(
 
 def begin(*changes: Change, time: int = platform.NOW) -> Block:
     """Make the first block of a network whose state the changes make, and return it."""
-    diff = Diff(DatabaseState())
+    diff = Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(time)
     for change in changes:
         change(diff)
     block = genesis_block(GENESIS)
     with transaction.atomic():
-        genesis.begin(NETWORK, block, diff.changes(), GENESIS)
+        genesis.begin(platform_chain().db, NETWORK, block, diff.changes(), GENESIS)
     return block
 
 
@@ -69,13 +70,13 @@ def begin_with(state: MemoryState) -> Block:
 
     block = begin(change)
     for (source_chain, _), utxo in state.shared.items():
-        outputs.receive(source_chain, [utxo], height=0)
+        outputs.receive(platform_chain().db, source_chain, [utxo], height=0)
     return block
 
 
 def accept(*changes: Change, after: int = 1) -> Block:
     """Make the next block, so many seconds later, and return it."""
-    diff = Diff(DatabaseState())
+    diff = Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(tips.tip().timestamp + after)
     for change in changes:
         change(diff)
@@ -92,13 +93,13 @@ def accept_diff(diff: Diff) -> Block:
         txs=[tx for tx, _ in found.txs],
     )
     with transaction.atomic():
-        blocks.commit([block], found)
+        blocks.commit(platform_chain().db, [block], found)
     return block
 
 
 def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block, Block]:
     """Make a proposal block that rewards a staker or not, with its option, and return both."""
-    tip, diff = tips.tip(), Diff(DatabaseState())
+    tip, diff = tips.tip(), Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(max(tip.timestamp, staker.end))
     diff.remove_staker(staker)
     for change in changes:
@@ -116,7 +117,7 @@ def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block
     committed, aborted = build_options(block)
     option = committed if commit else aborted
     with transaction.atomic():
-        blocks.commit([block, option], diff.changes())
+        blocks.commit(platform_chain().db, [block, option], diff.changes())
     return block, option
 
 

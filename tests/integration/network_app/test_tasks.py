@@ -8,6 +8,7 @@ import pytest
 from chaindb import clock
 from network_app import tasks
 from network_app.models import SyncPhase
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.services import uptime
 from platform_app.store import uptime as rows
@@ -36,7 +37,7 @@ def test_who_is_connected_is_online(validated: World) -> None:
 
     assert tasks.track_uptime() == {"connected": 1}
 
-    assert set(rows.connected()) == {OTHER, validated.p.node_id}
+    assert set(rows.connected(platform_chain().db)) == {OTHER, validated.p.node_id}
 
 
 def test_a_node_that_nobody_ever_came_to_tracks_nothing(validated: World) -> None:
@@ -53,7 +54,7 @@ def test_who_goes_is_offline(validated: World) -> None:
 
     assert tasks.track_uptime() == {"connected": 0}
 
-    assert set(rows.connected()) == {validated.p.node_id}
+    assert set(rows.connected(platform_chain().db)) == {validated.p.node_id}
 
 
 def test_while_nobody_looks_nobody_is_offline(validated: World) -> None:
@@ -63,7 +64,7 @@ def test_while_nobody_looks_nobody_is_offline(validated: World) -> None:
 
     assert tasks.track_uptime() == {"connected": 0}
 
-    assert set(rows.connected()) == {OTHER, validated.p.node_id}
+    assert set(rows.connected(platform_chain().db)) == {OTHER, validated.p.node_id}
     assert clock.now() == validated.p.now
 
 

@@ -6,6 +6,7 @@ from django.utils.html import escape
 from adminkit.formats import format_time
 from chaindb import clock
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.store import uptime
 from tests.builders import platform_history as past
 from tests.builders.platform_history import COIN, DAY, NOW
@@ -97,14 +98,14 @@ def test_a_validator_shows_since_when_it_is_connected_and_what_was_tracked(
 ) -> None:
     row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
     half = (row.start_time + NOW) // 2
-    uptime.claim(half)
-    uptime.settle_all(NOW, tracking=True)
+    uptime.claim(platform_chain().db, half)
+    uptime.settle_all(platform_chain().db, NOW, tracking=True)
     away = browse(detail("validator", VALIDATOR.tx_id)).text
     assert ">offline</span>" in away
     assert "0.00 %" in away
 
     models.ValidatorUptime.objects.filter(pk=VALIDATOR.tx_id).update(last_updated=row.start_time)
-    uptime.connect([row.node_id], half)
+    uptime.connect(platform_chain().db, [row.node_id], half)
     text = browse(detail("validator", VALIDATOR.tx_id)).text
 
     assert ">connected</span>" in text

@@ -6,6 +6,7 @@ import pytest
 from django.db import transaction
 
 from jsonrpc.errors import JsonRpcError
+from platform_app.apps import platform_chain
 from platform_app.config import UNIT
 from platform_app.store.outputs import receive
 from platform_app.txs.base import BaseTx
@@ -100,7 +101,7 @@ def test_what_another_chain_has_sent(pchain: PChain, rpc: Rpc, alias: str | None
     x_chain = pchain.network.x_chain_id
     sent = utxo(5, FIRST, number=3, asset_id=pchain.asset_id)
     with transaction.atomic():
-        receive(x_chain, [sent], height=7)
+        receive(platform_chain().db, x_chain, [sent], height=7)
 
     params = {"addresses": [text(FIRST)], "sourceChain": alias or str(x_chain)}
     assert ids_of(rpc("platform.getUTXOs", **params)) == [str(sent.utxo_id)]

@@ -6,6 +6,7 @@ import pytest
 from django.db import transaction
 
 from jsonrpc.errors import JsonRpcError
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.store.outputs import receive
 from primitives.addresses import format_address
@@ -156,7 +157,7 @@ def test_coins_are_not_stranded_on_their_way_to_another_chain(
 def test_funds_come_from_another_chain(pchain: PChain, rpc: Rpc, alice: dict[str, str]) -> None:
     sent = platform.utxo(7 * UNIT, EWOQ, asset_id=pchain.asset_id)
     with transaction.atomic():
-        receive(pchain.network.x_chain_id, [sent], height=1)
+        receive(platform_chain().db, pchain.network.x_chain_id, [sent], height=1)
     imported = rpc("platform.importAVAX", **alice, sourceChain="X", to=OTHER)
     pchain.wait(1)
     assert status(rpc, imported) == "Committed"

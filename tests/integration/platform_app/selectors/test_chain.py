@@ -2,6 +2,7 @@
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.selectors import chain, subnets
 from platform_app.selectors.chain import NoGenesis, Status
 from platform_app.state.diff import Diff
@@ -75,7 +76,7 @@ def test_a_transaction_goes_from_waiting_to_accepted() -> None:
     tx = platform.signed(BaseTx)
     assert chain.status(tx.tx_id) == Status(TxStatus.UNKNOWN)
 
-    mempool.add([tx], 1)
+    mempool.add(platform_chain().db, [tx], 1)
     assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
     assert chain.tx(tx.tx_id) is None
 
@@ -89,10 +90,10 @@ def test_a_transaction_goes_from_waiting_to_accepted() -> None:
 def test_a_dropped_transaction_has_a_reason_until_it_waits_again() -> None:
     begin()
     tx = platform.signed(BaseTx)
-    mempool.drop([(tx.tx_id, "flow check failed")], 1)
+    mempool.drop(platform_chain().db, [(tx.tx_id, "flow check failed")], 1)
     assert chain.status(tx.tx_id) == Status(TxStatus.DROPPED, "flow check failed")
 
-    mempool.add([tx], 2)
+    mempool.add(platform_chain().db, [tx], 2)
     assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
 
 

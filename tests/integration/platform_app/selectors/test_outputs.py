@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from platform_app.state.diff import Diff
@@ -137,7 +138,7 @@ def test_a_page_of_many_addresses_ends_at_the_last_of_them() -> None:
 def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> None:
     begin(producing(platform.utxo(1, FIRST)))
     sent = [platform.utxo(2 + n, FIRST, number=n) for n in range(1, 4)]
-    rows.receive(platform.X_CHAIN_ID, sent, height=1)
+    rows.receive(platform_chain().db, platform.X_CHAIN_ID, sent, height=1)
     addresses = [FIRST, *(ShortID(bytes([255, n]) + bytes(18)) for n in range(extra))]
 
     first = outputs.utxos_of(addresses, source_chain=platform.X_CHAIN_ID, limit=2)

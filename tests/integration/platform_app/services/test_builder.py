@@ -7,7 +7,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from chaindb.database import Database
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import BanffStandardBlock, parse_block
 from platform_app.config import DAY
@@ -66,7 +68,7 @@ def test_what_does_not_fit_waits_for_the_next_block(
     pchain.issue(*txs)
 
     assert [len(block.txs) for block in pchain.build()] == [2, 2, 1]
-    assert list(waiting.oldest_first()) == []
+    assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
 def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain) -> None:
@@ -89,7 +91,11 @@ def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain
 def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
     tx = pchain.make()
     with transaction.atomic():
-        waiting.add([unfunded := platform.signed(inputs=platform.spend_all(platform.utxo()))], 1)
+        waiting.add(
+            platform_chain().db,
+            [unfunded := platform.signed(inputs=platform.spend_all(platform.utxo()))],
+            1,
+        )
 
     assert builder.build_block(now=pchain.now) is None
     assert tips.tip().height == 0
@@ -140,18 +146,18 @@ def test_a_proposal_is_never_stored_without_its_option(
     pchain.now += 40 * DAY
     height = tips.tip().height
     written = []
-    insert = builder.blocks.bulk.insert
+    insert = Database.insert
 
-    def watch(model: Any, columns: Any, rows: Any) -> None:
+    def watch(db: Database, model: Any, columns: Any, rows: Any) -> None:
         found = list(rows)
         if model is models.Block:
             written.append(len(found))
-        insert(model, columns, found)
+        insert(db, model, columns, found)
         if model is models.RewardUTXO:
             raise RuntimeError("the power is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(builder.blocks.bulk, "insert", watch)
+        patched.setattr(Database, "insert", watch)
         with pytest.raises(RuntimeError, match="the power is gone"):
             builder.build_block(now=pchain.now)
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from chaindb import building, pointers, turns
 from chaindb.chains import Chain
 from platform_app import models, notifications, tasks
+from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import (
     Block,
@@ -187,7 +188,7 @@ def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: 
 
     follow(pchain, standard(pchain, accepted, spent))
 
-    assert [tx.tx_id for tx in waiting.oldest_first()] == [other.tx_id]
+    assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [other.tx_id]
     dropped = tips.status(another.tx_id)
     assert dropped.status is TxStatus.DROPPED
     assert "failed to read consumed UTXO" in dropped.reason
@@ -210,7 +211,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     assert tasks.build_blocks() == {"blocks": 0}
 
     assert "is already a validator" in tips.status(second.tx_id).reason
-    assert [tx.tx_id for tx in waiting.oldest_first()] == [payment.tx_id]
+    assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [payment.tx_id]
     assert clearing.drop_stale(now=pchain.now) == 0
 
 
@@ -220,7 +221,7 @@ def test_a_block_that_comes_meanwhile_saves_what_waits(
     monkeypatch.setattr(clearing, "_looks", clearing._Looks())
     tx, unfunded = pchain.make(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     with transaction.atomic():
-        waiting.add([unfunded], 1)
+        waiting.add(platform_chain().db, [unfunded], 1)
     look = clearing.refusals
 
     def look_and_follow(*args: Any) -> Iterator[tuple[ID, str]]:
@@ -249,7 +250,7 @@ def test_blocks_are_made_and_stays_renewed_only_in_turn(
     monkeypatch.setattr(turns, "_rule", never)
     assert pchain.build() == []
     assert asked == [(Chain.P, 1, pchain.now)]
-    assert waiting.size() > 0
+    assert waiting.size(platform_chain().db) > 0
 
     monkeypatch.setattr(turns, "_rule", lambda *_: True)
     assert pchain.build()
@@ -308,7 +309,7 @@ def test_a_validator_that_is_learned_of_late_was_online_until_then(pchain: PChai
 
     follow(pchain, *blocks)
 
-    (seen,) = uptimes.uptimes([node("node")])
+    (seen,) = uptimes.uptimes(platform_chain().db, [node("node")])
     assert seen.fraction(pchain.now) == 1.0
     uptime.observe([], pchain.now)
     assert seen.fraction(pchain.now + 10 * DAY) == pytest.approx(0.5, abs=1e-6)

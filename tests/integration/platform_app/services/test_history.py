@@ -15,6 +15,7 @@ from django.db import connection
 
 from nodeproject import identity
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.models import Phase
 from platform_app.selectors import chain as tips
@@ -123,7 +124,7 @@ class Ledger:
 
     def assert_what_is_live_is_the_same(self) -> None:
         """Check unspent outputs, stakers in their order, and numbers against the diff's."""
-        state = DatabaseState()
+        state = DatabaseState(platform_chain().db)
         assert state.timestamp() == self.memory.timestamp()
         assert state.fee_state() == self.memory.fee_state()
         assert list(state.current_stakers()) == list(self.memory.current_stakers())

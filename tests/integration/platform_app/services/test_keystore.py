@@ -3,6 +3,7 @@
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from platform_app.services.keystore_errors import (
     EmptyUsername,
@@ -195,7 +196,7 @@ def test_each_import_has_a_salt_of_its_own() -> None:
     for name in ("one", "two"):
         keystore.import_user(name, PASSWORD, exported)
 
-    locks = {store.user(name).lock for name in (NAME, "one", "two")}  # type: ignore[union-attr]
+    locks = {store.user(platform_chain().db, name).lock for name in (NAME, "one", "two")}  # type: ignore[union-attr]
     assert len({lock.salt for lock in locks}) == 3
     assert exported.find(next(iter(locks)).salt) == -1
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from chaindb.database import Database
 from platform_app import models
 from platform_app.config import UNIT
 from platform_app.selectors import chain
@@ -137,11 +138,11 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
             time.sleep(0.2)  # for its first statement, which is to wait for this transaction
         add_keys(*arguments)
 
-    def noticed(ask: Callable[[int], Any]) -> Callable[[int], Any]:
-        def asked(user_id: int) -> Any:
+    def noticed(ask: Callable[[Database, int], Any]) -> Callable[[Database, int], Any]:
+        def asked(db: Database, user_id: int) -> Any:
             if writing.is_set():
                 deleting.set()
-            return ask(user_id)
+            return ask(db, user_id)
 
         return asked
 

@@ -8,6 +8,7 @@ import time_machine
 from django.core.cache import cache
 
 from chaindb.attempts import Limit
+from platform_app.apps import platform_chain
 from platform_app.services import keystore, keystore_guard
 from platform_app.services.keystore_errors import (
     IncorrectPassword,
@@ -155,7 +156,7 @@ def test_names_that_nobody_has_leave_nothing_in_the_cache(monkeypatch: pytest.Mo
     fail(1)
 
     assert written == [
-        f"keystore-user-{keystore.store.user(NAME).user_id}"  # type: ignore[union-attr]
+        f"keystore-user-{keystore.store.user(platform_chain().db, NAME).user_id}"  # type: ignore[union-attr]
     ]
 
 

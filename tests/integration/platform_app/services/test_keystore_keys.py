@@ -97,7 +97,7 @@ def test_what_is_no_key_is_refused_before_the_password_is_tried(key: bytes) -> N
 def test_a_user_has_at_most_5000_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     full = [ShortID(number.to_bytes(20, "big")) for number in range(4999)] + [ADDRESSES[0]]
-    monkeypatch.setattr(store, "addresses", lambda _user: full)
+    monkeypatch.setattr(store, "addresses", lambda _db, _user: full)
 
     assert keystore.import_key(NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
     with pytest.raises(TooManyKeys) as refused:

@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from platform_app.services.keystore_errors import KeystoreError
 from platform_app.store import keystore as store
@@ -124,7 +125,7 @@ def test_rows_and_values_show_nothing_secret() -> None:
     shown: list[object] = [
         *models.KeystoreUser.objects.all(),
         *models.KeystoreKey.objects.all(),
-        store.user(NAME),
+        store.user(platform_chain().db, NAME),
         *(vars(row) for row in models.KeystoreUser.objects.all()),
         *(vars(row) for row in models.KeystoreKey.objects.all()),
     ]

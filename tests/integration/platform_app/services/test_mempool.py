@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
 from platform_app.config import DAY
 from platform_app.executor.errors import UtxoMissing, WrongTxType
@@ -63,7 +64,7 @@ def test_what_is_taken_is_processing_until_a_block_has_it(pchain: PChain) -> Non
 
     pchain.build()
     assert tips.status(tx.tx_id) == COMMITTED
-    assert list(waiting.oldest_first()) == []
+    assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
 def test_many_are_answered_in_their_order(pchain: PChain) -> None:
@@ -76,7 +77,9 @@ def test_many_are_answered_in_their_order(pchain: PChain) -> None:
         type(good[0].tx_id), UtxoMissing, type(good[1].tx_id), ConflictingTx, type(good[2].tx_id),
     ]  # fmt: skip
     assert [outcomes[place] for place in (0, 2, 4)] == [tx.tx_id for tx in good]
-    assert [tx.tx_id for tx in waiting.oldest_first()] == [tx.tx_id for tx in good]
+    assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [
+        tx.tx_id for tx in good
+    ]
 
 
 def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None:
@@ -85,7 +88,7 @@ def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None
     assert mempool.issue([tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
     assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
 
-    assert [one.tx_id for one in waiting.oldest_first()] == [tx.tx_id]
+    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
 def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChain) -> None:
@@ -94,7 +97,7 @@ def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChai
     assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
 
     assert tips.status(tx.tx_id) == COMMITTED
-    assert list(waiting.oldest_first()) == []
+    assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
 def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> None:
@@ -185,7 +188,7 @@ def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
 
 def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
     exported = platform.utxo(platform.UNIT, EWOQ, asset_id=pchain.asset_id)
-    outputs.receive(pchain.network.x_chain_id, [exported], height=1)
+    outputs.receive(platform_chain().db, pchain.network.x_chain_id, [exported], height=1)
     tx = signed(
         platform.unsigned(
             ImportTx,
@@ -347,7 +350,7 @@ def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
     with pytest.raises(ConflictingTx):
         mempool.issue_tx(tx, now=pchain.now)
 
-    assert [one.tx_id for one in waiting.oldest_first()] == [rival(tx).tx_id]
+    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [rival(tx).tx_id]
 
 
 def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itself(
@@ -356,16 +359,16 @@ def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itsel
     tx = pchain.make()
     known = waiting.known
 
-    def before_it_came(tx_ids: Any) -> Any:
+    def before_it_came(db: Any, tx_ids: Any) -> Any:
         monkeypatch.setattr(waiting, "known", known)
-        found = known(tx_ids)
+        found = known(db, tx_ids)
         mempool.issue_tx(tx, now=pchain.now)  # another thread is faster
         return found
 
     monkeypatch.setattr(waiting, "known", before_it_came)
 
     assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
-    assert [one.tx_id for one in waiting.oldest_first()] == [tx.tx_id]
+    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
 def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +396,7 @@ def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
     assert tips.status(first.tx_id) == COMMITTED
     node_id = first.unsigned.validator.node_id  # type: ignore[attr-defined]
     assert tips.status(second.tx_id) == Status(TxStatus.DROPPED, str(AlreadyValidator(node_id)))
-    assert list(waiting.oldest_first()) == []
+    assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
 def test_all_that_is_taken_at_once_is_one_commit(shared_pchain: PChain) -> None:
@@ -441,7 +444,7 @@ def test_whatever_fails_on_the_way_nothing_of_it_is_kept(
     with pytest.raises(RuntimeError, match="the disk is full"):
         mempool.issue([pchain.make()], now=pchain.now)
 
-    assert list(waiting.oldest_first()) == []
+    assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
 @by_celery

@@ -144,7 +144,7 @@ def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None
     assert isinstance(tx.unsigned, AddPermissionlessValidatorTx)
     assert {inner_output(one.output).owners.addresses for one in tx.unsigned.stake} == {(VMRQ,)}
     assert tx.unsigned.validation_rewards_owner.addresses == (EWOQ,)  # type: ignore[attr-defined]
-    assert list(mempool.oldest_first()) == [tx]
+    assert list(mempool.oldest_first(platform_chain().db)) == [tx]
 
 
 def test_a_network_that_slept_goes_on_when_it_wakes(pchain: PChain) -> None:
@@ -194,7 +194,7 @@ def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     renewal._attempts.forget()
 
     assert renewed(pchain) is None
-    assert list(mempool.oldest_first()) == [tx]
+    assert list(mempool.oldest_first(platform_chain().db)) == [tx]
 
 
 def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> None:
@@ -242,7 +242,7 @@ def test_a_node_that_never_staked_has_nothing_to_renew(
         patched.setattr(platform_chain(), "node_id", stranger)
         assert renewed(pchain) is None
 
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
 def test_with_less_left_it_stakes_less(pchain: PChain) -> None:
@@ -280,7 +280,7 @@ def test_with_too_little_left_the_network_goes_without_and_says_so_once(
     give(pchain, 1)
     assert renewed(pchain) is None
 
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
     (said,) = said_by(caplog)
     left, least = CONFIG.min_validator_stake - 2, CONFIG.min_validator_stake
     assert said == (
@@ -296,7 +296,7 @@ def test_coins_that_somebody_is_spending_are_left_to_them(pchain: PChain) -> Non
     pchain.issue(tx)
 
     assert renewed(pchain) is None
-    assert list(mempool.oldest_first()) == [tx]
+    assert list(mempool.oldest_first(platform_chain().db)) == [tx]
     pchain.build()
     pchain.now += 1
     pchain.build()
@@ -312,7 +312,7 @@ def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
         patched.setattr(platform_chain(), "config", strict)
         assert renewed(pchain) is None
 
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
     assert "staker charges an insufficient delegation fee" in caplog.text
 
 
@@ -401,7 +401,7 @@ def test_on_one_block_it_tries_once_in_a_while(
     spends_all = build_transfer(wallet_of(pchain, VMRQ_KEY), amount=UNIT, to=EWOQ)
     pchain.issue(spends_all)
     assert renewed(pchain) is None
-    mempool.remove([spends_all.tx_id])
+    mempool.remove(platform_chain().db, [spends_all.tx_id])
 
     seconds[0] = PAUSE - 1
     with transaction.atomic(), django_assert_max_num_queries(WHILE_IT_WAITS):

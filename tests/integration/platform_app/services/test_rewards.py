@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import (
     BanffAbortBlock,
     BanffCommitBlock,
@@ -74,7 +75,9 @@ def test_at_its_end_a_validator_gets_its_stake_back_and_its_reward(pchain: PChai
     # One output of change, one of stake: they come back behind it, then the reward.
     assert paid(tx) == {2: rewarded}
     assert supply() == before
-    stake = DatabaseState().utxo(UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id)
+    stake = DatabaseState(platform_chain().db).utxo(
+        UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id
+    )
     assert stake is not None
     assert inner_output(stake.output) == pchain.output(STAKE, EWOQ).output
 
@@ -91,7 +94,10 @@ def test_a_validator_that_was_offline_too_long_gets_its_stake_back_alone(pchain:
     assert staker_of(tx).outcome == Outcome.UNREWARDED
     assert paid(tx) == {}
     assert supply() == before - lost
-    assert DatabaseState().utxo(UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id) is not None
+    assert (
+        DatabaseState(platform_chain().db).utxo(UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id)
+        is not None
+    )
 
 
 def test_four_fifths_of_its_time_online_are_enough(pchain: PChain) -> None:

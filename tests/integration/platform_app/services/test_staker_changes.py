@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import BanffStandardBlock
 from platform_app.config import DAY, UNIT
 from platform_app.executor.rewards import potential_reward
@@ -176,7 +177,7 @@ def _step(pchain: PChain, seconds: int) -> bool:
 
 def _weights() -> dict[ID, dict[Any, int]]:
     """Add up who is current now, as the rules see it."""
-    present: list[Staker] = list(DatabaseState().current_stakers())
+    present: list[Staker] = list(DatabaseState(platform_chain().db).current_stakers())
     seats = {(one.subnet_id, one.node_id) for one in present if not one.priority.is_delegator}
     weights: dict[ID, dict[Any, int]] = {}
     for subnet_id, node_id in seats:

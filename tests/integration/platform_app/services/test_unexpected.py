@@ -85,6 +85,6 @@ def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before
         return Broken() if len(looked) == 1 else look(self, one)
 
     monkeypatch.setattr(mempool._Admission, "_look_at", mistaken_at_first)
-    monkeypatch.setattr(mempool, "blocks", SimpleNamespace(read=lambda: None))
+    monkeypatch.setattr(mempool, "blocks", SimpleNamespace(read=lambda _db: None))
 
     assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chaindb import clock
 from nodeproject import doors
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
 from platform_app.config import DAY
 from platform_app.models import Outcome
@@ -71,7 +72,7 @@ def test_tracking_begins_with_the_first_peer_ever(pchain: PChain) -> None:
     uptime.observe([OTHER], pchain.now)
 
     assert uptime.tracking()
-    assert rows.tracking() == (pchain.now, pchain.now)
+    assert rows.tracking(platform_chain().db) == (pchain.now, pchain.now)
     pchain.now = began + 1000
     # Half of the time nobody looked, then it was not there.
     assert online(pchain) == 500
@@ -86,7 +87,7 @@ def test_who_comes_and_goes_is_counted_from_look_to_look(tracked: PChain) -> Non
     tracked.now = start + 50
 
     assert online(tracked) == (35 - 10) + (50 - 47)
-    assert set(rows.connected()) == {tracked.node_id, PEER, OTHER}
+    assert set(rows.connected(platform_chain().db)) == {tracked.node_id, PEER, OTHER}
 
 
 def test_a_validator_that_is_connected_already_when_it_begins_is_found(tracked: PChain) -> None:
@@ -132,7 +133,7 @@ def test_a_killed_node_counts_the_gap_as_online_but_no_more(tracked: PChain) -> 
 
     assert online(tracked) == 100 + 600
     assert seen(PEER).fraction(tracked.now) == 700 / 1100
-    assert set(rows.connected()) == {tracked.node_id}
+    assert set(rows.connected(platform_chain().db)) == {tracked.node_id}
     uptime.begin(tracked.now)
     uptime.begin(tracked.now)
     assert online(tracked) == 100 + 600 + 100

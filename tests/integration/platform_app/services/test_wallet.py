@@ -2,6 +2,7 @@
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
 from platform_app.selectors import chain, coins, outputs, stakers, subnets
@@ -129,13 +130,13 @@ def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) ->
         )
 
     assert str(refused.value).startswith("transfers between chains do not exist on this node yet")
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
 def test_funds_come_from_another_chain(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id)
-    shared_outputs.receive(x_chain, [coming], 1)
+    shared_outputs.receive(platform_chain().db, x_chain, [coming], 1)
     imported = wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
 
     accepted(rich, imported)
@@ -210,7 +211,7 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
         "couldn't create tx: couldn't generate tx inputs/outputs: provided keys have balance "
         f"(unlocked, locked) (0, {4 * UNIT}) but need (0, {STAKE})"
     )
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
 def test_larger_coins_are_taken_first(pchain: PChain) -> None:
@@ -376,7 +377,7 @@ def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
             **period(rich),
         )
 
-    assert list(mempool.oldest_first()) == []
+    assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
 def test_locked_coins_are_staked_and_come_back_locked(pchain: PChain) -> None:

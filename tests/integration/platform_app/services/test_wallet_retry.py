@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import StakeTooLow
 from platform_app.selectors import subnets
@@ -91,7 +92,7 @@ def test_who_is_overtaken_each_time_is_refused(
     with pytest.raises(ConflictingTx):
         wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
 
-    assert len(list(mempool.oldest_first())) == 5
+    assert len(list(mempool.oldest_first(platform_chain().db))) == 5
 
 
 def test_whose_coins_are_gone_with_a_block_pays_with_others(
@@ -131,12 +132,12 @@ def test_locked_coins_that_are_being_staked_leave_the_stake_to_others(pchain: PC
 def test_what_is_being_imported_is_left_to_the_first(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = [platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id, number=n) for n in range(2)]
-    shared_outputs.receive(x_chain, coming[:1], 1)
+    shared_outputs.receive(platform_chain().db, x_chain, coming[:1], 1)
     imports = [wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)]
     with pytest.raises(ConflictingTx):
         wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
 
-    shared_outputs.receive(x_chain, coming[1:], 2)
+    shared_outputs.receive(platform_chain().db, x_chain, coming[1:], 2)
     imports.append(wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now))
 
     spent = [accepted(rich, one).unsigned.imported_inputs for one in imports]

@@ -5,6 +5,7 @@ from django.db import IntegrityError
 
 from chaindb.rowid import row_id
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
@@ -22,21 +23,21 @@ pytestmark = pytest.mark.django_db
 
 
 def test_there_is_no_chain_before_its_genesis() -> None:
-    assert blocks.read() is None
-    assert DatabaseState().timestamp() == 0
-    assert DatabaseState().tip.block_id == EMPTY_ID
+    assert blocks.read(platform_chain().db) is None
+    assert DatabaseState(platform_chain().db).timestamp() == 0
+    assert DatabaseState(platform_chain().db).tip.block_id == EMPTY_ID
 
 
 def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
     genesis = begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 77))
 
-    found = blocks.read()
+    found = blocks.read(platform_chain().db)
     assert found is not None
     network, tip = found
     assert network == platform_rows.NETWORK
     assert (tip.height, tip.block_id) == (0, genesis.block_id)
     assert tip.timestamp == platform.NOW
-    assert DatabaseState().supply(PRIMARY_NETWORK_ID) == 77
+    assert DatabaseState(platform_chain().db).supply(PRIMARY_NETWORK_ID) == 77
 
 
 def test_transactions_of_the_genesis_stand_at_height_zero_in_their_order() -> None:
@@ -57,8 +58,8 @@ def test_a_block_keeps_its_bytes_and_becomes_the_tip() -> None:
     assert ID(sha256(row.raw)) == row.block_id == block.block_id
     assert (row.parent_id, row.time) == (genesis.block_id, platform.NOW + 9)
     assert (row.kind, row.tx_count) == (BlockKind.BANFF_STANDARD, 1)
-    assert DatabaseState().tip.block_id == block.block_id
-    assert DatabaseState().timestamp() == platform.NOW + 9
+    assert DatabaseState(platform_chain().db).tip.block_id == block.block_id
+    assert DatabaseState(platform_chain().db).timestamp() == platform.NOW + 9
 
 
 def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
@@ -115,30 +116,30 @@ def test_a_proposal_and_its_option_are_written_together() -> None:
     ]
     rows = models.Tx.objects.filter(height=1).order_by("id").values_list("index", "kind", "status")
     assert list(rows) == [(0, TxKind.BASE, 4), (1, TxKind.REWARD_VALIDATOR, 5)]
-    assert DatabaseState().tip.height == 2
+    assert DatabaseState(platform_chain().db).tip.height == 2
 
 
 def test_what_a_block_does_not_change_stays() -> None:
     begin(lambda diff: diff.set_fee_state(FeeState(5, 2**64 - 1)))
-    diff = Diff(DatabaseState())
+    diff = Diff(DatabaseState(platform_chain().db))
     diff.add_tx(platform.signed(BaseTx), TxStatus.COMMITTED)
     platform_rows.accept_diff(diff)
 
-    assert DatabaseState().timestamp() == platform.NOW
-    assert DatabaseState().fee_state() == FeeState(5, 2**64 - 1)
+    assert DatabaseState(platform_chain().db).timestamp() == platform.NOW
+    assert DatabaseState(platform_chain().db).fee_state() == FeeState(5, 2**64 - 1)
 
 
 def test_only_a_block_that_changes_a_staker_says_so() -> None:
     begin()
     accept(adding_tx(platform.signed(BaseTx)))
-    assert DatabaseState().tip.stakers_height == 0
+    assert DatabaseState(platform_chain().db).tip.stakers_height == 0
     validator, add = adding()
     accept(add)
-    assert DatabaseState().tip.stakers_height == 2
+    assert DatabaseState(platform_chain().db).tip.stakers_height == 2
     accept(adding_tx(platform.signed(BaseTx, memo=b"x")))
-    assert DatabaseState().tip.stakers_height == 2
+    assert DatabaseState(platform_chain().db).tip.stakers_height == 2
     accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 5))
-    assert DatabaseState().tip.stakers_height == 4
+    assert DatabaseState(platform_chain().db).tip.stakers_height == 4
 
 
 def test_a_transaction_of_any_type_is_read_back_as_it_was() -> None:
@@ -146,7 +147,7 @@ def test_a_transaction_of_any_type_is_read_back_as_it_was() -> None:
     txs = [platform.signed(cls) for cls in platform.every_type()]
     accept(*map(adding_tx, txs))
 
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     assert [state.tx(tx.tx_id) for tx in txs] == txs
     assert state.tx(EMPTY_ID) is None
 
@@ -204,7 +205,7 @@ def test_no_block_is_written_in_part() -> None:
         accept(adding_tx(platform.signed(BaseTx)), again)
 
     assert models.Block.objects.count() == before
-    assert DatabaseState().staker(validator.tx_id) == validator
+    assert DatabaseState(platform_chain().db).staker(validator.tx_id) == validator
 
 
 def test_the_reward_of_a_genesis_validator_names_its_transaction() -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.db import IntegrityError
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.store import mempool
 from platform_app.txs import chains, staking
 from platform_app.txs.base import BaseTx, Tx
@@ -25,24 +26,24 @@ def dropped() -> dict[ID, str]:
 
 def test_waiting_transactions_come_back_in_order_of_arrival() -> None:
     txs = [transfer(number) for number in range(5)]
-    mempool.add(txs[3:], 1)
-    mempool.add(txs[:3], 2)
+    mempool.add(platform_chain().db, txs[3:], 1)
+    mempool.add(platform_chain().db, txs[:3], 2)
 
-    assert list(mempool.oldest_first()) == [*txs[3:], *txs[:3]]
-    assert mempool.size() == sum(len(tx.raw) for tx in txs)
+    assert list(mempool.oldest_first(platform_chain().db)) == [*txs[3:], *txs[:3]]
+    assert mempool.size(platform_chain().db) == sum(len(tx.raw) for tx in txs)
 
 
 def test_more_than_one_batch_is_walked_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mempool, "_BATCH", 2)
     txs = [transfer(number) for number in range(4)]
-    mempool.add(txs, 1)
+    mempool.add(platform_chain().db, txs, 1)
 
-    assert list(mempool.oldest_first()) == txs
+    assert list(mempool.oldest_first(platform_chain().db)) == txs
 
 
 def test_an_empty_mempool_has_no_size() -> None:
-    assert mempool.size() == 0
-    assert list(mempool.oldest_first()) == []
+    assert mempool.size(platform_chain().db) == 0
+    assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
 def test_what_a_waiting_transaction_spends_is_known() -> None:
@@ -52,51 +53,54 @@ def test_what_a_waiting_transaction_spends_is_known() -> None:
         inputs=platform.spend_all(spent),
         imported_inputs=platform.spend_all(imported),
     )
-    mempool.add([tx], 1)
+    mempool.add(platform_chain().db, [tx], 1)
 
     keys = [spent.utxo_id, imported.utxo_id, EMPTY_ID]
-    assert mempool.spenders(keys) == {spent.utxo_id: tx.tx_id, imported.utxo_id: tx.tx_id}
+    assert mempool.spenders(platform_chain().db, keys) == {
+        spent.utxo_id: tx.tx_id,
+        imported.utxo_id: tx.tx_id,
+    }
 
 
 def test_two_that_spend_the_same_cannot_both_wait() -> None:
-    mempool.add([transfer(1)], 1)
+    mempool.add(platform_chain().db, [transfer(1)], 1)
 
     with pytest.raises(IntegrityError):
-        mempool.add([transfer(1, memo=b"another")], 1)
+        mempool.add(platform_chain().db, [transfer(1, memo=b"another")], 1)
 
 
 def test_what_is_removed_frees_what_it_would_have_spent() -> None:
     first, second = transfer(1), transfer(2)
-    mempool.add([first, second], 1)
-    mempool.remove([first.tx_id])
+    mempool.add(platform_chain().db, [first, second], 1)
+    mempool.remove(platform_chain().db, [first.tx_id])
 
-    assert mempool.known([first.tx_id, second.tx_id]) == {second.tx_id}
-    assert list(mempool.oldest_first()) == [second]
-    mempool.add([transfer(1, memo=b"another")], 2)
+    assert mempool.known(platform_chain().db, [first.tx_id, second.tx_id]) == {second.tx_id}
+    assert list(mempool.oldest_first(platform_chain().db)) == [second]
+    mempool.add(platform_chain().db, [transfer(1, memo=b"another")], 2)
 
 
 def test_a_dropped_transaction_no_longer_waits_and_has_its_reason() -> None:
     tx = transfer(1)
-    mempool.add([tx], 1)
-    mempool.drop([(tx.tx_id, "flow check failed")], 2)
+    mempool.add(platform_chain().db, [tx], 1)
+    mempool.drop(platform_chain().db, [(tx.tx_id, "flow check failed")], 2)
 
-    assert mempool.known([tx.tx_id]) == set()
+    assert mempool.known(platform_chain().db, [tx.tx_id]) == set()
     assert dropped() == {tx.tx_id: "flow check failed"}
 
 
 def test_a_transaction_that_is_issued_again_is_no_longer_dropped() -> None:
     tx = transfer(1)
-    mempool.drop([(tx.tx_id, "too early")], 1)
-    mempool.add([tx], 2)
+    mempool.drop(platform_chain().db, [(tx.tx_id, "too early")], 1)
+    mempool.add(platform_chain().db, [tx], 2)
 
     assert dropped() == {}
 
 
 def test_the_last_dropped_are_remembered_and_no_others() -> None:
     keys = [platform.some_id(f"dropped {number}") for number in range(mempool.DROPPED + 6)]
-    mempool.drop([(key, "first") for key in keys[:10]], 1)
-    mempool.drop([(keys[0], "again")], 2)
-    mempool.drop([(key, "later") for key in keys[10:]], 3)
+    mempool.drop(platform_chain().db, [(key, "first") for key in keys[:10]], 1)
+    mempool.drop(platform_chain().db, [(keys[0], "again")], 2)
+    mempool.drop(platform_chain().db, [(key, "later") for key in keys[10:]], 3)
 
     left = dropped()
     assert len(left) == mempool.DROPPED
@@ -106,7 +110,7 @@ def test_the_last_dropped_are_remembered_and_no_others() -> None:
 
 def test_a_transaction_of_any_kind_can_wait() -> None:
     tx = platform.signed(staking.AddPermissionlessValidatorTx)
-    mempool.add([tx], 1)
+    mempool.add(platform_chain().db, [tx], 1)
 
     row = models.MempoolTx.objects.get()
     assert (row.tx_id, row.get_kind_display(), row.size) == (

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from platform_app.apps import platform_chain
 from platform_app.store import uptime
 from tests.builders import platform
 from tests.builders.platform_rows import adding, begin
@@ -32,7 +33,7 @@ def test_tables_and_views_can_be_taken_away_and_made_again() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_uptimes_survive_the_way_back_and_forth() -> None:
     begin(adding(start=platform.NOW, end=platform.NOW + 1000)[1])
-    uptime.settle_all(platform.NOW + 300, tracking=False)
+    uptime.settle_all(platform_chain().db, platform.NOW + 300, tracking=False)
     before = names()
 
     call_command("migrate", "platform_app", "0003", verbosity=0)

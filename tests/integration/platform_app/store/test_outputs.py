@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
 from platform_app.store import outputs
 from platform_app.store.state import DatabaseState
@@ -45,9 +46,9 @@ def test_an_output_without_owners_can_be_written_and_spent() -> None:
     nobody = TransferOutput(1, OutputOwners(0, 0, ()))
     free = UTXO(platform.some_id("free"), 0, platform.ASSET_ID, nobody)
     begin(producing(free))
-    assert DatabaseState().utxo(free.utxo_id) == free
+    assert DatabaseState(platform_chain().db).utxo(free.utxo_id) == free
     accept(lambda diff: diff.consume(free.utxo_id))
-    assert DatabaseState().utxo(free.utxo_id) is None
+    assert DatabaseState(platform_chain().db).utxo(free.utxo_id) is None
 
 
 def test_what_is_exported_waits_for_the_other_chain() -> None:
@@ -57,20 +58,20 @@ def test_what_is_exported_waits_for_the_other_chain() -> None:
 
     row = models.SharedUTXO.objects.get(utxo_id=sent.utxo_id)
     assert (row.source_chain, row.destination_chain) == (PRIMARY_NETWORK_ID, platform.C_CHAIN_ID)
-    assert DatabaseState().shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
-    assert DatabaseState().utxo(sent.utxo_id) is None
+    assert DatabaseState(platform_chain().db).shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
+    assert DatabaseState(platform_chain().db).utxo(sent.utxo_id) is None
 
 
 def test_what_another_chain_exported_can_be_imported_once() -> None:
     begin()
     sent = platform.utxo(7, FIRST, SECOND)
-    outputs.receive(platform.X_CHAIN_ID, [sent], height=4)
-    assert DatabaseState().shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) == sent
-    assert DatabaseState().shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
+    outputs.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
+    assert DatabaseState(platform_chain().db).shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) == sent
+    assert DatabaseState(platform_chain().db).shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
 
     accept(lambda diff: diff.consume_shared(platform.X_CHAIN_ID, sent.utxo_id))
 
-    assert DatabaseState().shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) is None
+    assert DatabaseState(platform_chain().db).shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) is None
     assert not models.SharedUTXO.objects.exists()
     assert not models.SharedUTXOOwner.objects.exists()
 
@@ -80,7 +81,7 @@ def test_many_outputs_are_read_in_few_statements(
 ) -> None:
     many = [platform.utxo(1 + number, number=number) for number in range(600)]
     begin(producing(*many))
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
 
     with django_assert_num_queries(2):
         state.prefetch_utxos(utxo.utxo_id for utxo in many)
@@ -90,7 +91,7 @@ def test_many_outputs_are_read_in_few_statements(
 def test_a_state_does_not_see_what_comes_later() -> None:
     known, later = platform.utxo(1), platform.utxo(2, number=1)
     begin(producing(known))
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
     assert state.utxo(known.utxo_id) == known
 
     def change(diff: Diff) -> None:

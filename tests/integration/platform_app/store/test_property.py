@@ -9,6 +9,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from platform_app.apps import platform_chain
 from platform_app.selectors import outputs, stakers
 from platform_app.state.chain import ChainState, FeeState
 from platform_app.state.diff import Diff
@@ -56,7 +57,7 @@ class History:
 
     def block(self) -> None:
         """Do some things, commit them as a block, and compare."""
-        diff = Diff(DatabaseState())
+        diff = Diff(DatabaseState(platform_chain().db))
         diff.set_timestamp(diff.timestamp() + 1)
         for _ in range(self.random.randint(1, 12)):
             self.random.choice(self.ACTIONS)(self, diff)
@@ -64,7 +65,7 @@ class History:
         self.memory.accept(diff.changes())
         platform_rows.accept_diff(diff)
 
-        assert self.answers(DatabaseState()) == expected
+        assert self.answers(DatabaseState(platform_chain().db)) == expected
         assert self.answers(self.memory) == expected
         self.members.append(self.present_members())
 
@@ -193,7 +194,7 @@ class History:
         utxo = self.utxo()
         self.shared.append((platform.X_CHAIN_ID, utxo.utxo_id))
         self.memory.share(platform.X_CHAIN_ID, utxo)
-        shared_rows.receive(platform.X_CHAIN_ID, [utxo], height=1)
+        shared_rows.receive(platform_chain().db, platform.X_CHAIN_ID, [utxo], height=1)
 
     def utxo(self) -> UTXO:
         locked = self.random.choice((None, 1 + self.any_number() // 2))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
@@ -99,10 +100,10 @@ def test_stakers_are_shown_from_their_beginning_to_their_end() -> None:
 def test_uptimes_are_shown_as_they_were_written_last() -> None:
     validator, add = adding(start=platform.NOW, end=platform.NOW + 1000)
     begin(add)
-    uptime.claim(platform.NOW)
-    uptime.settle_all(platform.NOW + 300, tracking=True)
-    uptime.connect([platform.NODE_ID], platform.NOW + 300)
-    uptime.settle_all(platform.NOW + 400, tracking=True)
+    uptime.claim(platform_chain().db, platform.NOW)
+    uptime.settle_all(platform_chain().db, platform.NOW + 300, tracking=True)
+    uptime.connect(platform_chain().db, [platform.NODE_ID], platform.NOW + 300)
+    uptime.settle_all(platform_chain().db, platform.NOW + 400, tracking=True)
 
     (row,) = ask("SELECT * FROM p_uptime")
 
@@ -142,8 +143,8 @@ def test_subnets_and_blockchains_are_shown() -> None:
 def test_what_waits_what_was_dropped_and_what_is_shared_is_shown() -> None:
     begin()
     waiting, dropped = platform.signed(BaseTx), platform.some_id("dropped")
-    mempool.add([waiting], platform.NOW)
-    mempool.drop([(dropped, "too early")], platform.NOW)
+    mempool.add(platform_chain().db, [waiting], platform.NOW)
+    mempool.drop(platform_chain().db, [(dropped, "too early")], platform.NOW)
     accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1_000_000)))
 
     (row,) = ask("SELECT * FROM p_mempool")

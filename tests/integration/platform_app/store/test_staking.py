@@ -5,6 +5,7 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.models import Outcome, Phase
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
@@ -67,7 +68,7 @@ def test_a_pending_staker_becomes_current_and_keeps_its_row() -> None:
     found = row(pending)
     assert (found.phase, found.joined_height, found.added_height) == (Phase.CURRENT, 2, 1)
     assert found.potential_reward == 2**64 - 1
-    assert DatabaseState().staker(pending.tx_id) == current
+    assert DatabaseState(platform_chain().db).staker(pending.tx_id) == current
     uptime = models.ValidatorUptime.objects.get()
     assert (uptime.staker_id, uptime.last_updated) == (pending.tx_id, pending.start)
 
@@ -83,7 +84,7 @@ def test_who_is_rewarded_or_not_is_kept_with_it(*, commit: bool, outcome: Outcom
     found = row(validator)
     assert (found.phase, found.outcome) == (Phase.PAST, outcome)
     assert (found.left_height, found.left_time) == (2, validator.end)
-    assert DatabaseState().staker(validator.tx_id) is None
+    assert DatabaseState(platform_chain().db).staker(validator.tx_id) is None
 
 
 def test_a_validator_that_its_subnet_removes_is_told_from_one_whose_time_is_over() -> None:
@@ -123,7 +124,7 @@ def test_a_seat_can_be_taken_in_the_block_in_which_another_leaves_it() -> None:
     begin(add_first)
     reward(first, add_second)
 
-    assert DatabaseState().validator(second.subnet_id, second.node_id) == second
+    assert DatabaseState(platform_chain().db).validator(second.subnet_id, second.node_id) == second
     assert row(first).left_height == row(second).joined_height == 2
 
 
@@ -168,7 +169,9 @@ def test_a_delegator_has_one_rewards_owner_and_no_fee() -> None:
 
     found = row(delegator)
     assert (found.is_delegator, found.shares, found.delegation_rewards_owner) == (True, None, None)
-    assert DatabaseState().delegators(delegator.subnet_id, delegator.node_id) == (delegator,)
+    assert DatabaseState(platform_chain().db).delegators(
+        delegator.subnet_id, delegator.node_id
+    ) == (delegator,)
     assert models.ValidatorUptime.objects.count() == 1
 
 
@@ -177,7 +180,7 @@ def test_what_delegators_earn_for_their_validator_adds_up_on_its_row() -> None:
     begin(add)
     accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 2**63 + 1))
 
-    assert DatabaseState().delegatee_reward(validator.tx_id) == 2**63 + 1
+    assert DatabaseState(platform_chain().db).delegatee_reward(validator.tx_id) == 2**63 + 1
     reward(validator)
     assert row(validator).delegatee_reward == 2**63 + 1
 
@@ -188,7 +191,7 @@ def test_looking_at_the_first_staker_reads_few() -> None:
         for n in range(200)
     ]
     begin(*(change for _, change in changes))
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
 
     with CaptureQueriesContext(connection) as asked:
         first = next(state.current_stakers())
@@ -205,7 +208,7 @@ def test_a_walk_shows_each_staker_once_in_order() -> None:
     ]
     begin(*(change for _, change in changes))
     expected = sorted((staker for staker, _ in changes), key=lambda staker: staker.order)
-    state = DatabaseState()
+    state = DatabaseState(platform_chain().db)
 
     first, second = state.current_stakers(), state.current_stakers()
     assert [next(first) for _ in range(20)] == expected[:20]

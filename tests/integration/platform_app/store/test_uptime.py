@@ -3,6 +3,7 @@
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.store import uptime
 from platform_app.store.state import DatabaseState
 from primitives.hashing import sha256
@@ -24,12 +25,12 @@ def validators() -> None:
 
 
 def of(node_id: NodeID) -> uptime.Uptime:
-    (found,) = uptime.uptimes([node_id])
+    (found,) = uptime.uptimes(platform_chain().db, [node_id])
     return found
 
 
 def test_while_nobody_looks_everybody_counts_as_online() -> None:
-    assert uptime.tracking() is None
+    assert uptime.tracking(platform_chain().db) is None
     assert of(FIRST).fraction(START + 500, tracking=False) == 1.0
     assert of(FIRST).fraction(START + 500) == 0.0
 
@@ -40,9 +41,9 @@ def test_at_its_very_start_a_validator_was_always_online() -> None:
 
 
 def test_time_before_tracking_counts_and_time_offline_since_does_not() -> None:
-    uptime.settle_all(START + 100, tracking=False)
-    uptime.settle([FIRST], START + 150)
-    uptime.connect([FIRST], START + 150)
+    uptime.settle_all(platform_chain().db, START + 100, tracking=False)
+    uptime.settle(platform_chain().db, [FIRST], START + 150)
+    uptime.connect(platform_chain().db, [FIRST], START + 150)
 
     assert of(FIRST).up_until(START + 200) == 100 + 50
     assert of(SECOND).up_until(START + 200) == 100
@@ -51,21 +52,21 @@ def test_time_before_tracking_counts_and_time_offline_since_does_not() -> None:
 
 
 def test_a_disconnected_validator_keeps_what_it_had() -> None:
-    uptime.connect([FIRST, SECOND], START + 10)
-    uptime.settle([FIRST], START + 40)
-    uptime.disconnect([FIRST])
+    uptime.connect(platform_chain().db, [FIRST, SECOND], START + 10)
+    uptime.settle(platform_chain().db, [FIRST], START + 40)
+    uptime.disconnect(platform_chain().db, [FIRST])
 
     assert of(FIRST).up_until(START + 100) == 30
     assert of(FIRST).connected_since is None
     assert of(SECOND).up_until(START + 100) == 90
-    uptime.settle([FIRST], START + 60)
-    uptime.connect([FIRST], START + 60)
+    uptime.settle(platform_chain().db, [FIRST], START + 60)
+    uptime.connect(platform_chain().db, [FIRST], START + 60)
     assert of(FIRST).up_until(START + 100) == 30 + 40
 
 
 def test_a_node_that_is_connected_when_it_becomes_a_validator_is_online_from_its_start_on() -> None:
     node = NodeID(sha256(b"third")[:20])
-    uptime.connect([node], START - 500)
+    uptime.connect(platform_chain().db, [node], START - 500)
     accept(adding(node_id=node, start=START + 1, end=END)[1])
 
     assert of(node).up_until(START + 301) == 300
@@ -73,10 +74,10 @@ def test_a_node_that_is_connected_when_it_becomes_a_validator_is_online_from_its
 
 
 def test_nothing_counts_beyond_the_end_of_a_stay() -> None:
-    uptime.connect([FIRST], START + 500)
+    uptime.connect(platform_chain().db, [FIRST], START + 500)
     assert of(FIRST).fraction(END + 10_000) == 0.5
 
-    uptime.settle_all(END + 10_000, tracking=True)
+    uptime.settle_all(platform_chain().db, END + 10_000, tracking=True)
 
     assert (of(FIRST).up_duration, of(FIRST).last_updated) == (500, END)
     assert of(SECOND).up_duration == 0
@@ -84,39 +85,39 @@ def test_nothing_counts_beyond_the_end_of_a_stay() -> None:
 
 
 def test_a_moment_before_the_last_one_known_is_answered_as_of_then() -> None:
-    uptime.connect([FIRST], START + 400)
-    uptime.settle_all(START + 800, tracking=True)
+    uptime.connect(platform_chain().db, [FIRST], START + 400)
+    uptime.settle_all(platform_chain().db, START + 800, tracking=True)
 
     assert of(FIRST).fraction(START + 500) == 0.5
 
 
 def test_settling_changes_no_answer_about_later() -> None:
-    uptime.connect([FIRST], START + 100)
+    uptime.connect(platform_chain().db, [FIRST], START + 100)
     before = [of(node).up_until(START + 900) for node in (FIRST, SECOND)]
 
     for moment in (START + 50, START + 300, START + 300, START + 600):
-        uptime.settle_all(moment, tracking=True)
+        uptime.settle_all(platform_chain().db, moment, tracking=True)
 
     assert [of(node).up_until(START + 900) for node in (FIRST, SECOND)] == before
 
 
 def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
-    leaving = DatabaseState().staker(of(FIRST).tx_id)
+    leaving = DatabaseState(platform_chain().db).staker(of(FIRST).tx_id)
     assert leaving is not None
     reward(leaving)
 
-    assert uptime.uptimes([FIRST]) == []
-    assert [one.node_id for one in uptime.uptimes()] == [SECOND]
+    assert uptime.uptimes(platform_chain().db, [FIRST]) == []
+    assert [one.node_id for one in uptime.uptimes(platform_chain().db)] == [SECOND]
     assert models.ValidatorUptime.objects.count() == 2
 
 
 @pytest.mark.parametrize(("tracking", "seconds"), [([], 1000), ([START], 600)])
 def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) -> None:
-    leaving = DatabaseState().staker(of(FIRST).tx_id)
+    leaving = DatabaseState(platform_chain().db).staker(of(FIRST).tx_id)
     assert leaving is not None
-    uptime.connect([FIRST], START + 400)
+    uptime.connect(platform_chain().db, [FIRST], START + 400)
     for began_at in tracking:
-        uptime.claim(began_at)
+        uptime.claim(platform_chain().db, began_at)
 
     reward(leaving)
 
@@ -125,8 +126,8 @@ def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) ->
 
 
 def test_what_was_not_known_of_counts_as_online_until_now() -> None:
-    uptime.claim(START)
-    uptime.learn([FIRST], START + 600)
+    uptime.claim(platform_chain().db, START)
+    uptime.learn(platform_chain().db, [FIRST], START + 600)
 
     assert of(FIRST).fraction(START + 800) == 0.75
     assert of(SECOND).fraction(START + 800) == 0.0
