@@ -25,7 +25,6 @@ from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
 from network_app.turns import producers
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain as tips
 from platform_app.selectors import due as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -170,7 +169,7 @@ def _being_made(chain: Chain) -> list[tuple[int, float]]:
     if not here:
         return []
     if chain is Chain.P:
-        height = tips.tip().height
+        height = platform_chain().tip().height
     else:
         head = figures.head(evm_chain())
         height = -1 if head is None else head.number
@@ -194,7 +193,7 @@ def _standstill(chain: Chain) -> Standstill | None:
     found: platform.Due | cchain.Due | None = None
     patience = 0.0
     if chain is Chain.P:
-        found = platform.due(now)
+        found = platform.due(platform_chain(), now)
     elif node.mining != "manual":
         found = cchain.due(evm_chain(), now)
         patience = node.block_interval if node.mining == "interval" else 0.0
@@ -215,7 +214,7 @@ def _overdue(chain: Chain) -> float | None:
     """
     now = clock.now()
     if chain is Chain.P:
-        found: platform.Due | cchain.Due | None = platform.due(now)
+        found: platform.Due | cchain.Due | None = platform.due(platform_chain(), now)
     else:
         found = cchain.due(evm_chain(), now) if settings.NODE.mining == "auto" else None
     if found is None or not turns.may_produce(chain, found.height, now):

@@ -8,6 +8,7 @@ from chaindb import sql
 from network_app import addresses
 from network_app import selectors as network
 from network_app.selectors import Uptimes
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 
@@ -83,7 +84,7 @@ def advertised_address() -> str:
 
 def weights() -> dict[NodeID, int]:
     """Return the weight of each validator of the Primary Network, delegators included."""
-    current = stakers.current_validators().validators
+    current = stakers.current_validators(platform_chain()).validators
     return {one.node_id: one.weight + one.delegator_weight for one in current}
 
 

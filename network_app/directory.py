@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from chaindb import clock
 from network_app.ports import ValidatorFacts
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from platform_app.services import uptime
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -19,7 +20,7 @@ class ValidatorDirectory:
     def read(self) -> None:
         """Read who validates and for how long they were seen. Blocking: for a thread."""
         now = clock.now()
-        present = stakers.current_validators(PRIMARY_NETWORK_ID)
+        present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
         self._validators = {
             one.node_id: ValidatorFacts(
                 one.weight + one.delegator_weight,
@@ -30,7 +31,7 @@ class ValidatorDirectory:
         tracking = uptime.tracking()
         self._uptimes = {
             node_id: int(100 * seen.fraction(now, tracking=tracking))
-            for node_id, seen in stakers.uptimes().items()
+            for node_id, seen in stakers.uptimes(platform_chain()).items()
         }
 
     def validators(self) -> Mapping[NodeID, ValidatorFacts]:

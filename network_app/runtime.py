@@ -31,7 +31,8 @@ from network_app.sync.engine import Beacons, Engine, GenesisBytes
 from network_app.sync.gate import AT_ONCE
 from network_app.wire.p2p_pb2 import Message
 from platform_app import notifications as platform_notifications
-from platform_app.selectors import chain as tips
+from platform_app.apps import platform_chain
+from platform_app.selectors import accepted
 from platform_app.services import uptime
 from primitives.ids import ID, NodeID
 
@@ -173,7 +174,9 @@ class RunningNetwork:
 def _genesis() -> GenesisBytes:
     """Return what this network began with, for nodes that join it."""
     return GenesisBytes(
-        tips.genesis_bytes() or b"", genesis_text().encode(), turns.told_to_others()
+        accepted.genesis_bytes(platform_chain()) or b"",
+        genesis_text().encode(),
+        turns.told_to_others(),
     )
 
 

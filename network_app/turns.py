@@ -36,7 +36,7 @@ from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.verification import Upgrades
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain, stakers
+from platform_app.selectors import accepted, stakers
 from primitives.cb58 import Cb58Error
 from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
 from primitives.networks import LOCAL
@@ -86,7 +86,7 @@ def wrapper(alias: Chain) -> Wrapper:
     """Return the outer blocks of a chain; one for each process."""
     inner: InnerChain = PlatformChain()
     if alias == Chain.C:
-        inner = CChain(chain.network().c_chain_id)
+        inner = CChain(platform_chain().network().c_chain_id)
     return Wrapper(inner, identity(), upgrades(), validators_at)
 
 
@@ -108,7 +108,7 @@ def producers() -> frozenset[NodeID] | None:
     if not names and not node.platform_genesis:
         names = _told()
     if not names:
-        return frozenset({chain.first_validator()})
+        return frozenset({accepted.first_validator(platform_chain())})
     return None if names == (ALL,) else named(names)
 
 
@@ -194,9 +194,9 @@ def validators_at(height: int) -> Mapping[NodeID, int]:
 @lru_cache(maxsize=_REMEMBERED_HEIGHTS)
 def _weights(height: int) -> Mapping[NodeID, int]:
     """Return the weights of producers; who validated at a height never changes."""
-    members = stakers.validators_at(height, PRIMARY_NETWORK_ID)
+    members = stakers.validators_at(platform_chain(), height, PRIMARY_NETWORK_ID)
     if members is None:
-        raise HeightNotReached(height, chain.tip().height)
+        raise HeightNotReached(height, platform_chain().tip().height)
     named = producers()
     found = {
         node_id: member.weight
@@ -209,7 +209,7 @@ def _weights(height: int) -> Mapping[NodeID, int]:
 
 def _first() -> NodeID:
     """Return who makes a block that is nobody's: the genesis' first validator, if it may."""
-    named, first = producers(), chain.first_validator()
+    named, first = producers(), accepted.first_validator(platform_chain())
     return first if named is None or first in named else min(named)
 
 

@@ -11,7 +11,6 @@ from chaindb.chains import Chain
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain as tips
 from primitives.addresses import format_address
 from primitives.devkeys import DEV_KEYS, PLATFORM_DEV_KEYS
 from primitives.hexadecimal import checksum_address
@@ -31,7 +30,7 @@ def print_banner() -> None:
         "Admin login": f"user {node.admin_user}, password in {password_file()}",
         "Network": f"{node.network_id}, chain ID {evm_chain().config.chain_id}",
         "Node ID": str(platform_chain().node_id),
-        "Heads": f"C-Chain block {blocks.head(evm_chain()).number}, P-Chain block {tips.tip().height}",
+        "Heads": f"C-Chain block {blocks.head(evm_chain()).number}, P-Chain block {platform_chain().tip().height}",
         "Engine": evm_chain().engine.name,
         "Data": f"{node.directory} ({node.profile} profile, mining {node.mining})",
     }

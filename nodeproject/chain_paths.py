@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from jsonrpc.errors import Overloaded
 from jsonrpc.workers import Workers
-from platform_app.selectors import chain
-from platform_app.selectors.chain import NoGenesis
+from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 
 BY_ID: Final = re.compile(r"/ext/bc/([1-9A-HJ-NP-Za-km-z]{40,52})((?:/.*)?)", re.DOTALL)
 """A path that may name a chain by its ID: 32 bytes and a checksum in base58."""
@@ -46,7 +46,7 @@ def read_letters() -> Letters:
     Raises:
         NoGenesis: There is no P-Chain yet.
     """
-    network = chain.network()
+    network = platform_chain().network()
     return {str(network.x_chain_id): "X", str(network.c_chain_id): "C"}
 
 

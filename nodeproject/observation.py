@@ -22,7 +22,7 @@ from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
 from nodeproject.memory_cache import MemoryCache
 from platform_app.api import wire
-from platform_app.selectors import stakers
+from platform_app.apps import platform_chain
 from primitives.counting import Asked
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -117,7 +117,7 @@ def _cache_states() -> dict[str, CacheState]:
         f"cchain_{name}": _state(kept.entries, kept.asked)
         for name, kept in evm_chain().memory.kept().items()
     }
-    for name, memory in stakers.memory()._asdict().items():
+    for name, memory in platform_chain().stakers._asdict().items():
         states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
     for alias in caches:
         cache: Any = caches[alias]

@@ -10,6 +10,12 @@ from typing import Protocol
 
 from chaindb.database import Database
 from platform_app.config import PlatformConfig, reference_config, specification_config
+from platform_app.memory.stakers import StakerMemories
+from platform_app.memory.versioned import Version
+from platform_app.state.chain import ChainState
+from platform_app.store import blocks
+from platform_app.store.blocks import Network, Tip
+from platform_app.store.state import DatabaseState
 from primitives.identity import node_id_of
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -50,8 +56,12 @@ class Settings(Protocol):
         """Threads for calls."""
 
 
+class NoGenesis(Exception):
+    """The database holds no P-Chain yet: `init_node` makes its genesis."""
+
+
 class PlatformChain:
-    """A P-Chain: its identity, its parameters and the database that its rows are in.
+    """A P-Chain: its identity, its parameters, its rows and what is remembered of them.
 
     Threads share the object. Every network's P-Chain has the same blockchain ID.
 
@@ -66,6 +76,7 @@ class PlatformChain:
     def __init__(self, node: Settings, db: Database) -> None:
         self.node = node
         self.db = db
+        self.stakers = StakerMemories.empty(self.stakers_version)
 
     @cached_property
     def config(self) -> PlatformConfig:
@@ -91,3 +102,40 @@ class PlatformChain:
             ValueError: The file holds no certificate.
         """
         return node_id_of(ssl.PEM_cert_to_DER_cert(self.node.certificate_path.read_text()))
+
+    def state(self) -> ChainState:
+        """Return the state after the last accepted block, as rules ask it."""
+        return DatabaseState(self.db)
+
+    def network(self) -> Network:
+        """Return which network this is.
+
+        Raises:
+            NoGenesis: The database holds no chain.
+        """
+        return self._read()[0]
+
+    def tip(self) -> Tip:
+        """Return where the chain stands.
+
+        Raises:
+            NoGenesis: The database holds no chain.
+        """
+        return self._read()[1]
+
+    def stakers_version(self) -> Version:
+        """Return what answers about stakers are as of now.
+
+        Raises:
+            NoGenesis: The database holds no chain.
+        """
+        row = blocks.stakers_version(self.db)
+        if row is None:
+            raise NoGenesis
+        return Version(*row)
+
+    def _read(self) -> tuple[Network, Tip]:
+        found = blocks.read(self.db)
+        if found is None:
+            raise NoGenesis
+        return found

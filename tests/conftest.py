@@ -87,10 +87,9 @@ def forget_process() -> None:
     from network_app import turns
     from nodeproject import doors, identity, observation, plain
     from platform_app import apps as platform
-    from platform_app.selectors import stakers
 
     modules: tuple[ModuleType, ...] = (
-        doors, identity, stakers, info_identity, version, plain, turns,
+        doors, identity, info_identity, version, plain, turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():

@@ -9,11 +9,11 @@ from chaindb import clock
 from chaindb.chains import Chain
 from health_app.metrics.figures import Family, Figure
 from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from platform_app.executor.fees import price_of
-from platform_app.selectors import chain as tips
+from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import mempool, stakers
-from platform_app.selectors.stakers import CurrentSet
 
 RECENT: Final = 60
 """Seconds of the node's clock in which blocks count as recent."""
@@ -106,12 +106,12 @@ def of_platform() -> Iterator[Figure]:
     """Walk what rows say of the P-Chain; nothing before its genesis."""
     now = clock.now()
     try:
-        tip, present = tips.tip(), stakers.current_validators()
-    except tips.NoGenesis:
+        tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
+    except NoGenesis:
         return
     yield from _head(Chain.P, tip.height, tip.timestamp, now)
-    yield from _recent(Chain.P, *platform.recent(now - RECENT))
-    waiting = mempool.waiting()
+    yield from _recent(Chain.P, *platform.recent(platform_chain(), now - RECENT))
+    waiting = mempool.waiting(platform_chain())
     yield _WAITING.of(waiting.txs, Chain.P, "pending")
     yield _WAITING_BYTES.of(waiting.size, Chain.P)
     yield from _stake(present, now)
@@ -137,7 +137,7 @@ def _stake(present: CurrentSet, now: int) -> Iterator[Figure]:
     yield _LOCAL_STAKED.of(0 if own is None else own.weight + own.delegator_weight)
     yield _TOTAL_STAKED.of(present.weight)
     yield _UNSTAKE.of(0 if own is None else max(0, own.end - now) * _NANOSECONDS)
-    pending = platform.pending()
+    pending = platform.pending(platform_chain())
     yield _VALIDATORS.of(len(present), "current")
     yield _VALIDATORS.of(pending.validators, "pending")
     yield _DELEGATORS.of(sum(one.delegator_count for one in present.validators), "current")
@@ -147,10 +147,10 @@ def _stake(present: CurrentSet, now: int) -> Iterator[Figure]:
 
 def _uptimes(now: int) -> Iterator[Figure]:
     """Walk the average of all validators, by number and not by stake, and this node's own."""
-    tracking = stakers.tracking()
+    tracking = stakers.tracking(platform_chain())
     seen = {
         node_id: uptime.fraction(now, tracking=tracking)
-        for node_id, uptime in stakers.uptimes().items()
+        for node_id, uptime in stakers.uptimes(platform_chain()).items()
     }
     if seen:
         yield _UPTIME.of(sum(seen.values()) / len(seen), "average")

@@ -11,8 +11,9 @@ from chaindb.chains import present
 from health_app.metrics.figures import Family, Figure, Kind
 from network_app import selectors
 from network_app.selectors.network import is_fresh
+from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from platform_app.selectors import subnets
-from platform_app.selectors.chain import NoGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -164,7 +165,7 @@ def _stake() -> Iterator[Figure]:
 def _existing(tracked: Counter[str], primary: str) -> list[str]:
     """Return those of the subnets that there are, the most tracked ones first."""
     wanted = [ID.parse(text) for text, _ in tracked.most_common(_MOST_SUBNETS)]
-    found = [str(one.subnet_id) for one in subnets.subnets(wanted)]
+    found = [str(one.subnet_id) for one in subnets.subnets(platform_chain(), wanted)]
     return [text for text in found if text != primary]
 
 

@@ -4,7 +4,7 @@ from info_app import selectors
 from platform_app.api import chain_names
 from platform_app.api.errors import refused, shortened
 from platform_app.api.wire import Json
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
 
 
 def get_blockchain_id(alias: str) -> Json:
@@ -36,5 +36,5 @@ def _letter_of(name: str) -> str | None:
     found = chain_names.find(name)
     if found is None:
         return None
-    network = chain.network()
+    network = platform_chain().network()
     return {network.x_chain_id: "X", network.c_chain_id: "C"}.get(found, "P")

@@ -8,7 +8,7 @@ from network_app.admin import display, formats, links
 from network_app.admin.status import alive
 from network_app.models import ChainSync, NetworkStatus, SyncPhase
 from platform_app.admin.formats import round_coins
-from platform_app.selectors.chain import NoGenesis
+from platform_app.chain import NoGenesis
 
 
 def overview() -> Overview | None:

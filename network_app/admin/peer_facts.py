@@ -8,8 +8,8 @@ from chaindb import clock
 from network_app import selectors
 from network_app.models import Peer
 from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from platform_app.selectors import stakers
-from platform_app.selectors.chain import NoGenesis
 from primitives.ids import NodeID
 
 
@@ -52,7 +52,7 @@ def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
 
 def _stakes() -> dict[NodeID, int]:
     try:
-        current = stakers.current_validators()
+        current = stakers.current_validators(platform_chain())
     except NoGenesis:
         return {}
     return {one.node_id: one.weight + one.delegator_weight for one in current.validators}
@@ -61,8 +61,8 @@ def _stakes() -> dict[NodeID, int]:
 def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
     if not nodes:
         return {}
-    now, tracking = clock.now(), stakers.tracking()
+    now, tracking = clock.now(), stakers.tracking(platform_chain())
     return {
         node_id: seen.fraction(now, tracking=tracking)
-        for node_id, seen in stakers.uptimes(nodes).items()
+        for node_id, seen in stakers.uptimes(platform_chain(), nodes).items()
     }

@@ -6,9 +6,10 @@ from typing import cast
 
 from network_app.chains.inner import Beside, InnerBlock, InnerTip, Refused, Unreadable
 from network_app.ports import NoRoom
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, ProposalBlock, build_options
 from platform_app.blocks.errors import InvalidBlock
-from platform_app.selectors import chain, raw_blocks, waiting
+from platform_app.selectors import raw_blocks, waiting
 from platform_app.services import following, mempool, scheduling
 from platform_app.services.errors import MempoolFull
 from platform_app.txs.base import Tx
@@ -35,7 +36,7 @@ class PlatformChain:
 
     def tip(self) -> InnerTip:
         """Return the last accepted block."""
-        tip = chain.tip()
+        tip = platform_chain().tip()
         return InnerTip(tip.height, tip.block_id)
 
     def blocks(self, first: int, last: int, size: int) -> list[InnerBlock]:
@@ -44,7 +45,7 @@ class PlatformChain:
             InnerBlock(
                 one.height, one.block_id, one.parent_id, one.time, one.raw, is_option=one.is_option
             )
-            for one in raw_blocks.raw_blocks(first, last, size)
+            for one in raw_blocks.raw_blocks(platform_chain(), first, last, size)
         ]
 
     def glance(self, raw: bytes) -> InnerBlock:
@@ -86,11 +87,11 @@ class PlatformChain:
 
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of transactions that wait, newest last."""
-        return waiting.newest(limit)
+        return waiting.newest(platform_chain(), limit)
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         """Return waiting transactions' bytes."""
-        found = waiting.raws(tx_ids)
+        found = waiting.raws(platform_chain(), tx_ids)
         return [found.get(tx_id) for tx_id in tx_ids]
 
     def transaction_id(self, raw: bytes) -> ID:

@@ -28,7 +28,7 @@ from network_app.proposervm.errors import (
 from network_app.proposervm.verification import ParentFacts, follow, verify_child
 from network_app.services import clock as network_clock
 from network_app.store import outer
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
 
@@ -211,7 +211,9 @@ class Verifier:
 
     def _producers_since(self, last: ParentFacts) -> frozenset[NodeID]:
         """Return who makes blocks after a block, and who does by now."""
-        return self._producers_at(last.p_chain_height) | self._producers_at(chain.tip().height)
+        return self._producers_at(last.p_chain_height) | self._producers_at(
+            platform_chain().tip().height
+        )
 
     def _producers_at(self, p_height: int | None) -> frozenset[NodeID]:
         """Return who makes blocks as of a height of the P-Chain; nobody, if it is not there yet."""
@@ -306,7 +308,7 @@ class Verifier:
         if self._inner.alias == "P":
             return last.height
         if isinstance(block, SignedBlock) and block.p_chain_height > self._known_p_height:
-            self._known_p_height = chain.tip().height
+            self._known_p_height = platform_chain().tip().height
         return self._known_p_height
 
 

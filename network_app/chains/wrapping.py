@@ -30,7 +30,8 @@ from network_app.proposervm.verification import (
 from network_app.proposervm.windower import SLOT, next_slot, slot_of
 from network_app.store import outer
 from network_app.store.outer import Wrapping
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
+from platform_app.selectors import accepted
 
 PIECE = 256
 """Blocks that are wrapped in one transaction."""
@@ -120,7 +121,7 @@ class Wrapper:
             return self._wrap(blocks, last)
 
     def _wrap(self, blocks: Sequence[InnerBlock], last: ParentFacts) -> ParentFacts:
-        p_height = chain.tip().height
+        p_height = platform_chain().tip().height
         wrappings = []
         for one in blocks:
             made = self._wrapped(one, last, p_height)
@@ -176,7 +177,9 @@ class Wrapper:
         most = one.height - 1 if self.inner.alias == "P" else p_height
         if known >= most:
             return known
-        return max(known, min(most, chain.height_at((one.time or 0) - LAG) or 0))
+        return max(
+            known, min(most, accepted.height_at(platform_chain(), (one.time or 0) - LAG) or 0)
+        )
 
 
 def inner_facts(one: InnerBlock) -> InnerFacts:

@@ -35,6 +35,6 @@ def in_network() -> bool:
     """
     if settings.NODE.bootstrap:
         return True
-    validators = stakers.current_validators(PRIMARY_NETWORK_ID).by_node.keys()
+    validators = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID).by_node.keys()
     others = [node_id for node_id in validators if node_id != platform_chain().node_id]
     return bool(others) and Peer.objects.filter(node_id__in=others).exists()

@@ -57,7 +57,7 @@ def heard_ids(seconds: float) -> frozenset[NodeID]:
 
 def connected_stake() -> Stake:
     """Return how much of the Primary Network's stake this node is connected to, itself included."""
-    present = stakers.current_validators(PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     here = {*connected_ids(), platform_chain().node_id}
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
     connected = sum(weight for node_id, weight in weights.items() if node_id in here)
@@ -69,7 +69,7 @@ def uptime_of_self() -> Uptimes | None:
 
     Own stake counts with 100 %, that of validators who are not connected with none.
     """
-    present = stakers.current_validators(PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
     own = weights.get(platform_chain().node_id)
     if own is None:

@@ -20,7 +20,7 @@ from chaindb import clock
 from nodeproject.initialise import initialise
 from nodeproject.seeding.owners import FUNDER, RICH, Owner, owner
 from nodeproject.seeding.payments import FEE, coins_of, largest, split, transfer
-from platform_app.selectors import chain as tips
+from platform_app.apps import platform_chain
 from platform_app.selectors import coins
 from platform_app.services import builder, mempool
 from platform_app.txs.base import Tx
@@ -160,16 +160,16 @@ def _platform(count: int, each: int) -> Stretch:
         transfer(coin, sender, [(taker.short_id, FEE)])
         for coin in _coins(sender, 2 * FEE, count * each)
     ]
-    low = tips.tip().height
+    low = platform_chain().tip().height
     with _timed() as clocks:
         for start in range(0, len(txs), each):
             _build(txs[start : start + each])
-    return Stretch("P", low, tips.tip().height, len(txs), *clocks)
+    return Stretch("P", low, platform_chain().tip().height, len(txs), *clocks)
 
 
 def _coins(taker: Owner, amount: int, count: int) -> list[UTXO]:
     """Take outputs of an amount from the network's rich owner."""
-    rich = largest(coins.coins_of([RICH.short_id]))
+    rich = largest(coins.coins_of(platform_chain(), [RICH.short_id]))
     txs = split(rich, RICH, [(taker.short_id, amount)] * count)
     for tx in txs:
         _build([tx])

@@ -37,7 +37,6 @@ from platform_app.blocks.builder import build as build_block
 from platform_app.config import DAY
 from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
-from platform_app.selectors import chain as tips
 from platform_app.selectors import coins
 from platform_app.services.builder import Step, accept
 from platform_app.services.environment import env
@@ -150,7 +149,7 @@ def _delegate(shape: Shape) -> None:
     """Give every validator its delegators, whose ends are spread over its time."""
     if not shape.validators:
         return
-    delegator, now = owner("delegator"), tips.tip().timestamp
+    delegator, now = owner("delegator"), platform_chain().tip().timestamp
     of_each = shape.delegators // shape.validators
     txs = []
     for place, coin in enumerate(_take(delegator, DELEGATED, of_each * shape.validators)):
@@ -164,7 +163,7 @@ def _delegate(shape: Shape) -> None:
 
 def _add_past(shape: Shape) -> None:
     """Let delegators stake for a day, and leave with their rewards, one a second."""
-    delegator, now = owner("past delegator"), tips.tip().timestamp
+    delegator, now = owner("past delegator"), platform_chain().tip().timestamp
     first = now + DAY + 1
     coins_taken = _take(delegator, DELEGATED, shape.past)
     _accept(
@@ -187,7 +186,11 @@ def _take(taker: Owner, amount: int, count: int) -> list[UTXO]:
     """Take outputs of an amount from the network's rich owner."""
     if not count:
         return []
-    txs = split(largest(coins.coins_of([RICH.short_id])), RICH, [(taker.short_id, amount)] * count)
+    txs = split(
+        largest(coins.coins_of(platform_chain(), [RICH.short_id])),
+        RICH,
+        [(taker.short_id, amount)] * count,
+    )
     _accept(txs)
     return [coin for tx in txs for coin in coins_of(tx, taker)]
 

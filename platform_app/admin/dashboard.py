@@ -9,10 +9,10 @@ from chaindb import clock
 from platform_app.admin import display, links
 from platform_app.admin.formats import round_coins
 from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
+from platform_app.memory.stakers import CurrentSet
 from platform_app.models import Block, MempoolTx, Tx
-from platform_app.selectors import chain, stakers
-from platform_app.selectors.chain import NoGenesis
-from platform_app.selectors.stakers import CurrentSet
+from platform_app.selectors import accepted, stakers
 from platform_app.store.blocks import Tip
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -23,10 +23,10 @@ TXS = 8
 def overview() -> Overview | None:
     """Return the state of the chain, or None when it has no genesis yet."""
     try:
-        tip = chain.tip()
+        tip = platform_chain().tip()
     except NoGenesis:
         return None
-    now, current = clock.now(), stakers.current_validators()
+    now, current = clock.now(), stakers.current_validators(platform_chain())
     return Overview(
         name="P-Chain",
         cards=(
@@ -52,7 +52,7 @@ def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
     count = len(current.validators)
     delegators = sum(one.delegator_count for one in current.validators)
     delegated = sum(one.delegator_weight for one in current.validators)
-    supply = chain.supply(PRIMARY_NETWORK_ID)
+    supply = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
     # The set is in the order in which stakes end.
     ends = current.validators[0].end if current.validators else None
     return (

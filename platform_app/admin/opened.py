@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import decoded, display, flows, formats
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
 from platform_app.store import rows
 from platform_app.txs.base import Tx
 from platform_app.txs.render import render_tx
@@ -37,7 +37,7 @@ class OpenedTxAdmin(IdentifierAdmin):
         tx = read(row.raw)
         if tx is None:
             return None
-        return Opened(tx, flows.known_txs([tx]), chain.network().asset_id)
+        return Opened(tx, flows.known_txs([tx]), platform_chain().network().asset_id)
 
     @admin.display(description="ID")
     def short_id(self, row: Any) -> SafeString:

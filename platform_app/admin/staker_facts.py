@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaindb import clock, sql
+from platform_app.apps import platform_chain
 from platform_app.models import Phase, RewardUTXO, Staker, ValidatorUptime
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -64,7 +65,11 @@ def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, Facts]:
     if not validating:
         return {}
     nodes = [one.node_id for one in validating]
-    uptimes, tracking, delegated = stakers.uptimes(nodes), stakers.tracking(), _delegated(nodes)
+    uptimes, tracking, delegated = (
+        stakers.uptimes(platform_chain(), nodes),
+        stakers.tracking(platform_chain()),
+        _delegated(nodes),
+    )
     facts = {}
     for one in validating:
         seen = uptimes.get(one.node_id)

@@ -14,8 +14,8 @@ from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links
 from platform_app.admin.opened import read
+from platform_app.apps import platform_chain
 from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
-from platform_app.selectors import chain
 from platform_app.store import rows
 from platform_app.txs.components import inner_output
 from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
@@ -33,7 +33,7 @@ class _OutputAdmin(IdentifierAdmin):
 
     @override
     def prepare(self, found: Sequence[Any]) -> None:
-        staking_asset = chain.network().asset_id if found else None
+        staking_asset = platform_chain().network().asset_id if found else None
         for utxo in found:
             utxo.staking_asset = staking_asset
 
@@ -192,7 +192,7 @@ def _outputs_of(tx_id: ID) -> list[ID]:
 
 
 def _chain_names() -> dict[ID, str]:
-    network = chain.network()
+    network = platform_chain().network()
     return {
         PRIMARY_NETWORK_ID: "P-Chain",
         network.x_chain_id: "X-Chain",
@@ -202,7 +202,7 @@ def _chain_names() -> dict[ID, str]:
 
 def _ways() -> list[tuple[ID, ID]]:
     """Return from where to where outputs can go."""
-    network = chain.network()
+    network = platform_chain().network()
     others = (network.x_chain_id, network.c_chain_id)
     return [
         *((PRIMARY_NETWORK_ID, other) for other in others),

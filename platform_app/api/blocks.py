@@ -2,17 +2,18 @@
 
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.wire import Json, address
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
 from platform_app.blocks.render import render_block
-from platform_app.selectors import chain
-from platform_app.selectors.chain import AcceptedBlock
+from platform_app.selectors import accepted
+from platform_app.selectors.accepted import AcceptedBlock
 from primitives.checksummed import Encoding, encode
 from primitives.ids import ID
 
 
 def get_block(block_id: ID, encoding: Encoding) -> Json:
     """platform.getBlock: an accepted block by its ID."""
-    found = chain.block(block_id)
+    found = accepted.block(platform_chain(), block_id)
     if found is None:
         raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
     return _shown(found, encoding)
@@ -20,7 +21,7 @@ def get_block(block_id: ID, encoding: Encoding) -> Json:
 
 def get_block_by_height(height: int, encoding: Encoding) -> Json:
     """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
-    found = chain.block_at(height)
+    found = accepted.block_at(platform_chain(), height)
     if found is None:
         raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
     return _shown(found, encoding)

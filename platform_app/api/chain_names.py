@@ -7,7 +7,7 @@ their IDs.
 from typing import Final
 
 from platform_app.api.errors import refused, shortened
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _P_CHAIN: Final = frozenset({"P", "platform", str(PRIMARY_NETWORK_ID)})
@@ -29,7 +29,7 @@ def find(alias: str) -> ID | None:
     """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
     if alias in _P_CHAIN:
         return PRIMARY_NETWORK_ID
-    network = chain.network()
+    network = platform_chain().network()
     if alias in {"X", "avm", str(network.x_chain_id)}:
         return network.x_chain_id
     if alias in {"C", "evm", str(network.c_chain_id)}:

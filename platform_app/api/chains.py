@@ -9,7 +9,8 @@ from platform_app.api.addresses import quoted
 from platform_app.api.errors import NOT_FOUND, refused, saying
 from platform_app.api.own_node import own_node_id
 from platform_app.api.wire import Json, moment
-from platform_app.selectors import chain, stakers, subnets
+from platform_app.apps import platform_chain
+from platform_app.selectors import accepted, stakers, subnets
 from platform_app.selectors.subnets import Blockchain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -21,7 +22,7 @@ PROPOSAL_SECONDS: Final = 30
 
 def get_height() -> Json:
     """platform.getHeight: the height of the last accepted block."""
-    return {"height": str(chain.tip().height)}
+    return {"height": str(platform_chain().tip().height)}
 
 
 def get_proposed_height() -> Json:
@@ -34,13 +35,13 @@ def proposed_height() -> int:
 
     Unspecified: the reference counts from when it accepted a block; here it is the block's own time.
     """
-    settled = chain.height_at(clock.now() - PROPOSAL_SECONDS) or 0
-    return max(settled, chain.tip().height - PROPOSAL_LAG)
+    settled = accepted.height_at(platform_chain(), clock.now() - PROPOSAL_SECONDS) or 0
+    return max(settled, platform_chain().tip().height - PROPOSAL_LAG)
 
 
 def get_timestamp() -> Json:
     """platform.getTimestamp: the chain's time."""
-    return {"timestamp": moment(chain.tip().timestamp)}
+    return {"timestamp": moment(platform_chain().tip().timestamp)}
 
 
 def get_blockchains() -> Json:
@@ -49,7 +50,7 @@ def get_blockchains() -> Json:
     Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
     creation (gaps.md 3).
     """
-    return {"blockchains": [_shown(one) for one in subnets.blockchains()]}
+    return {"blockchains": [_shown(one) for one in subnets.blockchains(platform_chain())]}
 
 
 def get_blockchain_status(blockchain_id: str) -> Json:
@@ -63,43 +64,45 @@ def get_blockchain_status(blockchain_id: str) -> Json:
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
     known = chain_names.find(blockchain_id)
-    if known is not None and known == chain.network().c_chain_id and not Chain.C.is_here:
+    if known is not None and known == platform_chain().network().c_chain_id and not Chain.C.is_here:
         return {"status": "Created"}
     if known is not None:
         return {"status": "Validating" if _is_validated_here(known) else "Syncing"}
     with saying(f"problem parsing blockchainID {quoted(blockchain_id)}"):
         parsed = ID.parse(blockchain_id)
-    return {"status": "Unknown" if subnets.blockchain(parsed) is None else "Created"}
+    return {
+        "status": "Unknown" if subnets.blockchain(platform_chain(), parsed) is None else "Created"
+    }
 
 
 def validated_by(blockchain_id: ID) -> Json:
     """platform.validatedBy: the subnet that validates a blockchain."""
     if blockchain_id == PRIMARY_NETWORK_ID:
         return {"subnetID": str(PRIMARY_NETWORK_ID)}
-    found = subnets.blockchain(blockchain_id)
+    found = subnets.blockchain(platform_chain(), blockchain_id)
     if found is not None:
         return {"subnetID": str(found.subnet_id)}
-    if chain.tx(blockchain_id) is not None:
+    if accepted.tx(platform_chain(), blockchain_id) is not None:
         raise refused(f'"{blockchain_id}" is not a blockchain')
     raise refused(f'problem retrieving blockchain "{blockchain_id}": {NOT_FOUND}')
 
 
 def validates(subnet_id: ID) -> Json:
     """platform.validates: the blockchains that a subnet validates; the P-Chain is not named."""
-    if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(subnet_id) is None:
-        if chain.tx(subnet_id) is not None:
+    if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(platform_chain(), subnet_id) is None:
+        if accepted.tx(platform_chain(), subnet_id) is not None:
             raise refused(f'"{subnet_id}" is not a subnet')
         raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
-    found = subnets.blockchains(subnet_id)
+    found = subnets.blockchains(platform_chain(), subnet_id)
     return {"blockchainIDs": [str(one.blockchain_id) for one in found]}
 
 
 def _is_validated_here(blockchain_id: ID) -> bool:
     own = own_node_id()
-    found = subnets.blockchain(blockchain_id)
+    found = subnets.blockchain(platform_chain(), blockchain_id)
     if own is None or found is None:
         return False
-    return own in stakers.current_validators(found.subnet_id).by_node
+    return own in stakers.current_validators(platform_chain(), found.subnet_id).by_node
 
 
 def _shown(found: Blockchain) -> Json:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
-from platform_app.selectors.chain import NoGenesis
+from platform_app.chain import NoGenesis
 from platform_app.services.errors import RefusedIssue
 from platform_app.services.keystore_errors import KeystoreError
 from platform_app.txs.errors import InvalidTx

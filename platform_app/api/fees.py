@@ -8,7 +8,6 @@ from platform_app.api.wire import Json, moment
 from platform_app.apps import platform_chain
 from platform_app.executor.fees import price_of
 from platform_app.executor.validator_fee import validator_price
-from platform_app.selectors import chain
 from primitives.ids import ID
 
 
@@ -27,7 +26,7 @@ def get_fee_config() -> Json:
 
 def get_fee_state() -> Json:
     """platform.getFeeState: gas left, gas used above the target, and the price of one gas now."""
-    tip = chain.tip()
+    tip = platform_chain().tip()
     return {
         "capacity": tip.fee_state.capacity,
         "excess": tip.fee_state.excess,
@@ -52,7 +51,7 @@ def get_validator_fee_state() -> Json:
     return {
         "excess": 0,
         "price": validator_price(platform_chain().config.validator_fees, 0),
-        "timestamp": moment(chain.tip().timestamp),
+        "timestamp": moment(platform_chain().tip().timestamp),
     }
 
 

@@ -13,8 +13,8 @@ from platform_app.api.errors import refused
 from platform_app.api.params import Proposed
 from platform_app.api.wire import Json, node_text
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain, stakers
-from platform_app.selectors.members import Member, Members
+from platform_app.memory.stakers import Member, Members
+from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _FLAGS: Final = 0xE0
@@ -32,7 +32,7 @@ def get_validators_at(height: int | Proposed, subnet_id: ID) -> Json:
     result, as there today (pchain.md 8.2). Weights include delegators.
     """
     wanted = _wanted(height)
-    members = stakers.validators_at(wanted, subnet_id)
+    members = stakers.validators_at(platform_chain(), wanted, subnet_id)
     if members is None:
         raise _not_yet(wanted, subnet_id)
     shown = {node_text(one): _member(of) for one, of in members.items()}
@@ -45,7 +45,7 @@ def get_all_validators_at(height: int | Proposed) -> Json:
     Unspecified: of other subnets than the Primary Network only those that had validators.
     """
     wanted = _wanted(height)
-    found = stakers.all_validators_at(wanted)
+    found = stakers.all_validators_at(platform_chain(), wanted)
     if found is None:
         raise _not_yet(wanted, PRIMARY_NETWORK_ID)
     return {"validatorSets": {str(one): _canonical(members) for one, members in found.items()}}
@@ -61,7 +61,7 @@ def sample_validators(size: int, subnet_id: ID) -> Json:
 
 
 def _sample(size: int, subnet_id: ID) -> list[NodeID]:
-    present = stakers.current_validators(subnet_id)
+    present = stakers.current_validators(platform_chain(), subnet_id)
     if size == 0:
         return []
     if not present.validators:
@@ -93,7 +93,7 @@ def _wanted(height: int | Proposed) -> int:
 def _not_yet(wanted: int, subnet_id: ID) -> JsonRpcError:
     return refused(
         f"failed to get validator set at {wanted}: validator set height not yet finalized with "
-        f"SubnetID = {subnet_id}: current P-chain height ({chain.tip().height}) < requested "
+        f"SubnetID = {subnet_id}: current P-chain height ({platform_chain().tip().height}) < requested "
         f"P-Chain height ({wanted})"
     )
 

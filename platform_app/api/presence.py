@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from chaindb import clock
 from platform_app.api.own_node import own_node_id
+from platform_app.apps import platform_chain
+from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
-from platform_app.selectors.stakers import CurrentSet
 from platform_app.store.uptime import Uptime
 from primitives.ids import NodeID
 
@@ -72,16 +73,22 @@ class PresenceMemory:
         """Return what is known of the present validators."""
         last, moment = self._last, self._elapsed()
         if last is None or last.present is not present or moment - last.moment >= SECONDS:
-            last = self._last = _Read(present, moment, Seen(stakers.uptimes(), stakers.tracking()))
+            last = self._last = _Read(
+                present,
+                moment,
+                Seen(stakers.uptimes(platform_chain()), stakers.tracking(platform_chain())),
+            )
         return Presences(last.seen)
 
 
 def of_nodes(node_ids: Iterable[NodeID]) -> Presences:
     """Return what is known of these nodes, as of this moment."""
-    return Presences(Seen(stakers.uptimes(list(node_ids)), stakers.tracking()))
+    return Presences(
+        Seen(stakers.uptimes(platform_chain(), list(node_ids)), stakers.tracking(platform_chain()))
+    )
 
 
 def connected_nodes() -> frozenset[NodeID]:
     """Return which nodes are connected, validators or not, with this one."""
     own = own_node_id()
-    return stakers.connected_nodes() | (frozenset() if own is None else {own})
+    return stakers.connected_nodes(platform_chain()) | (frozenset() if own is None else {own})

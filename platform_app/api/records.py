@@ -13,7 +13,7 @@ import msgspec
 from platform_app.api.kept import KeptOf
 from platform_app.api.presence import Presence
 from platform_app.api.wire import Json, fee_percent, four_digits, owner
-from platform_app.selectors.stakers import SUBNETS, CurrentSet, Delegator, Validator
+from platform_app.memory.stakers import SUBNETS, CurrentSet, Delegator, Validator
 from primitives.ids import ID, NodeID
 
 _DELEGATED_NODES: Final = 1024

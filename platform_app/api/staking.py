@@ -9,7 +9,7 @@ from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.wire import Json, amounts, encoded
 from platform_app.apps import platform_chain
 from platform_app.executor.delegation import greatest_weight
-from platform_app.selectors import chain, outputs, stakers
+from platform_app.selectors import accepted, outputs, stakers
 from primitives.checksummed import Encoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.uint64 import MAX
@@ -20,7 +20,7 @@ MOST_ADDRESSES: Final = 256
 def get_staking_asset_id(subnet_id: ID) -> Json:
     """platform.getStakingAssetID: the asset that a subnet's validators stake."""
     _check_staked(subnet_id)
-    return {"assetID": str(chain.network().asset_id)}
+    return {"assetID": str(platform_chain().network().asset_id)}
 
 
 def get_min_stake(subnet_id: ID) -> Json:
@@ -35,16 +35,16 @@ def get_min_stake(subnet_id: ID) -> Json:
 
 def get_total_stake(subnet_id: ID) -> Json:
     """platform.getTotalStake: the weight of all validators of a subnet, delegators included."""
-    weight = str(stakers.current_validators(subnet_id).weight)
+    weight = str(stakers.current_validators(platform_chain(), subnet_id).weight)
     return {"stake": weight, "weight": weight}
 
 
 def get_current_supply(subnet_id: ID) -> Json:
     """platform.getCurrentSupply: how much of a subnet's asset there is, future rewards included."""
-    supply = chain.supply(subnet_id)
+    supply = accepted.supply(platform_chain(), subnet_id)
     if supply is None:
         raise refused(f"fetching current supply failed: {NOT_FOUND}")
-    return {"supply": str(supply), "height": str(chain.tip().height)}
+    return {"supply": str(supply), "height": str(platform_chain().tip().height)}
 
 
 def get_stake(given: Sequence[str], validators_only: bool, encoding: Encoding) -> Json:  # noqa: FBT001
@@ -56,12 +56,14 @@ def get_stake(given: Sequence[str], validators_only: bool, encoding: Encoding) -
         raise refused(
             f"{len(given)} addresses provided but this method can take at most {MOST_ADDRESSES}"
         )
-    staked = outputs.stake_of(addresses.read_all(given), validators_only=validators_only)
+    staked = outputs.stake_of(
+        platform_chain(), addresses.read_all(given), validators_only=validators_only
+    )
     sums: defaultdict[ID, int] = defaultdict(int)
     for one in staked:
         sums[one.asset_id] = min(MAX, sums[one.asset_id] + one.amount)
     return {
-        "staked": str(sums.get(chain.network().asset_id, 0)),
+        "staked": str(sums.get(platform_chain().network().asset_id, 0)),
         "stakeds": amounts(sums),
         "stakedOutputs": encoded((one.raw for one in staked), encoding),
         "encoding": encoding.value,
@@ -75,9 +77,9 @@ def get_max_stake_amount(subnet_id: ID, node_id: NodeID, start: int, end: int) -
     """
     if start > end:
         raise refused("start time must be before end time")
-    if start < chain.tip().timestamp:
+    if start < platform_chain().tip().timestamp:
         raise refused("start time in the past")
-    state = chain.state()
+    state = platform_chain().state()
     validator = state.validator(subnet_id, node_id)
     if validator is None or start > validator.end or end < validator.start:
         return {"amount": "0"}
@@ -86,7 +88,7 @@ def get_max_stake_amount(subnet_id: ID, node_id: NodeID, start: int, end: int) -
 
 def get_reward_utxos(tx_id: ID, encoding: Encoding) -> Json:
     """platform.getRewardUTXOs: what the staker that a transaction added has earned."""
-    found = outputs.reward_utxos(tx_id)
+    found = outputs.reward_utxos(platform_chain(), tx_id)
     return {
         "numFetched": str(len(found)),
         "utxos": encoded(found, encoding),

@@ -33,8 +33,8 @@ def get_subnets(ids: Sequence[ID]) -> Json:
     are the same as none given (gaps.md 3).
     """
     if not ids:
-        return {"subnets": [*map(_shown, subnets.subnets()), _PRIMARY_NETWORK]}
-    created = subnets.subnets([one for one in ids if one != PRIMARY_NETWORK_ID])
+        return {"subnets": [*map(_shown, subnets.subnets(platform_chain())), _PRIMARY_NETWORK]}
+    created = subnets.subnets(platform_chain(), [one for one in ids if one != PRIMARY_NETWORK_ID])
     known = {one.subnet_id: _shown(one) for one in created}
     known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
     return {"subnets": [known[one] for one in dict.fromkeys(ids) if one in known]}
@@ -44,7 +44,7 @@ def get_subnet(subnet_id: ID) -> Json:
     """platform.getSubnet: one subnet. All of them are permissioned here."""
     if subnet_id == PRIMARY_NETWORK_ID:
         raise refused("the primary network isn't a subnet")
-    found = subnets.subnet(subnet_id)
+    found = subnets.subnet(platform_chain(), subnet_id)
     if found is None:
         raise refused(NOT_FOUND)
     return {

@@ -6,7 +6,8 @@ from typing import Any
 from chaindb import clock
 from platform_app.api.errors import NOT_FOUND, behind, refused, saying
 from platform_app.api.wire import Json, address
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
+from platform_app.selectors import accepted
 from platform_app.services import mempool
 from platform_app.txs import codec
 from platform_app.txs.base import Tx
@@ -30,7 +31,7 @@ def issue_txs(calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
 
 def get_tx(tx_id: ID, encoding: Encoding) -> Json:
     """platform.getTx: an accepted transaction as bytes or JSON, in which numbers are plain."""
-    found = chain.tx(tx_id)
+    found = accepted.tx(platform_chain(), tx_id)
     if found is None:
         raise refused(f"couldn't get tx: {NOT_FOUND}")
     if encoding is Encoding.JSON:
@@ -41,7 +42,7 @@ def get_tx(tx_id: ID, encoding: Encoding) -> Json:
 
 def get_tx_status(tx_id: ID) -> Json:
     """platform.getTxStatus: where a transaction is in its life, and why it was dropped if it was."""
-    found = chain.status(tx_id)
+    found = accepted.status(platform_chain(), tx_id)
     status = {"status": found.status.label}
     return status | {"reason": found.reason} if found.reason else status
 

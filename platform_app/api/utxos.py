@@ -8,7 +8,8 @@ from platform_app.api import addresses, chain_names
 from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
 from platform_app.api.wire import Json, address, amounts, encoded, id_text
-from platform_app.selectors import chain, outputs
+from platform_app.apps import platform_chain
+from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from primitives.checksummed import Encoding
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
@@ -29,8 +30,8 @@ def get_balance(one: str, several: Sequence[str]) -> Json:
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    found = outputs.balance(addresses.read_all(given), now=clock.now())
-    coins = found.funds.get(chain.network().asset_id, Funds())
+    found = outputs.balance(platform_chain(), addresses.read_all(given), now=clock.now())
+    coins = found.funds.get(platform_chain().network().asset_id, Funds())
     return {
         "balance": str(coins.total),
         "unlocked": str(coins.unlocked),
@@ -62,6 +63,7 @@ def get_utxos(
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
     page = outputs.utxos_of(
+        platform_chain(),
         addresses.read_all(given),
         after=_cursor(start) if start.is_given else None,
         limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,

@@ -10,8 +10,8 @@ from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Piece
 from platform_app.api.wire import Json
 from platform_app.apps import platform_chain
+from platform_app.memory.stakers import Validator
 from platform_app.selectors import stakers
-from platform_app.selectors.stakers import Validator
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _memory: Final = PresenceMemory()
@@ -25,7 +25,7 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     other subnets, too. Uptime is the specification's fraction, and with the reference's parameters
     its percentage.
     """
-    present = stakers.current_validators(subnet_id)
+    present = stakers.current_validators(platform_chain(), subnet_id)
     pieces = records.pieces_of(subnet_id, present)
     if node_ids:
         chosen = [pieces[one] for one in dict.fromkeys(node_ids) if one in pieces]
@@ -38,7 +38,7 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     delegators = b""
     if len(set(node_ids)) == 1 and chosen and chosen[0].validator.shares is not None:
         node_id = node_ids[0]
-        delegating = stakers.current_delegators(subnet_id, node_id)
+        delegating = stakers.current_delegators(platform_chain(), subnet_id, node_id)
         delegators = records.delegators_text(subnet_id, node_id, delegating)
     in_percent = platform_chain().answers_as_reference
     shown = (
@@ -54,7 +54,7 @@ def get_pending_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
     Unspecified: with nodes given, delegators are listed only of those that are pending validators
     themselves, as in the reference.
     """
-    pending = stakers.pending_stakers(subnet_id)
+    pending = stakers.pending_stakers(platform_chain(), subnet_id)
     validators, delegators = pending.validators, pending.delegators
     if node_ids:
         wanted = set(node_ids)

@@ -10,7 +10,7 @@ from platform_app.api.params import text
 from platform_app.api.wire import Json
 from platform_app.apps import platform_chain
 from platform_app.genesis.asset import Asset, asset_of
-from platform_app.selectors import chain
+from platform_app.selectors import accepted
 from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import GENESIS_CODEC, parse
 from primitives.cb58 import Cb58Error
@@ -27,7 +27,7 @@ def get_asset_description(asset: str) -> Json:
 
     Unspecified: there is one asset. Clients ask for it by symbol or by ID, or without naming it.
     """
-    known = _staking_asset(chain.network().x_chain_id)
+    known = _staking_asset(platform_chain().network().x_chain_id)
     if asset not in {*SYMBOLS, known.alias, known.symbol, str(known.asset_id)}:
         raise refused(NOT_FOUND if _is_id(asset) else f"asset '{shortened(asset)}' not found")
     return {
@@ -47,7 +47,7 @@ def get_tx_fee() -> Json:
 @lru_cache(maxsize=4)
 def _staking_asset(x_chain_id: ID) -> Asset:
     """Return the asset that the X-Chain's genesis creates; it never changes."""
-    found = chain.tx(x_chain_id)
+    found = accepted.tx(platform_chain(), x_chain_id)
     assert found is not None, "every genesis creates an X-Chain"
     created = parse(found.raw, GENESIS_CODEC).unsigned
     assert isinstance(created, CreateChainTx)

@@ -2,11 +2,8 @@
 
 from collections.abc import Collection
 
-from django.db import connection
-
-from chaindb import sql
 from chaindb.fields import for_database
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.selectors import outputs
 from platform_app.store import mempool, rows
 from platform_app.txs.codec import CODEC
@@ -22,7 +19,7 @@ ORDER BY u.amount DESC, u.utxo_id LIMIT %s
 """
 
 
-def coins_of(addresses: Collection[ShortID]) -> list[UTXO]:
+def coins_of(chain: PlatformChain, addresses: Collection[ShortID]) -> list[UTXO]:
     """Return all unspent outputs of which any of these addresses is an owner, best ones first.
 
     Unspecified: larger ones come first, so that a transaction has few inputs; those that a waiting
@@ -30,35 +27,41 @@ def coins_of(addresses: Collection[ShortID]) -> list[UTXO]:
     mempool says whom they conflict with. All are read and parsed to find the largest: time grows with
     what these addresses own, about 40 microseconds an output.
     """
-    found, spent = _read(addresses)
+    found, spent = _read(chain, addresses)
     return sorted(found, key=lambda utxo: (utxo.utxo_id in spent, *_size(utxo)))
 
 
-def largest_free_coins(address: ShortID, *, asset_id: ID, now: int, most: int) -> list[UTXO]:
+def largest_free_coins(
+    chain: PlatformChain, address: ShortID, *, asset_id: ID, now: int, most: int
+) -> list[UTXO]:
     """Return what one key can stake or spend at the time `now`, largest first: `most` of them at most.
 
     Those are left out that need signatures of others, or that a waiting transaction spends.
     """
-    opened = for_database(now, 20, connection.vendor)
-    found = sql.rows(_LARGEST, (address, asset_id, opened, most))
+    opened = for_database(now, 20, chain.db.connection.vendor)
+    found = chain.db.rows(_LARGEST, (address, asset_id, opened, most))
     return [rows.utxo_of(*columns) for columns in found]
 
 
-def shared_coins_of(addresses: Collection[ShortID], source_chain: ID) -> list[UTXO]:
+def shared_coins_of(
+    chain: PlatformChain, addresses: Collection[ShortID], source_chain: ID
+) -> list[UTXO]:
     """Return a page of what another chain has exported to any of these addresses."""
-    return list(map(_parse, outputs.utxos_of(addresses, source_chain=source_chain).utxos))
+    return list(map(_parse, outputs.utxos_of(chain, addresses, source_chain=source_chain).utxos))
 
 
-def _read(addresses: Collection[ShortID]) -> tuple[list[UTXO], Collection[ID]]:
+def _read(
+    chain: PlatformChain, addresses: Collection[ShortID]
+) -> tuple[list[UTXO], Collection[ID]]:
     """Return outputs of these addresses, and which of them waiting transactions spend."""
     found: dict[ID, UTXO] = {}
-    page = outputs.utxos_of(addresses)
+    page = outputs.utxos_of(chain, addresses)
     while page.utxos:
         found |= {utxo.utxo_id: utxo for utxo in map(_parse, page.utxos)}
         if len(page.utxos) < outputs.PAGE:
             break
-        page = outputs.utxos_of(addresses, after=page.end)
-    return list(found.values()), mempool.spenders(platform_chain().db, list(found))
+        page = outputs.utxos_of(chain, addresses, after=page.end)
+    return list(found.values()), mempool.spenders(chain.db, list(found))
 
 
 def _size(utxo: UTXO) -> tuple[int, ID]:

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
-from platform_app.selectors import chain
 
 _OLDEST = "SELECT received_at FROM platform_app_mempooltx ORDER BY id LIMIT 1"
 _COUNT = "SELECT count(*) FROM platform_app_mempooltx"
@@ -20,19 +19,20 @@ class Due(NamedTuple):
     """That wait for it; none where the clock brings it."""
 
 
-def due(now: int) -> Due | None:
+def due(chain: PlatformChain, now: int) -> Due | None:
     """Return the block that waiting transactions or the clock bring, or None where nothing does.
 
     A transaction that waits longer than chain time is old waits since then.
 
     Args:
+        chain: Whose.
         now: Unix seconds by the node's clock.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
     tip, moments = chain.tip(), []
-    oldest = sql.row(_OLDEST)
+    oldest = chain.db.row(_OLDEST)
     if oldest is not None:
         moments.append(max(int(oldest[0]), tip.timestamp))
     change = next_staker_change(chain.state())
@@ -40,5 +40,5 @@ def due(now: int) -> Due | None:
         moments.append(change)
     if not moments:
         return None
-    (waiting,) = sql.row(_COUNT) or (0,)
+    (waiting,) = chain.db.row(_COUNT) or (0,)
     return Due(tip.height + 1, min(moments), int(waiting))

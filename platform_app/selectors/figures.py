@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
 from primitives.ids import PRIMARY_NETWORK_ID
 
 _RECENT = "SELECT COUNT(*), COALESCE(SUM(tx_count), 0) FROM platform_app_block WHERE time > %s"
@@ -26,13 +26,13 @@ class Pending(NamedTuple):
     delegators: int
 
 
-def recent(since: int) -> Recent:
+def recent(chain: PlatformChain, since: int) -> Recent:
     """Return what blocks hold whose chain time is after `since` (Unix seconds)."""
-    ((blocks, txs),) = sql.rows(_RECENT, (since,))
+    ((blocks, txs),) = chain.db.rows(_RECENT, (since,))
     return Recent(blocks, int(txs))
 
 
-def pending() -> Pending:
+def pending(chain: PlatformChain) -> Pending:
     """Return how many stakers are pending."""
-    ((stakers, delegators),) = sql.rows(_PENDING, (PRIMARY_NETWORK_ID,))
+    ((stakers, delegators),) = chain.db.rows(_PENDING, (PRIMARY_NETWORK_ID,))
     return Pending(stakers - int(delegators), int(delegators))

@@ -5,9 +5,10 @@ What is remembered of it, and which keys validators of subnets have, is in `stak
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
+from platform_app.memory.stakers import Member, Members
 from primitives.ids import ID, NodeID
 
 _AT = """
@@ -32,37 +33,26 @@ _ONE_SUBNET = "= %s"
 _CREATED_SUBNETS = "IN (SELECT subnet_id FROM platform_app_subnet)"
 
 
-class Member(NamedTuple):
-    """A validator at a height."""
-
-    weight: int
-    """Its delegators' included."""
-    public_key: bytes | None
-    """Its BLS key on the Primary Network."""
-
-
-Members = Mapping[NodeID, Member]
-"""Who validated a subnet at a height."""
-
-
-def of_subnet(subnet_id: ID, height: int) -> Members:
+def of_subnet(chain: PlatformChain, subnet_id: ID, height: int) -> Members:
     """Return who validated a subnet, or the Primary Network, after the block at a height."""
     place = (subnet_id, height, subnet_id, height, height)
-    return _members(_ONE_SUBNET, place).get(subnet_id, {})
+    return _members(chain, _ONE_SUBNET, place).get(subnet_id, {})
 
 
-def of_created_subnets(height: int) -> Mapping[ID, Members]:
+def of_created_subnets(chain: PlatformChain, height: int) -> Mapping[ID, Members]:
     """Return the same of all subnets that had validators, without the Primary Network."""
-    return _members(_CREATED_SUBNETS, (height,) * 3)
+    return _members(chain, _CREATED_SUBNETS, (height,) * 3)
 
 
-def _members(which: str, place: tuple[Any, ...]) -> dict[ID, dict[NodeID, Member]]:
+def _members(
+    chain: PlatformChain, which: str, place: tuple[Any, ...]
+) -> dict[ID, dict[NodeID, Member]]:
     delegated = {
         (bytes(subnet_id), bytes(node_id)): int(weight)
-        for subnet_id, node_id, weight in sql.rows(_DELEGATED_AT.format(which=which), place)
+        for subnet_id, node_id, weight in chain.db.rows(_DELEGATED_AT.format(which=which), place)
     }
     found: defaultdict[ID, dict[NodeID, Member]] = defaultdict(dict)
-    for subnet_id, node_id, weight, key in sql.rows(_AT.format(which=which), place):
+    for subnet_id, node_id, weight, key in chain.db.rows(_AT.format(which=which), place):
         stake = int(weight) + delegated.get((bytes(subnet_id), bytes(node_id)), 0)
         public_key = None if key is None else bytes(key)
         found[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
 
 _WAITING = "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 
@@ -15,7 +15,7 @@ class Waiting(NamedTuple):
     """Bytes of all of them."""
 
 
-def waiting() -> Waiting:
+def waiting(chain: PlatformChain) -> Waiting:
     """Return how many transactions wait, and their bytes. The index on sizes alone answers it."""
-    count, size = sql.rows(_WAITING)[0]
+    count, size = chain.db.rows(_WAITING)[0]
     return Waiting(count, int(size))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
 from platform_app.store import rows
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, ShortID
 from primitives.uint64 import MAX
@@ -105,6 +105,7 @@ class StakedOutput(NamedTuple):
 
 
 def utxos_of(
+    chain: PlatformChain,
     addresses: Iterable[ShortID],
     *,
     after: Cursor | None = None,
@@ -114,6 +115,7 @@ def utxos_of(
     """Return a page of what any of these addresses can sign for, behind the cursor.
 
     Args:
+        chain: Where.
         addresses: In any order.
         after: The end of the page before; the start of everything without.
         limit: Most UTXOs, 1 to `PAGE`.
@@ -122,26 +124,26 @@ def utxos_of(
     place = after or Cursor(ShortID(bytes(ShortID.SIZE)), EMPTY_ID)
     asked = sorted({address for address in addresses if address >= place.address})
     shared = () if source_chain is None else (PRIMARY_NETWORK_ID, source_chain)
-    walk = _owned(asked, place, shared, limit)
+    walk = _owned(chain, asked, place, shared, limit)
     found: dict[ID, bytes] = {}
     last = place
     while len(found) < limit and (batch := list(islice(walk, limit - len(found)))):
         keys = [one.utxo_id for one in batch]
-        found.update(_raws([key for key in keys if key not in found], shared))
+        found.update(_raws(chain, [key for key in keys if key not in found], shared))
         last = batch[-1]
     if len(found) < limit and asked:
         last = last._replace(address=asked[-1])
     return Page(list(found.values()), last)
 
 
-def balance(addresses: Iterable[ShortID], *, now: int) -> Balance:
+def balance(chain: PlatformChain, addresses: Iterable[ShortID], *, now: int) -> Balance:
     """Return what these addresses own at the time `now`, a UTXO counted once (pchain.md 8.2).
 
     One that needs signatures of others besides counts whole.
     """
     sums: dict[bytes, list[int]] = {}
     utxos: dict[bytes, tuple[ID, int]] = {}
-    for utxo_id, tx_id, index, asset_id, amount, locktime, stakeable in sql.rows_by_keys(
+    for utxo_id, tx_id, index, asset_id, amount, locktime, stakeable in chain.db.rows_by_keys(
         _FUNDS, sorted(set(addresses))
     ):
         if utxo_id not in utxos:
@@ -152,10 +154,12 @@ def balance(addresses: Iterable[ShortID], *, now: int) -> Balance:
     return Balance(funds, list(utxos.values()))
 
 
-def stake_of(addresses: Iterable[ShortID], *, validators_only: bool = False) -> list[StakedOutput]:
+def stake_of(
+    chain: PlatformChain, addresses: Iterable[ShortID], *, validators_only: bool = False
+) -> list[StakedOutput]:
     """Return staked outputs of which any of these addresses is an owner, each once."""
     found: dict[tuple[bytes, int], StakedOutput] = {}
-    for tx_id, index, asset_id, amount, output, is_delegator in sql.rows_by_keys(
+    for tx_id, index, asset_id, amount, output, is_delegator in chain.db.rows_by_keys(
         _STAKE, sorted(set(addresses))
     ):
         if not (validators_only and is_delegator):
@@ -165,40 +169,48 @@ def stake_of(addresses: Iterable[ShortID], *, validators_only: bool = False) -> 
     return list(found.values())
 
 
-def reward_utxos(tx_id: ID) -> list[bytes]:
+def reward_utxos(chain: PlatformChain, tx_id: ID) -> list[bytes]:
     """Return what the staker that a transaction added was rewarded with, spent since or not."""
-    return [rows.raw_utxo(*row) for row in sql.rows(_REWARDS, (tx_id,))]
+    return [rows.raw_utxo(*row) for row in chain.db.rows(_REWARDS, (tx_id,))]
 
 
 def _owned(
-    addresses: Sequence[ShortID], place: Cursor, shared: tuple[ID, ...], limit: int
+    chain: PlatformChain,
+    addresses: Sequence[ShortID],
+    place: Cursor,
+    shared: tuple[ID, ...],
+    limit: int,
 ) -> Iterator[Cursor]:
     """Walk the UTXOs of addresses behind a place, reading `limit` keys at a time."""
     question = _SHARED_KEYS if shared else _KEYS
-    for address in _owners_among(addresses, shared):
+    for address in _owners_among(chain, addresses, shared):
         start = place.utxo_id if address == place.address else EMPTY_ID
         more = True
         while more:
-            keys = [ID(key) for (key,) in sql.rows(question, (*shared, address, start, limit))]
+            keys = [ID(key) for (key,) in chain.db.rows(question, (*shared, address, start, limit))]
             yield from (Cursor(address, key) for key in keys)
             more = len(keys) == limit
             start = keys[-1] if more else start
 
 
-def _raws(keys: Sequence[ID], shared: tuple[ID, ...]) -> Iterator[tuple[ID, bytes]]:
+def _raws(
+    chain: PlatformChain, keys: Sequence[ID], shared: tuple[ID, ...]
+) -> Iterator[tuple[ID, bytes]]:
     """Walk those of the outputs that are still there, in the given order."""
-    read = sql.rows_by_keys(_SHARED if shared else _UTXOS, keys)
+    read = chain.db.rows_by_keys(_SHARED if shared else _UTXOS, keys)
     found = {bytes(key): columns for key, *columns in read}
     return ((key, rows.raw_utxo(*found[key])) for key in keys if key in found)
 
 
-def _owners_among(addresses: Sequence[ShortID], shared: tuple[ID, ...]) -> list[ShortID]:
+def _owners_among(
+    chain: PlatformChain, addresses: Sequence[ShortID], shared: tuple[ID, ...]
+) -> list[ShortID]:
     """Return those addresses that own anything, in their order."""
     if len(addresses) <= _FEW:
         return list(addresses)
     question = _SHARED_OWNERS if shared else _OWNERS
     marks = ", ".join(["(%s)"] * len(addresses))
-    found = sql.rows(question.format(marks=marks), (*addresses, *shared))
+    found = chain.db.rows(question.format(marks=marks), (*addresses, *shared))
     return sorted(ShortID(bytes(address)) for (address,) in found)
 
 

@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-from django.db import connection
-
-from chaindb import sql
+from platform_app.chain import PlatformChain
 from platform_app.models import TxKind
 from platform_app.store import rows
 from platform_app.txs.codec import parse
@@ -40,16 +38,16 @@ class Terms(NamedTuple):
     signer: ProofOfPossession
 
 
-def is_validator(node_id: NodeID) -> bool:
+def is_validator(chain: PlatformChain, node_id: NodeID) -> bool:
     """Say whether a node is a validator of the Primary Network, current or pending."""
-    return sql.row(_IS_VALIDATOR, (PRIMARY_NETWORK_ID, node_id)) is not None
+    return chain.db.row(_IS_VALIDATOR, (PRIMARY_NETWORK_ID, node_id)) is not None
 
 
-def waits_to_be_validator(node_id: NodeID) -> bool:
+def waits_to_be_validator(chain: PlatformChain, node_id: NodeID) -> bool:
     """Say whether a waiting transaction would make a node a validator of the Primary Network."""
     kinds = (TxKind.ADD_VALIDATOR.value, TxKind.ADD_PERMISSIONLESS_VALIDATOR.value)
-    question = _WAITING.format(holds=_HOLDS[connection.vendor])
-    for (raw,) in sql.rows(question, (*kinds, node_id)):
+    question = _WAITING.format(holds=_HOLDS[chain.db.connection.vendor])
+    for (raw,) in chain.db.rows(question, (*kinds, node_id)):
         unsigned = parse(bytes(raw)).unsigned
         assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
         if unsigned.validator.node_id == node_id:
@@ -57,12 +55,12 @@ def waits_to_be_validator(node_id: NodeID) -> bool:
     return False
 
 
-def last_terms(node_id: NodeID) -> Terms | None:
+def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
     """Return on what terms a node staked last, or None when it never did or never had a BLS key.
 
     A stay that was added without a key has that of the last one with a key.
     """
-    stays = sql.rows(_STAYS, (node_id, PRIMARY_NETWORK_ID, STAYS))
+    stays = chain.db.rows(_STAYS, (node_id, PRIMARY_NETWORK_ID, STAYS))
     keys = ((key, proof) for *_, key, proof in stays if key is not None)
     signer = next(keys, None)
     if signer is None:

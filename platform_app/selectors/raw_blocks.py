@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chaindb import sql
+from chaindb.database import Rows
+from platform_app.chain import PlatformChain
 from platform_app.models import BlockKind
 from primitives.ids import ID
 
@@ -40,7 +41,7 @@ class RawBlock(NamedTuple):
     """It commits or aborts the proposal before it. The genesis block decides nothing."""
 
 
-def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
+def raw_blocks(chain: PlatformChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
     """Return the blocks from a height to another, upwards, or downwards where `last` is below `first`.
 
     They end where the next one's bytes would go beyond `max_bytes` together, after `MOST`, or where
@@ -48,7 +49,7 @@ def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
     """
     low, high = sorted((max(0, min(first, _GREATEST)), max(0, min(last, _GREATEST))))
     direction = "ASC" if first <= last else "DESC"
-    sizes = sql.rows(_SIZES.format(direction=direction), (low, high, MOST))
+    sizes = chain.db.rows(_SIZES.format(direction=direction), (low, high, MOST))
     heights = list(_fitting(sizes, max_bytes))
     if not heights:
         return []
@@ -58,13 +59,13 @@ def raw_blocks(first: int, last: int, max_bytes: int) -> list[RawBlock]:
             height, ID(bytes(block_id)), ID(bytes(parent_id)), time, bytes(raw),
             is_option=height > 0 and kind in _OPTIONS,
         )
-        for height, block_id, parent_id, time, kind, raw in sql.rows(
+        for height, block_id, parent_id, time, kind, raw in chain.db.rows(
             _BLOCKS.format(direction=direction), place
         )
     ]  # fmt: skip
 
 
-def _fitting(sizes: sql.Rows, max_bytes: int) -> Iterator[int]:
+def _fitting(sizes: Rows, max_bytes: int) -> Iterator[int]:
     """Walk the heights of blocks until the next would be too much."""
     room = max_bytes
     for place, (height, size) in enumerate(sizes):

@@ -1,33 +1,20 @@
 """Who validates and who delegates: now, soon, and at any height.
 
-The present is in memory (`memory`); it costs one small question however long the history is. What
+The present is in the chain's memory (`memory.stakers`); it costs one small question however long the history is. What
 rows say of heights is read by `members`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
-from chaindb import sql
-from platform_app.apps import platform_chain
-from platform_app.selectors import chain, members
-from platform_app.selectors.members import Members
-from platform_app.selectors.memory import StakerMemory, version
+from platform_app.chain import PlatformChain
+from platform_app.memory.stakers import CurrentSet, Delegator, Members, Validator
+from platform_app.selectors import members
 from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
 from platform_app.store.uptime import Uptime
 from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
-
-SUBNETS = 64
-"""Of so many subnets the present validators are remembered."""
-NODES = 4096
-"""Of so many validators the present delegators are remembered."""
-SETS = 32
-"""So many sets of other heights are remembered."""
-HEIGHTS = 4
-"""Of so many heights the sets of all subnets are remembered."""
 
 _VALIDATOR = """
 SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, rewards_owner,
@@ -64,55 +51,6 @@ _PENDING_DELEGATORS = (
 )
 
 
-class Delegator(NamedTuple):
-    """Stake added to a validator; times in Unix seconds."""
-
-    tx_id: ID
-    node_id: NodeID
-    subnet_id: ID
-    weight: int
-    start: int
-    end: int
-    potential_reward: int
-    rewards_owner: OutputOwners | None
-
-
-class Validator(NamedTuple):
-    """A validator with all that its record shows; times in Unix seconds."""
-
-    tx_id: ID
-    node_id: NodeID
-    subnet_id: ID
-    weight: int
-    start: int
-    end: int
-    potential_reward: int
-    rewards_owner: OutputOwners | None
-    """Of its own stake; None for permissioned validators of subnets."""
-    delegatee_reward: int
-    """Its share of what its delegators have earned so far."""
-    shares: int | None
-    """Delegation fee in millionths; None where nobody can delegate."""
-    public_key: bytes | None
-    proof_of_possession: bytes | None
-    delegation_rewards_owner: OutputOwners | None
-    delegator_count: int = 0
-    delegator_weight: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CurrentSet:
-    """The present validators of a subnet in staker order."""
-
-    validators: tuple[Validator, ...]
-    by_node: Mapping[NodeID, Validator]
-    weight: int
-    """Of all, delegators included."""
-
-    def __len__(self) -> int:
-        return len(self.validators)
-
-
 class PendingSet(NamedTuple):
     """Who has a start in the future on a subnet, in staker order."""
 
@@ -120,51 +58,40 @@ class PendingSet(NamedTuple):
     delegators: tuple[Delegator, ...]
 
 
-class _Memory(NamedTuple):
-    current: StakerMemory[ID, CurrentSet]
-    delegators: StakerMemory[tuple[ID, NodeID], tuple[Delegator, ...]]
-    sets: StakerMemory[tuple[int, ID], Members]
-    subnets: StakerMemory[int, Mapping[ID, Members]]
-
-
-@cache
-def memory() -> _Memory:
-    """Return what this process remembers of stakers."""
-    return _Memory(
-        StakerMemory(SUBNETS), StakerMemory(NODES), StakerMemory(SETS), StakerMemory(HEIGHTS)
-    )
-
-
-def current_validators(subnet_id: ID = PRIMARY_NETWORK_ID) -> CurrentSet:
+def current_validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> CurrentSet:
     """Return who validates a subnet now; nobody for a subnet that does not exist.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
-    return memory().current.get(subnet_id, lambda: _load_current(subnet_id))
+    return chain.stakers.current.get(subnet_id, lambda: _load_current(chain, subnet_id))
 
 
-def current_delegators(subnet_id: ID, node_id: NodeID) -> tuple[Delegator, ...]:
+def current_delegators(
+    chain: PlatformChain, subnet_id: ID, node_id: NodeID
+) -> tuple[Delegator, ...]:
     """Return who delegates to a validator now, in staker order.
 
     Raises:
         NoGenesis: The database holds no chain.
     """
     seat = (subnet_id, node_id)
-    return memory().delegators.get(
-        seat, lambda: tuple(map(_delegator, sql.rows(_DELEGATORS, seat)))
+    return chain.stakers.delegators.get(
+        seat, lambda: tuple(map(_delegator, chain.db.rows(_DELEGATORS, seat)))
     )
 
 
-def pending_stakers(subnet_id: ID = PRIMARY_NETWORK_ID) -> PendingSet:
+def pending_stakers(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> PendingSet:
     """Return who is going to validate a subnet or to delegate there."""
     return PendingSet(
-        tuple(map(_validator, sql.rows(_PENDING, (subnet_id,)))),
-        tuple(map(_delegator, sql.rows(_PENDING_DELEGATORS, (subnet_id,)))),
+        tuple(map(_validator, chain.db.rows(_PENDING, (subnet_id,)))),
+        tuple(map(_delegator, chain.db.rows(_PENDING_DELEGATORS, (subnet_id,)))),
     )
 
 
-def validators_at(height: int, subnet_id: ID = PRIMARY_NETWORK_ID) -> Members | None:
+def validators_at(
+    chain: PlatformChain, height: int, subnet_id: ID = PRIMARY_NETWORK_ID
+) -> Members | None:
     """Return who validated a subnet after the block at a height, or None above the tip.
 
     Raises:
@@ -173,10 +100,10 @@ def validators_at(height: int, subnet_id: ID = PRIMARY_NETWORK_ID) -> Members | 
     if height > chain.tip().height:
         return None
     # Since the last change of a staker every height has the same set.
-    return _set(min(height, version().stakers_height), subnet_id)
+    return _set(chain, min(height, chain.stakers_version().stakers_height), subnet_id)
 
 
-def all_validators_at(height: int) -> dict[ID, Members] | None:
+def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | None:
     """Return who validated the Primary Network, and each other subnet that had validators then.
 
     None above the tip, as in `validators_at`; however many subnets there are, few questions.
@@ -186,36 +113,36 @@ def all_validators_at(height: int) -> dict[ID, Members] | None:
     """
     if height > chain.tip().height:
         return None
-    height = min(height, version().stakers_height)
-    primary = _set(height, PRIMARY_NETWORK_ID)
-    others = memory().subnets.get(height, lambda: _load_others_at(height, primary))
+    height = min(height, chain.stakers_version().stakers_height)
+    primary = _set(chain, height, PRIMARY_NETWORK_ID)
+    others = chain.stakers.subnets.get(height, lambda: _load_others_at(chain, height, primary))
     return {PRIMARY_NETWORK_ID: primary, **others}
 
 
-def uptimes(node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
+def uptimes(chain: PlatformChain, node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
     """Return how long validators of the Primary Network were online: these nodes' or all."""
-    return {one.node_id: one for one in uptime_rows.uptimes(platform_chain().db, node_ids)}
+    return {one.node_id: one for one in uptime_rows.uptimes(chain.db, node_ids)}
 
 
-def tracking() -> bool:
+def tracking(chain: PlatformChain) -> bool:
     """Say whether uptimes are tracked: until the first peer ever, everybody counts as online."""
-    return uptime_rows.tracking(platform_chain().db) is not None
+    return uptime_rows.tracking(chain.db) is not None
 
 
-def connected_nodes() -> frozenset[NodeID]:
+def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
     """Return which nodes were connected when somebody looked last, validators or not."""
-    return frozenset(uptime_rows.connected(platform_chain().db))
+    return frozenset(uptime_rows.connected(chain.db))
 
 
-def _load_current(subnet_id: ID) -> CurrentSet:
+def _load_current(chain: PlatformChain, subnet_id: ID) -> CurrentSet:
     delegated = {
         bytes(node_id): (count, int(weight))
-        for node_id, count, weight in sql.rows(_DELEGATED, (subnet_id,))
+        for node_id, count, weight in chain.db.rows(_DELEGATED, (subnet_id,))
     }
     nobody = (0, 0)
     validators = tuple(
         _validator(row, *delegated.get(bytes(row[1]), nobody))
-        for row in sql.rows(_CURRENT, (subnet_id,))
+        for row in chain.db.rows(_CURRENT, (subnet_id,))
     )
     return CurrentSet(
         validators,
@@ -224,19 +151,19 @@ def _load_current(subnet_id: ID) -> CurrentSet:
     )
 
 
-def _set(height: int, subnet_id: ID) -> Members:
-    return memory().sets.get((height, subnet_id), lambda: _load_at(height, subnet_id))
+def _set(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
+    return chain.stakers.sets.get((height, subnet_id), lambda: _load_at(chain, height, subnet_id))
 
 
-def _load_at(height: int, subnet_id: ID) -> Members:
-    found = members.of_subnet(subnet_id, height)
+def _load_at(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
+    found = members.of_subnet(chain, subnet_id, height)
     if subnet_id == PRIMARY_NETWORK_ID or not found:
         return found
-    return _with_keys(found, _set(height, PRIMARY_NETWORK_ID))
+    return _with_keys(found, _set(chain, height, PRIMARY_NETWORK_ID))
 
 
-def _load_others_at(height: int, primary: Members) -> Mapping[ID, Members]:
-    found = members.of_created_subnets(height)
+def _load_others_at(chain: PlatformChain, height: int, primary: Members) -> Mapping[ID, Members]:
+    found = members.of_created_subnets(chain, height)
     return {subnet_id: _with_keys(of, primary) for subnet_id, of in found.items()}
 
 

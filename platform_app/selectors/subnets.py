@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chaindb import sql
+from platform_app.chain import PlatformChain
 from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
 from primitives.ids import ID
@@ -41,31 +41,33 @@ class Blockchain(NamedTuple):
     vm_id: ID
 
 
-def subnets(subnet_ids: Sequence[ID] | None = None) -> list[Subnet]:
+def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> list[Subnet]:
     """Return all subnets, or those of these that exist, in the given order and each once."""
     if subnet_ids is None:
-        return [_subnet(row) for row in sql.rows(_ALL_SUBNETS)]
+        return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
     wanted = list(dict.fromkeys(subnet_ids))
-    found = {one.subnet_id: one for one in map(_subnet, sql.rows_by_keys(_SOME_SUBNETS, wanted))}
+    found = {
+        one.subnet_id: one for one in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
+    }
     return [found[subnet_id] for subnet_id in wanted if subnet_id in found]
 
 
-def subnet(subnet_id: ID) -> Subnet | None:
+def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
     """Return a subnet, or None for one that does not exist and for the Primary Network."""
-    found = subnets([subnet_id])
+    found = subnets(chain, [subnet_id])
     return found[0] if found else None
 
 
-def blockchains(subnet_id: ID | None = None) -> list[Blockchain]:
+def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
     """Return the blockchains that a subnet validates, or all; the P-Chain itself is not there."""
     if subnet_id is None:
-        return [_blockchain(row) for row in sql.rows(_ALL_BLOCKCHAINS)]
-    return [_blockchain(row) for row in sql.rows(_OF_SUBNET, (subnet_id,))]
+        return [_blockchain(row) for row in chain.db.rows(_ALL_BLOCKCHAINS)]
+    return [_blockchain(row) for row in chain.db.rows(_OF_SUBNET, (subnet_id,))]
 
 
-def blockchain(blockchain_id: ID) -> Blockchain | None:
+def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
     """Return a blockchain, or None for one that does not exist."""
-    row = sql.row(_ONE_BLOCKCHAIN, (blockchain_id,))
+    row = chain.db.row(_ONE_BLOCKCHAIN, (blockchain_id,))
     return None if row is None else _blockchain(row)
 
 

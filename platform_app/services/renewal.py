@@ -54,14 +54,14 @@ def renew_own_validator(*, now: int) -> Tx | None:
     if platform_chain().config.network_id != LOCAL:
         return None
     node_id = _own_node_id()
-    if node_id is None or own_stake.is_validator(node_id):
+    if node_id is None or own_stake.is_validator(platform_chain(), node_id):
         return None
     state = DatabaseState(platform_chain().db)
     if not _attempts.may_begin(state.tip.block_id):
         return None
     acquire(Lock.PCHAIN_MEMPOOL)
-    terms = own_stake.last_terms(node_id)
-    if terms is None or own_stake.waits_to_be_validator(node_id):
+    terms = own_stake.last_terms(platform_chain(), node_id)
+    if terms is None or own_stake.waits_to_be_validator(platform_chain(), node_id):
         return None
     try:
         tx = _build(node_id, terms, state, now)
@@ -148,7 +148,7 @@ def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
         asset_id=state.network.asset_id,
         keychain=keychain,
         utxos=coins.largest_free_coins(
-            address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
+            platform_chain(), address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
         ),
         change_address=address,
         now=now,

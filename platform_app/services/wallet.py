@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain, coins
+from platform_app.selectors import coins
 from platform_app.services import keystore
 from platform_app.services.keystore_errors import NoKeys
 from platform_app.services.wallet_retry import Build, build_and_issue
@@ -141,7 +141,7 @@ def add_subnet_validator(
         payer,
         now,
         lambda wallet: transactions.build_add_subnet_validator(
-            wallet, validator, state=chain.state()
+            wallet, validator, state=platform_chain().state()
         ),
     )
 
@@ -186,7 +186,7 @@ def create_blockchain(
             vm_id=vm_id,
             fx_ids=fx_ids,
             genesis_data=genesis_data,
-            state=chain.state(),
+            state=platform_chain().state(),
         ),
     )
 
@@ -220,7 +220,7 @@ def import_avax(payer: Payer, *, source_chain: ID, to: ShortID, now: int) -> Iss
         now,
         lambda wallet: moving.build_import(
             wallet,
-            coins.shared_coins_of(wallet.keychain.addresses, source_chain),
+            coins.shared_coins_of(platform_chain(), wallet.keychain.addresses, source_chain),
             source_chain=source_chain,
             to=to,
         ),
@@ -240,9 +240,9 @@ def _wallet(payer: Payer, now: int) -> Wallet:
     keychain = Keychain.of(keys)
     return Wallet(
         config=platform_chain().config,
-        asset_id=chain.network().asset_id,
+        asset_id=platform_chain().network().asset_id,
         keychain=keychain,
-        utxos=coins.coins_of(keychain.addresses),
+        utxos=coins.coins_of(platform_chain(), keychain.addresses),
         change_address=payer.change_address or keychain.addresses[0],
         now=now,
     )

@@ -15,7 +15,7 @@ from django.core.cache import cache
 
 from platform_app.apps import platform_chain
 from platform_app.executor.errors import SharedUtxoMissing, UtxoMissing
-from platform_app.selectors import chain, coins
+from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.keystore_errors import TxNotCreated
@@ -79,7 +79,10 @@ def _issue(tx: Tx, now: int) -> ID:
         ConflictingTx: Somebody else's spends the same.
     """
     with _claim(tx.tx_id):
-        if chain.status(tx.tx_id).status not in (TxStatus.UNKNOWN, TxStatus.DROPPED):
+        if accepted.status(platform_chain(), tx.tx_id).status not in (
+            TxStatus.UNKNOWN,
+            TxStatus.DROPPED,
+        ):
             raise _Duplicate(tx.tx_id)
         return mempool.issue_tx(tx, now=now)
 
@@ -110,6 +113,6 @@ def _read_anew(wallet: Wallet, taken: set[ID]) -> Wallet:
     """Return the wallet as the chain has it now, without coins that others take."""
     return replace(
         wallet,
-        utxos=coins.coins_of(wallet.keychain.addresses),
+        utxos=coins.coins_of(platform_chain(), wallet.keychain.addresses),
         avoided=wallet.avoided | taken,
     )

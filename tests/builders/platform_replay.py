@@ -12,7 +12,7 @@ from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_block
 from platform_app.blocks.executor import Options, execute_block, verify_child
 from platform_app.executor.env import Env
-from platform_app.selectors import chain as tips
+from platform_app.selectors import accepted
 from platform_app.state.chain import FeeState
 from platform_app.store import rows
 from platform_app.store.state import DatabaseState
@@ -27,7 +27,7 @@ Clock = Callable[[Block], int]
 
 def remembered() -> MemoryState:
     """Return what the rows hold, as a state in memory."""
-    tip = tips.tip()
+    tip = platform_chain().tip()
     state = MemoryState(
         time=tip.timestamp,
         fees=FeeState(tip.fee_state.capacity, tip.fee_state.excess),
@@ -77,11 +77,11 @@ def contents(state: MemoryState) -> dict[str, Any]:
 
 def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[Block]:
     """Lead a state through all blocks above a height, each verified anew, and return them."""
-    at_first = tips.block_at(after)
+    at_first = accepted.block_at(platform_chain(), after)
     assert at_first is not None
     parent, options = parse_block(at_first.raw), None
     blocks = []
-    for height in range(after + 1, tips.tip().height + 1):
+    for height in range(after + 1, platform_chain().tip().height + 1):
         block = _stored(height)
         verify_child(block, parent)
         if isinstance(block, OptionBlock):
@@ -95,7 +95,7 @@ def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[B
             state.accept(outcome.changes())
         parent = block
         blocks.append(block)
-    assert tips.tip().block_id == parent.block_id
+    assert platform_chain().tip().block_id == parent.block_id
     return blocks
 
 
@@ -107,7 +107,7 @@ def assert_replays(before: MemoryState, after: int, clock: Clock | None = None) 
 
 
 def _stored(height: int) -> Block:
-    row = tips.block_at(height)
+    row = accepted.block_at(platform_chain(), height)
     assert row is not None
     assert row.block_id == ID(sha256(row.raw))
     block = parse_block(row.raw)
@@ -116,7 +116,7 @@ def _stored(height: int) -> Block:
 
 
 def _env(block: Block, clock: Clock | None) -> Env:
-    network = tips.network()
+    network = platform_chain().network()
     assert block.time is not None
     now = block.time if clock is None else clock(block)
     return Env(

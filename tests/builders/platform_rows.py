@@ -17,7 +17,6 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
 )
-from platform_app.selectors import chain as tips
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
@@ -77,7 +76,7 @@ def begin_with(state: MemoryState) -> Block:
 def accept(*changes: Change, after: int = 1) -> Block:
     """Make the next block, so many seconds later, and return it."""
     diff = Diff(DatabaseState(platform_chain().db))
-    diff.set_timestamp(tips.tip().timestamp + after)
+    diff.set_timestamp(platform_chain().tip().timestamp + after)
     for change in changes:
         change(diff)
     return accept_diff(diff)
@@ -85,7 +84,7 @@ def accept(*changes: Change, after: int = 1) -> Block:
 
 def accept_diff(diff: Diff) -> Block:
     """Make the next block of what a diff holds, and return it."""
-    tip, found = tips.tip(), diff.changes()
+    tip, found = platform_chain().tip(), diff.changes()
     block = build_standard(
         parent_id=tip.block_id,
         height=tip.height + 1,
@@ -99,7 +98,7 @@ def accept_diff(diff: Diff) -> Block:
 
 def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block, Block]:
     """Make a proposal block that rewards a staker or not, with its option, and return both."""
-    tip, diff = tips.tip(), Diff(DatabaseState(platform_chain().db))
+    tip, diff = platform_chain().tip(), Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(max(tip.timestamp, staker.end))
     diff.remove_staker(staker)
     for change in changes:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from network_app.addresses import MalformedAddress
 from network_app.runtime import RunningNetwork
 from network_app.turns import MalformedProducer
-from platform_app.selectors.chain import NoGenesis
+from platform_app.chain import NoGenesis
 
 
 class Command(BaseCommand):

@@ -21,7 +21,7 @@ from chaindb.chains import Chain, present
 from network_app import selectors
 from nodeproject.facts import print_facts
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain as tips
+from platform_app.chain import NoGenesis
 from platform_app.selectors import mempool, stakers
 
 TIMEOUT = 5.0
@@ -36,11 +36,11 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            head, tip = blocks.head(evm_chain()), tips.tip()
-        except (blocks.NoGenesis, tips.NoGenesis, DatabaseError):
+            head, tip = blocks.head(evm_chain()), platform_chain().tip()
+        except (blocks.NoGenesis, NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         pending, queued = pool.counts(evm_chain())
-        validators = stakers.current_validators()
+        validators = stakers.current_validators(platform_chain())
         age = max(0, clock.now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} coins staked",
-            "Mempool": f"{mempool.waiting().txs} transactions",
+            "Mempool": f"{mempool.waiting(platform_chain()).txs} transactions",
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),

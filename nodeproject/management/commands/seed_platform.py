@@ -9,7 +9,7 @@ from django.db import connections
 from typing_extensions import override
 
 from nodeproject.seeding.platform import NowhereToWrite, Shape, seed
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
 from primitives.addresses import AddressError, parse_address
 from primitives.ids import ShortID
 from primitives.networks import LOCAL
@@ -61,6 +61,6 @@ class Command(BaseCommand):
             seed(Shape(**{name: options[name] for name in names}))
         except NowhereToWrite as error:
             raise CommandError(str(error)) from error
-        tip = chain.tip()
+        tip = platform_chain().tip()
         connections.close_all()
         self.stdout.write(f"The P-Chain's last block is {tip.height}.")

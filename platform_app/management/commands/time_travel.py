@@ -13,7 +13,8 @@ from rich.progress import Progress
 from typing_extensions import override
 
 from chaindb import clock
-from platform_app.selectors import chain
+from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
 
@@ -48,8 +49,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         seconds: int = options["duration"]
         try:
-            before = chain.tip()
-        except (chain.NoGenesis, DatabaseError):
+            before = platform_chain().tip()
+        except (NoGenesis, DatabaseError):
             raise CommandError("This node has no chain yet: start it with `make run`.") from None
         started = time.monotonic()
         try:
@@ -61,5 +62,5 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
-        built = chain.tip().height - before.height
+        built = platform_chain().tip().height - before.height
         self.stdout.write(f"It is {now:%Y-%m-%d %H:%M:%S} UTC now. {built} blocks, {took:.1f} s.")

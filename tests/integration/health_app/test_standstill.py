@@ -11,6 +11,7 @@ from chaindb.wakeup import Wakeup
 from health_app import checks
 from health_app.result import Finding
 from network_app.models import Peer, SyncPhase
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
@@ -65,7 +66,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
 
 def test_so_is_the_change_of_a_staker_that_is_due(pchain: PChain) -> None:
     pchain.do(made.validator(pchain, "alice", end=2 * DAY))
-    end = stakers.current_validators().by_node[made.node("alice")].end
+    end = stakers.current_validators(platform_chain()).by_node[made.node("alice")].end
     pchain.now = end - 1
     assert outstanding(checks.measure_p_chain()) == (0, "0s")
     pchain.now = end + 45

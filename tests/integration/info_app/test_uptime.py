@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
@@ -17,14 +18,14 @@ DAY = 24 * 60 * 60
 @pytest.fixture
 def others(pchain: PChain) -> dict[str, int]:
     """Two more validators with a fifth of the stake each; returns all weights."""
-    own = stakers.current_validators().weight
+    own = stakers.current_validators(platform_chain()).weight
     for name in ("alice", "bob"):
         pchain.do(
             made.validator(pchain, name, end=2 * DAY, weight=min(own // 3, 3_000_000_000_000))
         )
     return {
         str(one.node_id): one.weight + one.delegator_weight
-        for one in stakers.current_validators().validators
+        for one in stakers.current_validators(platform_chain()).validators
     }
 
 

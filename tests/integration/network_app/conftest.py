@@ -9,7 +9,7 @@ import pytest
 
 from chaindb import clock
 from network_app.proposervm.block import OptionBlock, parse
-from platform_app.selectors import stakers
+from platform_app.apps import use
 from platform_app.services import scheduling
 from tests.builders import platform
 from tests.integration.conftest import Chain
@@ -36,11 +36,11 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 @pytest.fixture
 def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
     """Both chains of the local network at their genesis; in the end the C-Chain is recomputed."""
-    stakers.memory.cache_clear()
+    use(None)
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, chain, wall)
-    stakers.memory.cache_clear()
+    use(None)
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def shared_world(
 ) -> Iterator[World]:
     """The same, committed: other threads see it. Blocks are made on command here, too."""
     monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
-    stakers.memory.cache_clear()
+    use(None)
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, shared_chain, wall)
-    stakers.memory.cache_clear()
+    use(None)
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from network_app.handshake.identity import NodeIdentity
 from network_app.ports import Accepted
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
 from network_app.proposervm.verification import Proposers, Upgrades
+from platform_app.apps import use
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
-from platform_app.selectors import stakers
 from tests.builders.nodes import node
 from tests.integration.cchain_app import followed
 from tests.integration.conftest import Chain
@@ -135,7 +135,7 @@ class World:
         tables.put_back(self._genesis)
         models.Clock.objects.all().delete()
         followed.forget()
-        stakers.memory.cache_clear()
+        use(None)
         self.p._spent.clear()
         self.c.nonce = 0
 

@@ -18,7 +18,7 @@ from nodeproject.checks import (
     check_ports,
 )
 from nodeproject.identity import make_identity
-from platform_app.selectors import chain as tips
+from platform_app.apps import platform_chain
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
 
@@ -51,7 +51,7 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     shown = capsys.readouterr().out
     assert f"1  0x{block.hash.hex()}" in shown
     assert "1 pending, 0 queued" in shown
-    assert str(tips.tip().block_id) in shown
+    assert str(platform_chain().tip().block_id) in shown
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
 

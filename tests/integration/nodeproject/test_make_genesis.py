@@ -12,7 +12,8 @@ from cchain_app.apps import evm_chain
 from chaindb import clock
 from nodeproject import identity
 from nodeproject.identity import IdentityFiles, make_files, read_signer
-from platform_app.selectors import chain, stakers
+from platform_app.apps import platform_chain
+from platform_app.selectors import accepted, stakers
 from platform_app.services.genesis import load_genesis
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -65,20 +66,20 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
     identity.make_identity(START)
     network = load_genesis(identity.signer(), "not asked for")
 
-    validators = stakers.current_validators().validators
+    validators = stakers.current_validators(platform_chain()).validators
     assert {one.public_key for one in validators} == {
         read_signer(one.signer).public_key for one in nodes
     }
-    named = chain.first_validator()
+    named = accepted.first_validator(platform_chain())
     assert read_signer(nodes[0].signer).public_key == (
-        stakers.current_validators().by_node[named].public_key
+        stakers.current_validators(platform_chain()).by_node[named].public_key
     )
-    raw = chain.genesis_bytes()
+    raw = accepted.genesis_bytes(platform_chain())
     assert raw is not None
     assert ID(sha256(raw)) == network.genesis_hash
-    assert chain.tip().timestamp == START
+    assert platform_chain().tip().timestamp == START
     assert evm_chain().genesis.timestamp == START
-    c_chain = chain.tx(network.c_chain_id)
+    c_chain = accepted.tx(platform_chain(), network.c_chain_id)
     assert c_chain is not None
     assert files[1].read_bytes() in c_chain.raw
 

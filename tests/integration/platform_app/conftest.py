@@ -20,8 +20,7 @@ from nodeproject import doors, identity
 from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
-from platform_app.selectors import chain as tips
-from platform_app.selectors import outputs, stakers
+from platform_app.selectors import accepted, outputs
 from platform_app.services import builder, mempool, scheduling
 from platform_app.services.genesis import load_genesis
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
@@ -64,7 +63,7 @@ class PChain:
 
     def coins(self, address: ShortID = EWOQ) -> list[UTXO]:
         """Return what an address can spend and has not spent in this test, the largest first."""
-        page = outputs.utxos_of([address])
+        page = outputs.utxos_of(platform_chain(), [address])
         found: Iterable[UTXO] = (CODEC.unmarshal(UTXO, raw) for raw in page.utxos)
         unspent = [one for one in found if one.utxo_id not in self._spent]
         return sorted(unspent, key=lambda one: -inner_output(one.output).amount)
@@ -122,7 +121,7 @@ class PChain:
         self.issue(tx)
         self.now += 1
         self.build()
-        found = tips.tx(tx.tx_id)
+        found = accepted.tx(platform_chain(), tx.tx_id)
         assert found is not None
         return tx
 
@@ -135,9 +134,9 @@ class PChain:
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
     """Begin with an empty memory of stakers, and leave none: another chain's would be wrong."""
-    stakers.memory.cache_clear()
+    use(None)
     yield
-    stakers.memory.cache_clear()
+    use(None)
 
 
 @pytest.fixture
@@ -214,6 +213,6 @@ def _forget() -> None:
     """Forget what this process knows of the chain and of itself."""
     use(None)
     for cached in (
-        identity.signer, stakers.memory, doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
+        identity.signer, doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
     ):  # fmt: skip
         cached.cache_clear()

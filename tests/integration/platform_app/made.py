@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import UNIT
-from platform_app.selectors import chain as tips
-from platform_app.selectors import outputs
+from platform_app.selectors import accepted, outputs
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.chains import ExportTx
 from platform_app.txs.codec import CODEC
@@ -140,12 +140,12 @@ def staker_of(tx: Any) -> models.Staker:
 
 
 def supply() -> int:
-    found = tips.supply(PRIMARY_NETWORK_ID)
+    found = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
     assert found is not None
     return found
 
 
 def paid(tx: Any) -> dict[int, int]:
     """Return what a staking transaction was rewarded with, by the index of the output."""
-    found = [CODEC.unmarshal(UTXO, raw) for raw in outputs.reward_utxos(tx.tx_id)]
+    found = [CODEC.unmarshal(UTXO, raw) for raw in outputs.reward_utxos(platform_chain(), tx.tx_id)]
     return {one.output_index: inner_output(one.output).amount for one in found}

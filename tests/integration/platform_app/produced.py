@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block, build_standard
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.config import DAY
-from platform_app.selectors import chain as tips
-from platform_app.selectors import raw_blocks, stakers
+from platform_app.selectors import raw_blocks
 from platform_app.services import following
 from platform_app.services.errors import MissingOption
 from platform_app.txs.base import Tx
@@ -24,14 +24,16 @@ class Producer:
     def __init__(self, pchain: PChain) -> None:
         self.pchain = pchain
         self._before = platform_tables.rows()
-        self._height = tips.tip().height
+        self._height = platform_chain().tip().height
 
     def hand_over(self) -> list[Block]:
         """Return the blocks made since, and forget that they were accepted here."""
         self.after = platform_tables.alike()
-        found = raw_blocks.raw_blocks(self._height + 1, tips.tip().height, 1 << 30)
+        found = raw_blocks.raw_blocks(
+            platform_chain(), self._height + 1, platform_chain().tip().height, 1 << 30
+        )
         platform_tables.put_back(self._before)
-        stakers.memory.cache_clear()
+        use(None)
         return [following.parse_block(one.raw) for one in found]
 
 
@@ -49,7 +51,7 @@ def refusal(pchain: PChain, *blocks: Block) -> Exception:
 
 
 def standard(pchain: PChain, *txs: Tx, after: int = 0, **changes: Any) -> Block:
-    tip = tips.tip()
+    tip = platform_chain().tip()
     fields = {
         "parent_id": tip.block_id,
         "height": tip.height + 1,

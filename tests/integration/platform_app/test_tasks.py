@@ -9,10 +9,11 @@ from django.test import TestCase
 
 from chaindb import wakeup
 from platform_app import tasks
+from platform_app.apps import platform_chain
 from platform_app.blocks import builder
 from platform_app.config import DAY
 from platform_app.models import Phase
-from platform_app.selectors import chain as tips
+from platform_app.selectors import accepted
 from platform_app.services import mempool, scheduling
 from platform_app.txs.status import TxStatus
 from tests.integration.platform_app.conftest import PChain
@@ -77,7 +78,7 @@ def test_the_tick_makes_the_block_whose_request_was_lost(pchain: PChain) -> None
 
     assert tasks.build_blocks() == {"blocks": 1}
     assert tasks.build_blocks() == {"blocks": 0}
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
 def test_the_tick_makes_what_the_clock_brings(pchain: PChain) -> None:
@@ -125,7 +126,7 @@ def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick
 
     mempool.issue_tx(tx, now=shared_pchain.now)
 
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
 def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from jsonrpc.workers import Workers
 from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths
-from platform_app.selectors.chain import NoGenesis
+from platform_app.chain import NoGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 C, X, OTHER = (str(ID(bytes([number]) * 32)) for number in (3, 24, 15))

@@ -17,6 +17,7 @@ from health_app.metrics.figures import Figure
 from health_app.metrics.rows import Reader
 from jsonrpc.calls import NOT_EXECUTED
 from nodeproject import doors
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from tests.builders import network_rows
 from tests.integration.conftest import Chain
@@ -203,9 +204,9 @@ def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed
 def test_what_is_remembered_is_counted(observed: None, chain: Chain, pchain: PChain) -> None:
     chain.do()
     for _ in range(3):
-        stakers.current_validators()
+        stakers.current_validators(platform_chain())
     before = parse(exposition()[1].decode())
-    stakers.current_validators()
+    stakers.current_validators(platform_chain())
     after = parse(exposition()[1].decode())
     assert after['svc_cache_entries{cache="cchain_blocks"}'] == 2
     assert after['svc_cache_entries{cache="cchain_accounts"}'] >= 2

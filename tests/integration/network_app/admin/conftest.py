@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from chaindb import clock
-from platform_app.selectors import stakers
+from platform_app.apps import use
 from tests.builders import network_rows, own_node, platform_history
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.network_app.admin import past
@@ -18,9 +18,9 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the process know nothing of stakers, stop the chain's clock, and be the first validator."""
     monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
     own_node.be(monkeypatch, past.node(0))
-    stakers.memory.cache_clear()
+    use(None)
     yield
-    stakers.memory.cache_clear()
+    use(None)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import pytest
 
 from network_app import models
+from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
@@ -94,7 +95,7 @@ def test_it_takes_a_few_statements(browse: Browse) -> None:
 
 
 def _weights() -> dict[NodeID, int]:
-    current = stakers.current_validators().validators
+    current = stakers.current_validators(platform_chain()).validators
     return {one.node_id: one.weight + one.delegator_weight for one in current}
 
 

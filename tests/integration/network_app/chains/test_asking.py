@@ -9,7 +9,7 @@ from cchain_app.services import transactions
 from network_app.chains import wrapped
 from network_app.chains.wrapped import OVERHEAD, WrappedChain
 from network_app.proposervm.block import parse
-from platform_app.selectors import chain as tips
+from platform_app.apps import platform_chain
 from platform_app.services import mempool
 from platform_app.services.errors import NothingImports
 from primitives.hashing import keccak256, sha256
@@ -191,4 +191,4 @@ def test_exports_that_others_acknowledged_are_taken_too(world: World) -> None:
 def test_a_chain_says_who_it_is(world: World) -> None:
     assert [chain.alias for chain in world.maker] == ["P", "C"]
     assert world.maker.p.chain_id == ID(bytes(32))
-    assert world.maker.c.chain_id == tips.network().c_chain_id
+    assert world.maker.c.chain_id == platform_chain().network().c_chain_id

@@ -12,9 +12,9 @@ from cchain_app.blocks.candidate import parse_block
 from network_app.chains.wrapped import WrappedChain
 from network_app.ports import InvalidBlock, NotYet, UnknownParent
 from network_app.proposervm.block import OptionBlock, build_option, parse
+from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import BanffProposalBlock, build_options, build_standard
-from platform_app.selectors import chain as tips
 from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.integration.cchain_app import followed
@@ -337,7 +337,7 @@ def test_either_option_decides_a_proposal(node: Chains, past: Past) -> None:
     follow(node.p, [*before, proposal, other.raw])
 
     assert node.p.last_accepted().block_id == other.outer_id
-    assert tips.tip().block_id == abort.block_id
+    assert platform_chain().tip().block_id == abort.block_id
 
 
 def test_a_p_chain_height_that_is_not_reached(world: World, node: Chains, past: Past) -> None:

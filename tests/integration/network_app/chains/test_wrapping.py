@@ -12,8 +12,8 @@ from network_app.proposervm.block import OptionBlock, SignedBlock, parse
 from network_app.proposervm.block import OuterBlock as Outer
 from network_app.proposervm.epochs import Epoch, next_epoch
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.selectors import chain as tips
 from primitives.ids import ID
 from tests.integration.network_app.world import MAKER, STRANGER, World, raws
 from tests.integration.platform_app.made import validator
@@ -52,7 +52,7 @@ def test_before_the_first_block_genesis_is_the_last_one(world: World) -> None:
         assert chain.accepted_at([0, 1]) == [place.block_id, None]
         assert chain.height_of([place.block_id]) == [0]
         assert chain.accepted_since(0, 10) == []
-    assert world.maker.p.last_accepted().block_id == tips.tip().block_id
+    assert world.maker.p.last_accepted().block_id == platform_chain().tip().block_id
     assert world.maker.c.last_accepted().block_id == world.c.genesis.hash
 
 

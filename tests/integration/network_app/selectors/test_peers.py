@@ -7,6 +7,7 @@ import pytest
 from network_app import selectors
 from network_app.selectors import HEARTBEAT_TOLERANCE, Uptimes
 from network_app.selectors.peers import Stake
+from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from tests.builders import network_rows, own_node
 from tests.integration.network_app.selectors.conftest import ALICE, BOB, OWN, STRANGER, WEIGHTS
@@ -64,8 +65,8 @@ def test_a_node_that_does_not_validate_has_no_stake(
 
 
 def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    empty = stakers.CurrentSet((), {}, 0)
-    monkeypatch.setattr(stakers, "current_validators", lambda _subnet_id: empty)
+    empty = CurrentSet((), {}, 0)
+    monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet_id: empty)
     own_node.be(monkeypatch, OWN)
 
     assert selectors.connected_stake().fraction == 1.0

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from chaindb import clock
-from platform_app.selectors import stakers
+from platform_app.apps import use
 from tests.builders import platform_history
 from tests.builders.platform_history import NOW, Sizes
 from tests.integration.admin_pages import Browse, browser
@@ -19,9 +19,9 @@ SIZES = Sizes()
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the process know nothing of stakers, and stop its clock."""
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    stakers.memory.cache_clear()
+    use(None)
     yield
-    stakers.memory.cache_clear()
+    use(None)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 from jsonrpc.errors import JsonRpcError
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
-from platform_app.selectors import chain
 from primitives.checksummed import Encoding, decode
 from primitives.ids import EMPTY_ID
 from tests.builders import platform
@@ -14,7 +14,7 @@ from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 @pytest.mark.parametrize("encoding", ["hex", "hexc", "hexnc"])
 def test_a_block_by_its_id(pchain: PChain, rpc: Rpc, encoding: str) -> None:
     tx = pchain.do(pchain.make())
-    tip = chain.tip()
+    tip = platform_chain().tip()
 
     answer = rpc("platform.getBlock", blockID=str(tip.block_id), encoding=encoding)
     block = parse_block(decode(answer["block"], Encoding(encoding)))
@@ -24,7 +24,7 @@ def test_a_block_by_its_id(pchain: PChain, rpc: Rpc, encoding: str) -> None:
 
 
 def test_a_block_as_json(pchain: PChain, rpc: Rpc) -> None:
-    genesis = chain.tip().block_id
+    genesis = platform_chain().tip().block_id
     tx = pchain.do(pchain.make())
 
     answer = rpc("platform.getBlockByHeight", height=1, encoding="json")
@@ -35,7 +35,7 @@ def test_a_block_as_json(pchain: PChain, rpc: Rpc) -> None:
         "time": pchain.now,
         "parentID": str(genesis),
         "height": 1,
-        "id": str(chain.tip().block_id),
+        "id": str(platform_chain().tip().block_id),
     }
 
 
@@ -45,7 +45,7 @@ def test_the_genesis_block_is_at_0(pchain: PChain, rpc: Rpc) -> None:
         assert block == {
             "parentID": str(pchain.network.genesis_hash),
             "height": 0,
-            "id": str(chain.tip().block_id),
+            "id": str(platform_chain().tip().block_id),
         }
 
 

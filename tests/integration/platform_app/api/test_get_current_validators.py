@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from jsonrpc.errors import JsonRpcError
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.selectors import chain, stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.txs.staking import AddDelegatorTx, AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.addresses import format_address
@@ -37,7 +38,7 @@ def test_the_record_has_the_fields_of_the_specification(pchain: PChain, rpc: Rpc
             "connected", "uptime",
         )
     }  # fmt: skip
-    (genesis,) = stakers.current_validators().validators
+    (genesis,) = stakers.current_validators(platform_chain()).validators
     assert specified == {
         "txID": str(genesis.tx_id),
         "startTime": str(pchain.now),
@@ -52,7 +53,7 @@ def test_the_record_has_the_fields_of_the_specification(pchain: PChain, rpc: Rpc
 
 def test_the_record_has_what_clients_read_besides(pchain: PChain, rpc: Rpc) -> None:
     (record,) = ask(rpc)
-    (genesis,) = stakers.current_validators().validators
+    (genesis,) = stakers.current_validators(platform_chain()).validators
 
     assert genesis.public_key is not None
     assert genesis.proof_of_possession is not None
@@ -101,7 +102,9 @@ def test_delegators_are_counted_and_listed_for_one_node_only(pchain: PChain, rpc
     assert (in_list["delegatorCount"], in_list["delegatorWeight"]) == ("1", "25000000")
     assert "delegators" not in in_list
     (alone,) = ask(rpc, nodeIDs=[str(pchain.node_id)])
-    (delegator,) = stakers.current_delegators(chain.ID(bytes(32)), pchain.node_id)
+    (delegator,) = stakers.current_delegators(
+        platform_chain(), accepted.ID(bytes(32)), pchain.node_id
+    )
     assert alone == in_list | {
         "delegators": [
             {

@@ -1,5 +1,6 @@
 """platform.getRewardUTXOs."""
 
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import stakers
 from platform_app.txs.codec import CODEC
@@ -18,7 +19,7 @@ def test_what_a_staker_has_earned(pchain: PChain, rpc: Rpc) -> None:
     )
     tx = pchain.do(pchain.make(AddDelegatorTx, stake=pchain.stake(weight), validator=period))
     pchain.wait(60)
-    (delegator,) = stakers.current_delegators(PRIMARY_NETWORK_ID, pchain.node_id)
+    (delegator,) = stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, pchain.node_id)
     empty = {"numFetched": "0", "utxos": [], "encoding": "hex"}
     assert rpc("platform.getRewardUTXOs", txID=str(tx.tx_id)) == empty
     pchain.wait(DAY)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.selectors import chain, stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import AddDelegatorTx
@@ -47,13 +48,13 @@ def test_a_reward_that_was_not_earned_is_aborted(
         found.update(up_duration=seconds_online, last_updated=period.end)
     pchain.wait(DAY)
 
-    tip = chain.tip()
-    proposal = chain.block_at(tip.height - 1)
+    tip = platform_chain().tip()
+    proposal = accepted.block_at(platform_chain(), tip.height - 1)
     assert proposal is not None
     block = rpc("platform.getBlock", blockID=str(proposal.block_id), encoding="json")["block"]
     status = "Committed" if seconds_online is None else "Aborted"
     assert rpc("platform.getTxStatus", txID=block["tx"]["id"]) == {"status": status}
-    assert stakers.current_delegators(EMPTY_ID, pchain.node_id) == ()
+    assert stakers.current_delegators(platform_chain(), EMPTY_ID, pchain.node_id) == ()
 
 
 @pytest.mark.parametrize("encoding", ["hex", "hexc", "hexnc"])

@@ -5,9 +5,10 @@ import pytest
 from jsonrpc.errors import JsonRpcError
 from nodeproject import doors
 from platform_app.api import heights
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
+from platform_app.memory.stakers import Member
 from platform_app.selectors import stakers
-from platform_app.selectors.members import Member
 from platform_app.txs.staking import AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -18,7 +19,7 @@ NODE = NodeID(b"n" * 20)
 
 
 def own_key() -> str:
-    (genesis,) = stakers.current_validators().validators
+    (genesis,) = stakers.current_validators(platform_chain()).validators
     assert genesis.public_key is not None
     return "0x" + genesis.public_key.hex()
 
@@ -43,7 +44,7 @@ def test_the_set_of_each_height(pchain: PChain, rpc: Rpc) -> None:
 
 def test_with_the_reference_s_parameters_the_set_is_the_result(reference_pchain: PChain) -> None:
     rpc = asking(doors.platform().dispatcher)
-    (first, *others) = stakers.current_validators().validators
+    (first, *others) = stakers.current_validators(platform_chain()).validators
     assert first.public_key is not None
 
     found = rpc("platform.getValidatorsAt", height=0)
@@ -123,7 +124,7 @@ def test_all_sets_are_of_one_proposed_height(pchain: PChain, rpc: Rpc, monkeypat
 
 
 def own_key_of(pchain: PChain) -> str:
-    key = stakers.current_validators().by_node[pchain.node_id].public_key
+    key = stakers.current_validators(platform_chain()).by_node[pchain.node_id].public_key
     assert key is not None
     return "0x" + key.hex()
 

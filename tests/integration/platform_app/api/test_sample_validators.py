@@ -4,8 +4,9 @@ from collections import Counter
 from itertools import combinations
 
 from platform_app.api import heights
+from platform_app.apps import platform_chain
+from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
-from platform_app.selectors.stakers import CurrentSet
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
@@ -28,14 +29,14 @@ def test_a_subnet_without_validators(rpc: Rpc) -> None:
 
 def weighted(monkeypatch, *weights: int) -> list[NodeID]:
     """Let a set of nodes validate, with these weights, and return them."""
-    template = stakers.current_validators().validators[0]
+    template = stakers.current_validators(platform_chain()).validators[0]
     nodes = [NodeID(bytes([9 - place]) * 20) for place in range(len(weights))]
     validators = tuple(
         template._replace(node_id=node, weight=weight - 1, delegator_weight=1)
         for node, weight in zip(nodes, weights, strict=True)
     )
     present = CurrentSet(validators, {one.node_id: one for one in validators}, sum(weights))
-    monkeypatch.setattr(stakers, "current_validators", lambda _subnet: present)
+    monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet: present)
     return nodes
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import stakers
 from platform_app.txs.staking import AddDelegatorTx
@@ -58,7 +59,7 @@ def test_the_weight_of_all(pchain: PChain, rpc: Rpc) -> None:
 
 
 def test_the_supply_has_the_rewards_to_come(pchain: PChain, rpc: Rpc) -> None:
-    (own,) = stakers.current_validators().validators
+    (own,) = stakers.current_validators(platform_chain()).validators
     genesis = 1_000_000_000_000 * UNIT
     assert rpc("platform.getCurrentSupply") == {
         "supply": str(genesis + own.potential_reward),
@@ -66,7 +67,7 @@ def test_the_supply_has_the_rewards_to_come(pchain: PChain, rpc: Rpc) -> None:
     }
     delegate(pchain, 30 * UNIT, days=1)
     pchain.wait(60)
-    (delegator,) = stakers.current_delegators(own.subnet_id, own.node_id)
+    (delegator,) = stakers.current_delegators(platform_chain(), own.subnet_id, own.node_id)
     assert rpc("platform.getCurrentSupply") == {
         "supply": str(genesis + own.potential_reward + delegator.potential_reward),
         "height": "2",

@@ -3,8 +3,9 @@
 import pytest
 
 from platform_app.apps import platform_chain
-from platform_app.selectors import chain, subnets
-from platform_app.selectors.chain import NoGenesis, Status
+from platform_app.chain import NoGenesis
+from platform_app.selectors import accepted, subnets
+from platform_app.selectors.accepted import Status
 from platform_app.state.diff import Diff
 from platform_app.store import mempool
 from platform_app.txs import chains
@@ -36,28 +37,30 @@ def creating_chain(tx: Tx) -> platform_rows.Change:
 
 def test_without_a_chain_there_is_no_tip() -> None:
     with pytest.raises(NoGenesis):
-        chain.tip()
+        platform_chain().tip()
     with pytest.raises(NoGenesis):
-        chain.network()
+        platform_chain().network()
 
 
 def test_blocks_are_found_by_height_and_by_id() -> None:
     genesis = begin()
     block = accept(adding_tx(platform.signed(BaseTx)))
 
-    found = chain.block_at(1)
-    assert found == chain.block(block.block_id)
+    found = accepted.block_at(platform_chain(), 1)
+    assert found == accepted.block(platform_chain(), block.block_id)
     assert found is not None
     assert (found.height, found.block_id, found.raw) == (1, block.block_id, block.raw)
-    assert chain.block_at(0) == chain.block(genesis.block_id)
-    assert chain.block(EMPTY_ID) is None
+    assert accepted.block_at(platform_chain(), 0) == accepted.block(
+        platform_chain(), genesis.block_id
+    )
+    assert accepted.block(platform_chain(), EMPTY_ID) is None
 
 
 @pytest.mark.parametrize("height", [2, 2**63 - 1, 2**63, 2**64 - 1])
 def test_above_the_tip_there_is_no_block(height: int) -> None:
     begin()
 
-    assert chain.block_at(height) is None
+    assert accepted.block_at(platform_chain(), height) is None
 
 
 def test_the_last_block_of_a_time_is_found() -> None:
@@ -66,7 +69,7 @@ def test_the_last_block_of_a_time_is_found() -> None:
         accept(after=after)
 
     now = platform.NOW
-    assert [chain.height_at(now + t) for t in (-1, 0, 9, 10, 19, 20, 99)] == [
+    assert [accepted.height_at(platform_chain(), now + t) for t in (-1, 0, 9, 10, 19, 20, 99)] == [
         None, 0, 0, 2, 2, 3, 3,
     ]  # fmt: skip
 
@@ -74,16 +77,16 @@ def test_the_last_block_of_a_time_is_found() -> None:
 def test_a_transaction_goes_from_waiting_to_accepted() -> None:
     begin()
     tx = platform.signed(BaseTx)
-    assert chain.status(tx.tx_id) == Status(TxStatus.UNKNOWN)
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.UNKNOWN)
 
     mempool.add(platform_chain().db, [tx], 1)
-    assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
-    assert chain.tx(tx.tx_id) is None
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.PROCESSING)
+    assert accepted.tx(platform_chain(), tx.tx_id) is None
 
     accept(adding_tx(tx))
     # It is in the mempool still: what is accepted comes first.
-    assert chain.status(tx.tx_id) == Status(TxStatus.COMMITTED)
-    found = chain.tx(tx.tx_id)
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.COMMITTED)
+    found = accepted.tx(platform_chain(), tx.tx_id)
     assert found == (tx.raw, TxStatus.COMMITTED, 1, 0)
 
 
@@ -91,10 +94,12 @@ def test_a_dropped_transaction_has_a_reason_until_it_waits_again() -> None:
     begin()
     tx = platform.signed(BaseTx)
     mempool.drop(platform_chain().db, [(tx.tx_id, "flow check failed")], 1)
-    assert chain.status(tx.tx_id) == Status(TxStatus.DROPPED, "flow check failed")
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(
+        TxStatus.DROPPED, "flow check failed"
+    )
 
     mempool.add(platform_chain().db, [tx], 2)
-    assert chain.status(tx.tx_id) == Status(TxStatus.PROCESSING)
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.PROCESSING)
 
 
 def test_a_reward_that_was_not_given_is_aborted() -> None:
@@ -103,16 +108,16 @@ def test_a_reward_that_was_not_given_is_aborted() -> None:
     proposal, _ = reward(validator, commit=False)
 
     assert proposal.proposal is not None
-    assert chain.status(proposal.proposal.tx_id) == Status(TxStatus.ABORTED)
-    assert chain.status(validator.tx_id) == Status(TxStatus.COMMITTED)
+    assert accepted.status(platform_chain(), proposal.proposal.tx_id) == Status(TxStatus.ABORTED)
+    assert accepted.status(platform_chain(), validator.tx_id) == Status(TxStatus.COMMITTED)
 
 
 def test_supply_is_known_where_something_is_minted() -> None:
     begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
 
-    assert chain.supply(PRIMARY_NETWORK_ID) == 2**64 - 1
-    assert chain.supply(platform.SUBNET_ID) is None
-    assert chain.state().supply(PRIMARY_NETWORK_ID) == 2**64 - 1
+    assert accepted.supply(platform_chain(), PRIMARY_NETWORK_ID) == 2**64 - 1
+    assert accepted.supply(platform_chain(), platform.SUBNET_ID) is None
+    assert platform_chain().state().supply(PRIMARY_NETWORK_ID) == 2**64 - 1
 
 
 def test_subnets_come_in_the_order_of_their_creation() -> None:
@@ -122,15 +127,15 @@ def test_subnets_come_in_the_order_of_their_creation() -> None:
     accept(*map(creating_subnet, txs[3:]))
 
     ids = [tx.tx_id for tx in txs]
-    assert [one.subnet_id for one in subnets.subnets()] == ids
-    some = subnets.subnets([ids[3], EMPTY_ID, ids[0], ids[3]])
+    assert [one.subnet_id for one in subnets.subnets(platform_chain())] == ids
+    some = subnets.subnets(platform_chain(), [ids[3], EMPTY_ID, ids[0], ids[3]])
     assert [one.subnet_id for one in some] == [ids[3], ids[0]]
-    assert subnets.subnets([]) == []
-    found = subnets.subnet(ids[1])
+    assert subnets.subnets(platform_chain(), []) == []
+    found = subnets.subnet(platform_chain(), ids[1])
     assert found is not None
     assert (found.subnet_id, found.owner) == (ids[1], platform.owners())
     assert (found.locktime, found.threshold) == (0, 1)
-    assert subnets.subnet(EMPTY_ID) is None
+    assert subnets.subnet(platform_chain(), EMPTY_ID) is None
 
 
 def test_blockchains_belong_to_their_subnets() -> None:
@@ -139,9 +144,12 @@ def test_blockchains_belong_to_their_subnets() -> None:
     own = platform.signed(chains.CreateChainTx, chain_name="Mine")
     accept(creating_chain(own))
 
-    assert [one.name for one in subnets.blockchains()] == ["X", "Mine"]
-    assert subnets.blockchains(platform.SUBNET_ID) == [
+    assert [one.name for one in subnets.blockchains(platform_chain())] == ["X", "Mine"]
+    assert subnets.blockchains(platform_chain(), platform.SUBNET_ID) == [
         (own.tx_id, platform.SUBNET_ID, "Mine", platform.EVM_ID)
     ]
-    assert subnets.blockchain(x_chain.tx_id) == subnets.blockchains(PRIMARY_NETWORK_ID)[0]
-    assert subnets.blockchain(EMPTY_ID) is None
+    assert (
+        subnets.blockchain(platform_chain(), x_chain.tx_id)
+        == subnets.blockchains(platform_chain(), PRIMARY_NETWORK_ID)[0]
+    )
+    assert subnets.blockchain(platform_chain(), EMPTY_ID) is None

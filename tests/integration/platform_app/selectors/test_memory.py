@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 
 from platform_app import models
-from platform_app.selectors.memory import TRIES, StakerMemory, version
+from platform_app.apps import platform_chain
+from platform_app.memory.versioned import TRIES, StakerMemory
 from tests.builders.platform_rows import begin
 
 Heights = tuple[int, ...]
@@ -21,11 +22,11 @@ def change_a_staker() -> None:
 @pytest.mark.django_db
 def test_an_answer_that_was_read_while_a_block_came_is_read_again() -> None:
     begin()
-    memory: StakerMemory[str, Heights] = StakerMemory(4)
+    memory: StakerMemory[str, Heights] = StakerMemory(4, platform_chain().stakers_version)
     reads: list[int] = []
 
     def load() -> Heights:
-        reads.append(version().stakers_height)
+        reads.append(platform_chain().stakers_version().stakers_height)
         if len(reads) == 1:
             change_a_staker()
         return (reads[-1],)
@@ -39,11 +40,11 @@ def test_an_answer_that_was_read_while_a_block_came_is_read_again() -> None:
 @pytest.mark.django_db
 def test_an_answer_that_is_never_done_in_time_is_given_and_not_remembered() -> None:
     begin()
-    memory: StakerMemory[str, Heights] = StakerMemory(4)
+    memory: StakerMemory[str, Heights] = StakerMemory(4, platform_chain().stakers_version)
     reads: list[int] = []
 
     def load() -> Heights:
-        reads.append(version().stakers_height)
+        reads.append(platform_chain().stakers_version().stakers_height)
         change_a_staker()
         return (reads[-1],)
 
@@ -55,7 +56,7 @@ def test_an_answer_that_is_never_done_in_time_is_given_and_not_remembered() -> N
 @pytest.mark.django_db
 def test_everything_is_forgotten_when_a_staker_changes() -> None:
     begin()
-    memory: StakerMemory[str, Heights] = StakerMemory(4)
+    memory: StakerMemory[str, Heights] = StakerMemory(4, platform_chain().stakers_version)
     memory.get("first", lambda: (1,))
     change_a_staker()
 
@@ -66,7 +67,7 @@ def test_everything_is_forgotten_when_a_staker_changes() -> None:
 @pytest.mark.django_db
 def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
     begin()
-    memory: StakerMemory[int, Heights] = StakerMemory(2)
+    memory: StakerMemory[int, Heights] = StakerMemory(2, platform_chain().stakers_version)
     for key in (1, 2, 1, 3):
         memory.get(key, lambda: (0,))
 
@@ -77,7 +78,7 @@ def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
 @pytest.mark.django_db
 def test_empty_answers_take_no_room() -> None:
     begin()
-    memory: StakerMemory[int, Heights] = StakerMemory(2)
+    memory: StakerMemory[int, Heights] = StakerMemory(2, platform_chain().stakers_version)
     memory.get(0, lambda: (0,))
     for key in range(1, 5):
         assert memory.get(key, tuple) == ()
@@ -89,7 +90,7 @@ def test_empty_answers_take_no_room() -> None:
 @pytest.mark.django_db
 def test_a_read_that_failed_leaves_nothing_behind() -> None:
     begin()
-    memory: StakerMemory[str, Heights] = StakerMemory(2)
+    memory: StakerMemory[str, Heights] = StakerMemory(2, platform_chain().stakers_version)
 
     def fail() -> Heights:
         raise ConnectionError("gone")
@@ -118,7 +119,7 @@ class Slow:
 
     def _load(self) -> Heights:
         self.reads += 1
-        height = version().stakers_height
+        height = platform_chain().stakers_version().stakers_height
         self.began.set()
         assert self.go_on.wait(60)
         return (height,)
@@ -127,7 +128,7 @@ class Slow:
 @pytest.mark.django_db(transaction=True)
 def test_threads_that_ask_at_once_read_once() -> None:
     begin()
-    slow = Slow(StakerMemory(4))
+    slow = Slow(StakerMemory(4, platform_chain().stakers_version))
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(slow.get)]
         assert slow.began.wait(60)
@@ -143,7 +144,7 @@ def test_threads_that_ask_at_once_read_once() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_who_asks_after_a_block_does_not_get_what_was_read_before_it() -> None:
     begin()
-    slow = Slow(StakerMemory(4))
+    slow = Slow(StakerMemory(4, platform_chain().stakers_version))
     with ThreadPoolExecutor(2) as pool:
         before = pool.submit(slow.get)
         assert slow.began.wait(60)

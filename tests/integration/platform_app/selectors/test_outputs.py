@@ -1,11 +1,13 @@
 """What addresses own: pages that hold each output once, balances by lock, stake, rewards."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from chaindb.database import Database
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
@@ -29,9 +31,11 @@ def in_order(*utxos: UTXO) -> list[bytes]:
 
 
 def all_pages(addresses: Sequence[ShortID], limit: int) -> list[list[bytes]]:
-    pages = [outputs.utxos_of(addresses, limit=limit)]
+    pages = [outputs.utxos_of(platform_chain(), addresses, limit=limit)]
     while len(pages[-1].utxos) == limit:
-        pages.append(outputs.utxos_of(addresses, limit=limit, after=pages[-1].end))
+        pages.append(
+            outputs.utxos_of(platform_chain(), addresses, limit=limit, after=pages[-1].end)
+        )
     return [page.utxos for page in pages]
 
 
@@ -39,7 +43,7 @@ def test_an_address_has_its_outputs_in_order_of_their_ids() -> None:
     own = [platform.utxo(1 + n, FIRST, number=n) for n in range(5)]
     begin(producing(*own, platform.utxo(9, SECOND, number=9)))
 
-    page = outputs.utxos_of([FIRST])
+    page = outputs.utxos_of(platform_chain(), [FIRST])
 
     assert page.utxos == in_order(*own)
     assert page.end == Cursor(FIRST, max(utxo.utxo_id for utxo in own))
@@ -61,8 +65,8 @@ def test_an_output_of_two_owners_is_on_a_page_once() -> None:
     shared = platform.utxo(5, FIRST, SECOND)
     begin(producing(shared))
 
-    assert outputs.utxos_of([FIRST, SECOND]).utxos == [raw_utxo(shared)]
-    assert outputs.utxos_of([FIRST, FIRST]).utxos == [raw_utxo(shared)]
+    assert outputs.utxos_of(platform_chain(), [FIRST, SECOND]).utxos == [raw_utxo(shared)]
+    assert outputs.utxos_of(platform_chain(), [FIRST, FIRST]).utxos == [raw_utxo(shared)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
@@ -84,33 +88,33 @@ def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
         (platform.utxo(1 + n, FIRST, number=n) for n in range(4)), key=lambda utxo: utxo.utxo_id
     )
     begin(producing(*own))
-    read = outputs.sql.rows_by_keys
+    read = Database.rows_by_keys
     spends = [own[0].utxo_id]
 
-    def read_after_a_block(question: str, keys: Sequence[bytes]) -> list[tuple[object, ...]]:
+    def read_after_a_block(db: Database, question: str, *keys: Any) -> list[tuple[object, ...]]:
         if spends:
             spent = spends.pop()
             accept(lambda diff: diff.consume(spent))
-        return read(question, keys)
+        return read(db, question, *keys)
 
-    monkeypatch.setattr(outputs.sql, "rows_by_keys", read_after_a_block)
+    monkeypatch.setattr(Database, "rows_by_keys", read_after_a_block)
 
-    assert outputs.utxos_of([FIRST], limit=2).utxos == in_order(*own[1:3])
+    assert outputs.utxos_of(platform_chain(), [FIRST], limit=2).utxos == in_order(*own[1:3])
 
 
 def test_a_page_without_outputs_ends_where_it_was_looked_last() -> None:
     begin()
 
-    assert outputs.utxos_of([SECOND, FIRST]).end == Cursor(SECOND, EMPTY_ID)
+    assert outputs.utxos_of(platform_chain(), [SECOND, FIRST]).end == Cursor(SECOND, EMPTY_ID)
     after = Cursor(NOBODY, platform.some_id("last"))
-    assert outputs.utxos_of([FIRST], after=after) == ([], after)
+    assert outputs.utxos_of(platform_chain(), [FIRST], after=after) == ([], after)
 
 
 def test_addresses_before_the_cursor_are_not_looked_at() -> None:
     own = [platform.utxo(1, FIRST), platform.utxo(2, SECOND, number=1)]
     begin(producing(*own))
 
-    page = outputs.utxos_of([FIRST, SECOND], after=Cursor(SECOND, EMPTY_ID))
+    page = outputs.utxos_of(platform_chain(), [FIRST, SECOND], after=Cursor(SECOND, EMPTY_ID))
 
     assert page.utxos == [raw_utxo(own[1])]
 
@@ -121,7 +125,7 @@ def test_many_addresses_cost_no_statement_each() -> None:
     strangers = [ShortID(number.to_bytes(20, "big")) for number in range(1022)]
 
     with CaptureQueriesContext(connection) as asked:
-        page = outputs.utxos_of([*strangers, FIRST, SECOND])
+        page = outputs.utxos_of(platform_chain(), [*strangers, FIRST, SECOND])
 
     assert page.utxos == [raw_utxo(one) for one in own]
     assert len(asked) == 4
@@ -131,7 +135,7 @@ def test_a_page_of_many_addresses_ends_at_the_last_of_them() -> None:
     begin(producing(platform.utxo(1, FIRST)))
     strangers = [ShortID(bytes([255, number]) + bytes(18)) for number in range(20)]
 
-    assert outputs.utxos_of([*strangers, FIRST]).end.address == max(strangers)
+    assert outputs.utxos_of(platform_chain(), [*strangers, FIRST]).end.address == max(strangers)
 
 
 @pytest.mark.parametrize("extra", [0, 20])
@@ -141,18 +145,22 @@ def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> Non
     rows.receive(platform_chain().db, platform.X_CHAIN_ID, sent, height=1)
     addresses = [FIRST, *(ShortID(bytes([255, n]) + bytes(18)) for n in range(extra))]
 
-    first = outputs.utxos_of(addresses, source_chain=platform.X_CHAIN_ID, limit=2)
-    rest = outputs.utxos_of(addresses, source_chain=platform.X_CHAIN_ID, limit=2, after=first.end)
+    first = outputs.utxos_of(platform_chain(), addresses, source_chain=platform.X_CHAIN_ID, limit=2)
+    rest = outputs.utxos_of(
+        platform_chain(), addresses, source_chain=platform.X_CHAIN_ID, limit=2, after=first.end
+    )
 
     assert [*first.utxos, *rest.utxos] == in_order(*sent)
-    assert outputs.utxos_of(addresses, source_chain=platform.C_CHAIN_ID).utxos == []
+    assert (
+        outputs.utxos_of(platform_chain(), addresses, source_chain=platform.C_CHAIN_ID).utxos == []
+    )
 
 
 def test_what_this_chain_exported_is_not_its_own_to_import() -> None:
     begin()
     accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1, FIRST)))
 
-    assert outputs.utxos_of([FIRST], source_chain=platform.C_CHAIN_ID).utxos == []
+    assert outputs.utxos_of(platform_chain(), [FIRST], source_chain=platform.C_CHAIN_ID).utxos == []
 
 
 def test_a_balance_tells_what_is_locked_and_how() -> None:
@@ -170,7 +178,7 @@ def test_a_balance_tells_what_is_locked_and_how() -> None:
         )
     )
 
-    found = outputs.balance([FIRST], now=now)
+    found = outputs.balance(platform_chain(), [FIRST], now=now)
 
     assert found.funds == {
         platform.ASSET_ID: Funds(1 + 2 + 8, 16, 4 + 32),
@@ -184,7 +192,7 @@ def test_a_balance_of_two_owners_counts_a_common_output_once() -> None:
     shared = platform.utxo(5, FIRST, SECOND, threshold=2)
     begin(producing(shared))
 
-    found = outputs.balance([FIRST, SECOND, FIRST], now=platform.NOW)
+    found = outputs.balance(platform_chain(), [FIRST, SECOND, FIRST], now=platform.NOW)
 
     assert found.funds == {platform.ASSET_ID: Funds(5, 0, 0)}
     assert found.utxos == [(shared.tx_id, shared.output_index)]
@@ -193,7 +201,7 @@ def test_a_balance_of_two_owners_counts_a_common_output_once() -> None:
 def test_sums_end_where_64_bits_do() -> None:
     begin(producing(*(platform.utxo(2**64 - 2, FIRST, number=n) for n in range(2))))
 
-    (funds,) = outputs.balance([FIRST], now=platform.NOW).funds.values()
+    (funds,) = outputs.balance(platform_chain(), [FIRST], now=platform.NOW).funds.values()
 
     assert funds == Funds(2**64 - 1, 0, 0)
     assert funds._replace(locked_stakeable=5).total == 2**64 - 1
@@ -202,7 +210,7 @@ def test_sums_end_where_64_bits_do() -> None:
 def test_who_owns_nothing_has_no_funds() -> None:
     begin()
 
-    assert outputs.balance([FIRST], now=platform.NOW) == ({}, [])
+    assert outputs.balance(platform_chain(), [FIRST], now=platform.NOW) == ({}, [])
 
 
 def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
@@ -215,15 +223,15 @@ def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
     )
     begin(add_current, add_pending)
 
-    amounts = sorted(one.amount for one in outputs.stake_of([FIRST, SECOND]))
+    amounts = sorted(one.amount for one in outputs.stake_of(platform_chain(), [FIRST, SECOND]))
     assert amounts == [25_000_000, 2_000_000_000]
-    assert [one.amount for one in outputs.stake_of([FIRST], validators_only=True)] == [
-        current.weight
-    ]
-    assert outputs.stake_of([THIRD]) == []
+    assert [
+        one.amount for one in outputs.stake_of(platform_chain(), [FIRST], validators_only=True)
+    ] == [current.weight]
+    assert outputs.stake_of(platform_chain(), [THIRD]) == []
 
     reward(current)
-    (left,) = outputs.stake_of([FIRST])
+    (left,) = outputs.stake_of(platform_chain(), [FIRST])
     assert (left.amount, left.asset_id) == (pending.weight, platform.ASSET_ID)
     assert left.raw == CODEC.marshal(platform.output(25_000_000, FIRST))
 
@@ -244,5 +252,8 @@ def test_rewards_stay_when_they_are_spent() -> None:
     reward(validator, pay)
     accept(lambda diff: diff.consume(paid[0].utxo_id))
 
-    assert outputs.reward_utxos(validator.tx_id) == [raw_utxo(paid[1]), raw_utxo(paid[0])]
-    assert outputs.reward_utxos(platform.some_id("nobody")) == []
+    assert outputs.reward_utxos(platform_chain(), validator.tx_id) == [
+        raw_utxo(paid[1]),
+        raw_utxo(paid[0]),
+    ]
+    assert outputs.reward_utxos(platform_chain(), platform.some_id("nobody")) == []

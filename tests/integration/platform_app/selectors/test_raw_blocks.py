@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.selectors import raw_blocks as selector
 from platform_app.selectors.raw_blocks import RawBlock, raw_blocks
@@ -32,7 +33,7 @@ def shown(blocks: list[RawBlock]) -> list[int]:
 
 
 def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
-    found = raw_blocks(0, 4, PLENTY)
+    found = raw_blocks(platform_chain(), 0, 4, PLENTY)
 
     assert [one.raw for one in found] == [block.raw for block in chain]
     assert [(one.height, one.block_id, one.parent_id) for one in found] == [
@@ -45,24 +46,24 @@ def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
 
 
 def test_they_come_upwards_or_downwards(chain: list[Block]) -> None:
-    assert shown(raw_blocks(1, 3, PLENTY)) == [1, 2, 3]
-    assert shown(raw_blocks(3, 1, PLENTY)) == [3, 2, 1]
-    assert shown(raw_blocks(2, 2, PLENTY)) == [2]
+    assert shown(raw_blocks(platform_chain(), 1, 3, PLENTY)) == [1, 2, 3]
+    assert shown(raw_blocks(platform_chain(), 3, 1, PLENTY)) == [3, 2, 1]
+    assert shown(raw_blocks(platform_chain(), 2, 2, PLENTY)) == [2]
 
 
 def test_heights_that_there_are_not_are_left_out(chain: list[Block]) -> None:
-    assert shown(raw_blocks(3, 1 << 64, PLENTY)) == [3, 4]
-    assert shown(raw_blocks(1, -5, PLENTY)) == [1, 0]
-    assert raw_blocks(5, 9, PLENTY) == []
+    assert shown(raw_blocks(platform_chain(), 3, 1 << 64, PLENTY)) == [3, 4]
+    assert shown(raw_blocks(platform_chain(), 1, -5, PLENTY)) == [1, 0]
+    assert raw_blocks(platform_chain(), 5, 9, PLENTY) == []
 
 
 def test_they_end_where_the_bytes_would_be_too_many(chain: list[Block]) -> None:
     sizes = [len(block.raw) for block in chain]
 
-    assert shown(raw_blocks(1, 4, sizes[1] + sizes[2])) == [1, 2]
-    assert shown(raw_blocks(1, 4, sizes[1] + sizes[2] - 1)) == [1]
-    assert shown(raw_blocks(4, 0, sizes[4] + sizes[3])) == [4, 3]
-    assert shown(raw_blocks(1, 4, 0)) == [1]
+    assert shown(raw_blocks(platform_chain(), 1, 4, sizes[1] + sizes[2])) == [1, 2]
+    assert shown(raw_blocks(platform_chain(), 1, 4, sizes[1] + sizes[2] - 1)) == [1]
+    assert shown(raw_blocks(platform_chain(), 4, 0, sizes[4] + sizes[3])) == [4, 3]
+    assert shown(raw_blocks(platform_chain(), 1, 4, 0)) == [1]
 
 
 def test_many_are_two_statements_and_not_too_many(
@@ -71,5 +72,5 @@ def test_many_are_two_statements_and_not_too_many(
     monkeypatch.setattr(selector, "MOST", 3)
 
     with CaptureQueriesContext(connection) as asked:
-        assert shown(raw_blocks(0, 4, PLENTY)) == [0, 1, 2]
+        assert shown(raw_blocks(platform_chain(), 0, 4, PLENTY)) == [0, 1, 2]
     assert len(asked) == 2

@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
+from platform_app.memory.stakers import SUBNETS, Member
 from platform_app.selectors import stakers
-from platform_app.selectors.chain import NoGenesis
-from platform_app.selectors.members import Member
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.txs import subnets
@@ -27,9 +28,9 @@ STAKE = platform.CONFIG.min_validator_stake
 
 def test_without_a_chain_nobody_can_be_named() -> None:
     with pytest.raises(NoGenesis):
-        stakers.current_validators()
+        stakers.current_validators(platform_chain())
     with pytest.raises(NoGenesis):
-        stakers.validators_at(0)
+        stakers.validators_at(platform_chain(), 0)
 
 
 def test_a_record_says_what_the_staking_transaction_said() -> None:
@@ -40,7 +41,7 @@ def test_a_record_says_what_the_staking_transaction_said() -> None:
     )
     begin(add, lambda diff: diff.set_delegatee_reward(validator.tx_id, 3))
 
-    (record,) = stakers.current_validators().validators
+    (record,) = stakers.current_validators(platform_chain()).validators
 
     assert (record.tx_id, record.node_id, record.subnet_id) == (
         validator.tx_id, NODE, PRIMARY_NETWORK_ID,
@@ -64,15 +65,15 @@ def test_delegators_are_counted_for_their_own_validator() -> None:
         adding(Priority.PRIMARY_DELEGATOR_PENDING, weight=27_000_000)[1],
     )
 
-    current = stakers.current_validators()
+    current = stakers.current_validators(platform_chain())
 
     assert current.by_node[NODE][-2:] == (2, 51_000_000)
     assert current.by_node[OTHER][-2:] == (0, 0)
     assert current.weight == 2 * STAKE + 51_000_000
-    delegators = stakers.current_delegators(PRIMARY_NETWORK_ID, NODE)
+    delegators = stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, NODE)
     assert {one.weight for one in delegators} == {25_000_000, 26_000_000}
     assert [one.tx_id for one in delegators] == sorted(one.tx_id for one in delegators)
-    assert stakers.current_delegators(PRIMARY_NETWORK_ID, OTHER) == ()
+    assert stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, OTHER) == ()
 
 
 def test_validators_are_in_staker_order() -> None:
@@ -80,51 +81,51 @@ def test_validators_are_in_staker_order() -> None:
     early, add_early = adding(node_id=OTHER, end=platform.NOW + 800)
     begin(add_late, add_early)
 
-    found = [one.tx_id for one in stakers.current_validators().validators]
+    found = [one.tx_id for one in stakers.current_validators(platform_chain()).validators]
 
     assert found == [early.tx_id, late.tx_id]
 
 
 def test_the_present_is_read_once_and_again_after_a_staker_changed() -> None:
     begin(adding()[1])
-    first = stakers.current_validators()
+    first = stakers.current_validators(platform_chain())
     accept(adding_tx(platform.signed(BaseTx)))
 
     with CaptureQueriesContext(connection) as asked:
-        assert stakers.current_validators() is first
+        assert stakers.current_validators(platform_chain()) is first
     assert len(asked) == 1
 
     accept(adding(node_id=OTHER)[1])
-    assert set(stakers.current_validators().by_node) == {NODE, OTHER}
-    assert stakers.current_validators() is not first
+    assert set(stakers.current_validators(platform_chain()).by_node) == {NODE, OTHER}
+    assert stakers.current_validators(platform_chain()) is not first
 
 
 def test_what_delegators_earned_for_a_validator_is_never_old() -> None:
     validator, add = adding()
     begin(add)
-    assert stakers.current_validators().by_node[NODE].delegatee_reward == 0
+    assert stakers.current_validators(platform_chain()).by_node[NODE].delegatee_reward == 0
     accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 4))
 
-    assert stakers.current_validators().by_node[NODE].delegatee_reward == 4
+    assert stakers.current_validators(platform_chain()).by_node[NODE].delegatee_reward == 4
 
 
 def test_delegators_are_read_again_after_a_staker_changed() -> None:
     begin(adding()[1])
-    assert stakers.current_delegators(PRIMARY_NETWORK_ID, NODE) == ()
+    assert stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, NODE) == ()
     delegator, add = adding(DELEGATOR, weight=25_000_000)
     accept(add)
 
-    (found,) = stakers.current_delegators(PRIMARY_NETWORK_ID, NODE)
+    (found,) = stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, NODE)
     assert (found.tx_id, found.rewards_owner) == (delegator.tx_id, platform.owners())
 
 
 def test_a_validator_of_a_subnet_has_no_owner_and_no_fee() -> None:
     begin(adding(PERMISSIONED, weight=2**64 - 1)[1])
 
-    (record,) = stakers.current_validators(platform.SUBNET_ID).validators
+    (record,) = stakers.current_validators(platform_chain(), platform.SUBNET_ID).validators
 
     assert (record.weight, record.shares, record.rewards_owner) == (2**64 - 1, None, None)
-    assert stakers.current_validators().validators == ()
+    assert stakers.current_validators(platform_chain()).validators == ()
 
 
 def test_pending_stakers_are_in_order_of_their_start() -> None:
@@ -135,11 +136,11 @@ def test_pending_stakers_are_in_order_of_their_start() -> None:
     delegator, add = adding(Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING, weight=25_000_000)
     begin(add_later, add_sooner, add, adding(Priority.PERMISSIONED_VALIDATOR_PENDING)[1])
 
-    found = stakers.pending_stakers()
+    found = stakers.pending_stakers(platform_chain())
 
     assert [one.tx_id for one in found.validators] == [sooner.tx_id, later.tx_id]
     assert [one.tx_id for one in found.delegators] == [delegator.tx_id]
-    assert len(stakers.pending_stakers(platform.SUBNET_ID).validators) == 1
+    assert len(stakers.pending_stakers(platform_chain(), platform.SUBNET_ID).validators) == 1
 
 
 def test_every_height_keeps_its_validators() -> None:
@@ -164,19 +165,21 @@ def test_every_height_keeps_its_validators() -> None:
         6: {NODE: alone, OTHER: alone},
         7: {OTHER: alone},
     }
-    assert {height: stakers.validators_at(height) for height in range(8)} == expected
-    assert stakers.validators_at(8) is None
+    assert {
+        height: stakers.validators_at(platform_chain(), height) for height in range(8)
+    } == expected
+    assert stakers.validators_at(platform_chain(), 8) is None
 
 
 def test_on_a_subnet_validators_have_their_key_of_the_primary_network() -> None:
     begin(adding()[1], adding(PERMISSIONED, weight=5)[1])
     accept(adding(PERMISSIONED, node_id=OTHER, weight=6)[1])
 
-    assert stakers.validators_at(1, platform.SUBNET_ID) == {
+    assert stakers.validators_at(platform_chain(), 1, platform.SUBNET_ID) == {
         NODE: Member(5, platform.proof_of_possession().public_key),
         OTHER: Member(6, None),
     }
-    assert stakers.validators_at(0, platform.some_id("no subnet")) == {}
+    assert stakers.validators_at(platform_chain(), 0, platform.some_id("no subnet")) == {}
 
 
 def test_all_sets_of_a_height_are_those_of_each_subnet() -> None:
@@ -195,13 +198,13 @@ def test_all_sets_of_a_height_are_those_of_each_subnet() -> None:
 
     for height in range(4):
         each = {
-            subnet_id: stakers.validators_at(height, subnet_id)
+            subnet_id: stakers.validators_at(platform_chain(), height, subnet_id)
             for subnet_id in (PRIMARY_NETWORK_ID, first, second)
         }
-        found = stakers.all_validators_at(height)
+        found = stakers.all_validators_at(platform_chain(), height)
         assert found == {subnet_id: members for subnet_id, members in each.items() if members}
         assert (second in found) == (height in {1, 2})
-    assert stakers.all_validators_at(4) is None
+    assert stakers.all_validators_at(platform_chain(), 4) is None
 
 
 def test_all_sets_cost_as_many_questions_whatever_the_number_of_subnets() -> None:
@@ -211,7 +214,7 @@ def test_all_sets_cost_as_many_questions_whatever_the_number_of_subnets() -> Non
         subnet_id, create = creating(b"%d" % number)
         accept(create, adding(PERMISSIONED, subnet_id=subnet_id)[1])
         with CaptureQueriesContext(connection) as asked:
-            found = stakers.all_validators_at(number + 1)
+            found = stakers.all_validators_at(platform_chain(), number + 1)
         assert found is not None
         assert len(found) == number + 2
         counts.append(len(asked))
@@ -221,14 +224,17 @@ def test_all_sets_cost_as_many_questions_whatever_the_number_of_subnets() -> Non
 
 def test_subnets_without_validators_do_not_drive_out_those_with_some() -> None:
     begin(adding()[1])
-    first, at = stakers.current_validators(), stakers.validators_at(0)
-    for number in range(stakers.SUBNETS + 1):
+    first, at = (
+        stakers.current_validators(platform_chain()),
+        stakers.validators_at(platform_chain(), 0),
+    )
+    for number in range(SUBNETS + 1):
         nowhere = platform.some_id(f"nowhere {number}")
-        assert stakers.current_validators(nowhere).validators == ()
-        assert stakers.validators_at(0, nowhere) == {}
+        assert stakers.current_validators(platform_chain(), nowhere).validators == ()
+        assert stakers.validators_at(platform_chain(), 0, nowhere) == {}
 
-    assert stakers.current_validators() is first
-    assert stakers.validators_at(0) is at
+    assert stakers.current_validators(platform_chain()) is first
+    assert stakers.validators_at(platform_chain(), 0) is at
 
 
 def creating(name: bytes) -> tuple[ID, Change]:
@@ -247,11 +253,11 @@ def test_heights_since_the_last_change_share_an_answer() -> None:
     for number in range(3):
         accept(adding_tx(platform.signed(BaseTx, memo=b"%d" % number)))
 
-    assert stakers.validators_at(0) is stakers.validators_at(3)
+    assert stakers.validators_at(platform_chain(), 0) is stakers.validators_at(platform_chain(), 3)
 
 
 def test_uptimes_are_by_node() -> None:
     begin(adding()[1], adding(node_id=OTHER)[1], adding(PERMISSIONED)[1])
 
-    assert set(stakers.uptimes()) == {NODE, OTHER}
-    assert set(stakers.uptimes([OTHER])) == {OTHER}
+    assert set(stakers.uptimes(platform_chain())) == {NODE, OTHER}
+    assert set(stakers.uptimes(platform_chain(), [OTHER])) == {OTHER}

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.selectors import chain
+from platform_app.selectors import accepted as rows
 from platform_app.services.wallet import Issued, Payer
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import parse
@@ -25,7 +26,7 @@ PAYER = Payer(NAME, PASSWORD)
 def accepted(pchain: PChain, issued: Issued) -> Tx:
     """Build the block with a transaction, and return it."""
     pchain.wait(1)
-    found = chain.tx(issued.tx_id)
+    found = rows.tx(platform_chain(), issued.tx_id)
     assert found is not None
     assert found.status is TxStatus.COMMITTED
     return parse(found.raw)

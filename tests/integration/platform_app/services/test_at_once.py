@@ -16,8 +16,9 @@ from django.conf import settings
 from django.db import connection, connections
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.executor.errors import UtxoMissing
-from platform_app.selectors import chain as tips
+from platform_app.selectors import accepted
 from platform_app.services import builder, mempool
 from platform_app.services.errors import ConflictingTx
 from platform_app.txs.base import Tx
@@ -71,7 +72,7 @@ def assert_one_of_each_won(lists: list[list[Tx]]) -> None:
         spent_by(tx)
         for one in lists
         for tx in one
-        if tips.status(tx.tx_id).status is TxStatus.COMMITTED
+        if accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
     )
     assert winners == Counter(map(spent_by, lists[0]))
     assert models.MempoolTx.objects.count() == 0
@@ -82,7 +83,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
     shared_pchain: PChain,
 ) -> None:
     lists = rivals_of(payments(shared_pchain, 12), THREADS)
-    height, before = tips.tip().height, remembered()
+    height, before = platform_chain().tip().height, remembered()
     now = shared_pchain.now
 
     def issuing(txs: list[Tx]) -> Callable[[], list[Any]]:
@@ -107,7 +108,7 @@ def test_of_rivals_that_processes_issue_at_once_one_gets_into_a_block(
     shared_pchain: PChain,
 ) -> None:
     lists = rivals_of(payments(shared_pchain, 12), 2)
-    height, before = tips.tip().height, remembered()
+    height, before = platform_chain().tip().height, remembered()
 
     processes = [_started(txs, shared_pchain.now) for txs in lists]
     for process in processes:
@@ -169,7 +170,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
     ]
     shared_pchain.issue(*txs)
     shared_pchain.build()
-    height, before = tips.tip().height, remembered()
+    height, before = platform_chain().tip().height, remembered()
     now = shared_pchain.now + 3 * DAY
 
     def building() -> int:
@@ -182,7 +183,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     # Each begins and ends in a block of its own; the end is a proposal and its option.
     assert sum(built) == 12
-    assert tips.tip().height == height + 6 + 12
+    assert platform_chain().tip().height == height + 6 + 12
     blocks = assert_replays(before, height, lambda _block: now)
     times = [block.time or 0 for block in blocks]
     assert times == sorted(times)

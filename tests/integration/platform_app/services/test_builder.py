@@ -15,7 +15,7 @@ from platform_app.blocks.block import BanffStandardBlock, parse_block
 from platform_app.config import DAY
 from platform_app.executor.staking_errors import AlreadyValidator
 from platform_app.models import Outcome, Phase
-from platform_app.selectors import chain as tips
+from platform_app.selectors import accepted
 from platform_app.services import builder
 from platform_app.store import mempool as waiting
 from platform_app.txs.status import TxStatus
@@ -39,12 +39,12 @@ pytestmark = pytest.mark.usefixtures("every_block_holds")
 
 def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
     assert builder.build_block(now=pchain.now + 3_600) is None
-    assert tips.tip().height == 0
+    assert platform_chain().tip().height == 0
 
 
 def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) -> None:
     txs = payments(pchain, 5)
-    parent = tips.tip()
+    parent = platform_chain().tip()
     pchain.issue(*txs)
 
     block = builder.build_block(now=pchain.now)
@@ -52,10 +52,10 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     assert isinstance(block, BanffStandardBlock)
     assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]
     assert (block.parent_id, block.height) == (parent.block_id, parent.height + 1)
-    stored = tips.block(block.block_id)
+    stored = accepted.block(platform_chain(), block.block_id)
     assert stored is not None
     assert parse_block(stored.raw) == block
-    assert [tips.tx(tx.tx_id) for tx in txs] == [
+    assert [accepted.tx(platform_chain(), tx.tx_id) for tx in txs] == [
         (tx.raw, TxStatus.COMMITTED, block.height, place) for place, tx in enumerate(txs)
     ]
 
@@ -83,7 +83,7 @@ def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain
 
     assert [tx.tx_id for tx in block.txs] == [before.tx_id, first.tx_id, after.tx_id]
     assert others == []
-    dropped = tips.status(second.tx_id)
+    dropped = accepted.status(platform_chain(), second.tx_id)
     assert dropped.status is TxStatus.DROPPED
     assert dropped.reason == str(AlreadyValidator(node("node")))
 
@@ -98,10 +98,10 @@ def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
         )
 
     assert builder.build_block(now=pchain.now) is None
-    assert tips.tip().height == 0
-    assert tips.status(unfunded.tx_id).status is TxStatus.DROPPED
+    assert platform_chain().tip().height == 0
+    assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.DROPPED
     pchain.do(tx)
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
 def test_transactions_go_with_a_change_that_is_due(pchain: PChain) -> None:
@@ -133,10 +133,10 @@ def test_whatever_fails_before_the_commit_leaves_nothing(
             builder.build_block(now=pchain.now)
 
     assert contents(remembered()) == before
-    assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
-    assert tips.tip().height == 0
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
+    assert platform_chain().tip().height == 0
     pchain.build()
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
 def test_a_proposal_is_never_stored_without_its_option(
@@ -144,7 +144,7 @@ def test_a_proposal_is_never_stored_without_its_option(
 ) -> None:
     tx = pchain.do(validator(pchain, "node", end=30 * DAY))
     pchain.now += 40 * DAY
-    height = tips.tip().height
+    height = platform_chain().tip().height
     written = []
     insert = Database.insert
 
@@ -162,7 +162,7 @@ def test_a_proposal_is_never_stored_without_its_option(
             builder.build_block(now=pchain.now)
 
     assert written == [2]
-    assert tips.tip().height == height
+    assert platform_chain().tip().height == height
     assert models.Block.objects.count() == height + 1
     assert staker_of(tx).phase == Phase.CURRENT
     pchain.build()
@@ -192,14 +192,14 @@ def test_a_process_that_begins_anew_goes_on_where_another_one_ended(pchain: PCha
     tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=30 * DAY))
     payment = pchain.make()
     pchain.issue(payment)
-    before, parent = contents(remembered()), tips.tip()
+    before, parent = contents(remembered()), platform_chain().tip()
 
     _forget()  # what a process knows besides the rows
 
     assert contents(remembered()) == before
     block, *_ = pchain.wait(1_000)
     assert block.parent_id == parent.block_id
-    assert tips.status(payment.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), payment.tx_id).status is TxStatus.COMMITTED
     assert staker_of(tx).phase == Phase.CURRENT
 
 

@@ -20,8 +20,7 @@ from platform_app.blocks.errors import (
 )
 from platform_app.config import DAY
 from platform_app.models import Outcome
-from platform_app.selectors import chain as tips
-from platform_app.selectors import stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.services import clearing, following, uptime
 from platform_app.services.errors import MissingOption
 from platform_app.store import mempool as waiting
@@ -49,7 +48,7 @@ def test_a_producers_blocks_make_the_same_rows(pchain: PChain) -> None:
     pchain.do(pchain.make())
     pchain.wait(MUCH_LATER)
     blocks = producer.hand_over()
-    assert tips.tip().height == 0
+    assert platform_chain().tip().height == 0
 
     follow(pchain, *blocks)
 
@@ -63,7 +62,7 @@ def test_blocks_come_one_by_one_too(pchain: PChain, rewarded: list[Block]) -> No
     follow(pchain, transfer)
     follow(pchain, proposal, option)
 
-    assert tips.tip().block_id == option.block_id
+    assert platform_chain().tip().block_id == option.block_id
 
 
 def test_either_option_may_be_the_one_that_was_accepted(
@@ -93,7 +92,7 @@ def test_a_proposal_waits_for_its_option(pchain: PChain, rewarded: list[Block]) 
 
 def test_what_is_accepted_already_is_passed_over(pchain: PChain, rewarded: list[Block]) -> None:
     transfer, proposal, option = rewarded
-    genesis = tips.block_at(0)
+    genesis = accepted.block_at(platform_chain(), 0)
     assert genesis is not None
     follow(pchain, transfer)
     told: list[Block] = []
@@ -108,7 +107,7 @@ def test_what_is_accepted_already_is_passed_over(pchain: PChain, rewarded: list[
     follow(pchain)
 
     assert told == [proposal, option]
-    assert tips.tip().height == 4
+    assert platform_chain().tip().height == 4
 
 
 def test_another_block_at_an_accepted_height_is_refused(
@@ -133,7 +132,7 @@ def test_each_block_is_told_in_the_transaction_that_accepts_it(
 
     def note(block: Block) -> None:
         assert transaction.get_connection().in_atomic_block
-        stored = tips.block(block.block_id)
+        stored = accepted.block(platform_chain(), block.block_id)
         assert stored is not None
         told.append(stored.height)
 
@@ -182,17 +181,17 @@ def test_it_is_outstanding_while_it_waits_for_the_lock(
 
 
 def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: PChain) -> None:
-    accepted, spent, other = payments(pchain, 3)
+    sent, spent, other = payments(pchain, 3)
     another = rival(spent)
-    pchain.issue(accepted, another, other)
+    pchain.issue(sent, another, other)
 
-    follow(pchain, standard(pchain, accepted, spent))
+    follow(pchain, standard(pchain, sent, spent))
 
     assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [other.tx_id]
-    dropped = tips.status(another.tx_id)
+    dropped = accepted.status(platform_chain(), another.tx_id)
     assert dropped.status is TxStatus.DROPPED
     assert "failed to read consumed UTXO" in dropped.reason
-    assert tips.status(spent.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), spent.tx_id).status is TxStatus.COMMITTED
 
 
 def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
@@ -204,13 +203,13 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     payment = pchain.make()
     pchain.issue(second, payment)
     follow(pchain, standard(pchain, first))
-    assert tips.status(second.tx_id).status is TxStatus.PROCESSING
+    assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
     monkeypatch.setattr(turns, "_rule", lambda *_: False)
     monkeypatch.setattr(clearing, "_looks", clearing._Looks())
 
     assert tasks.build_blocks() == {"blocks": 0}
 
-    assert "is already a validator" in tips.status(second.tx_id).reason
+    assert "is already a validator" in accepted.status(platform_chain(), second.tx_id).reason
     assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [payment.tx_id]
     assert clearing.drop_stale(now=pchain.now) == 0
 
@@ -233,7 +232,7 @@ def test_a_block_that_comes_meanwhile_saves_what_waits(
     monkeypatch.setattr(clearing, "refusals", look_and_follow)
 
     assert clearing.drop_stale(now=pchain.now) == 0
-    assert tips.status(unfunded.tx_id).status is TxStatus.PROCESSING
+    assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.PROCESSING
 
 
 def test_blocks_are_made_and_stays_renewed_only_in_turn(
@@ -254,7 +253,7 @@ def test_blocks_are_made_and_stays_renewed_only_in_turn(
 
     monkeypatch.setattr(turns, "_rule", lambda *_: True)
     assert pchain.build()
-    assert pchain.node_id in stakers.current_validators().by_node
+    assert pchain.node_id in stakers.current_validators(platform_chain()).by_node
 
 
 @pytest.fixture
@@ -332,7 +331,7 @@ def test_a_block_is_verified_in_few_questions_however_many_come(
 ) -> None:
     txs = payments(pchain, 40)
     blocks: list[Block] = []
-    parent, height = tips.tip().block_id, tips.tip().height
+    parent, height = platform_chain().tip().block_id, platform_chain().tip().height
     for tx in txs:
         height += 1
         block = standard(pchain, tx, parent_id=parent, height=height)

@@ -11,8 +11,8 @@ from django.db import connection
 
 from nodeproject import identity
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, ProposalBlock
-from platform_app.selectors import chain as tips
 from platform_app.selectors import raw_blocks
 from platform_app.services import builder, following, mempool
 from platform_app.services.builder import Step
@@ -46,7 +46,7 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
             history.state.accept(step.changes)
 
     monkeypatch.setattr(builder, "accept", accept_and_note)
-    while tips.tip().height < blocks:
+    while platform_chain().tip().height < blocks:
         history.pass_time()
         txs = history.txs(history.random.randint(1, 12))
         mempool.issue(txs, now=history.now, gossiped=True)
@@ -82,13 +82,13 @@ def test_what_a_builder_made_is_followed_to_the_same_rows(
     before, history = platform_tables.rows(), History(seed, remembered())
     with monkeypatch.context() as patched:
         happen(history, BLOCKS[connection.vendor], patched)
-    wanted, top = platform_tables.alike(), tips.tip().height
-    raws = [one.raw for one in raw_blocks.raw_blocks(1, top, 1 << 30)]
+    wanted, top = platform_tables.alike(), platform_chain().tip().height
+    raws = [one.raw for one in raw_blocks.raw_blocks(platform_chain(), 1, top, 1 << 30)]
     rewards = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
     assert {row.status for row in rewards} == {TxStatus.COMMITTED, TxStatus.ABORTED}
     platform_tables.put_back(before)
 
     follow([following.parse_block(raw) for raw in raws], history.random, history.now)
 
-    assert tips.tip().height == top
+    assert platform_chain().tip().height == top
     assert platform_tables.alike() == wanted

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import (
     ApricotAtomicBlock,
@@ -36,7 +37,6 @@ from platform_app.blocks.errors import (
 )
 from platform_app.config import DAY
 from platform_app.executor.errors import StakerNotDue
-from platform_app.selectors import chain as tips
 from platform_app.selectors import stakers
 from platform_app.services import following
 from platform_app.services.errors import MissingOption
@@ -60,7 +60,7 @@ def test_a_gap_before_the_first_block(pchain: PChain, rewarded: list[Block]) -> 
     refused = refusal(pchain, proposal, option)
 
     assert type(refused) is UnknownParent
-    tip = tips.tip().block_id
+    tip = platform_chain().tip().block_id
     assert str(refused) == f"unexpected parent: expected {tip} but got {transfer.block_id}"
 
 
@@ -82,7 +82,7 @@ def test_a_block_in_which_nothing_happens(pchain: PChain) -> None:
 
 
 def test_times_that_cannot_be(pchain: PChain) -> None:
-    tx, tip = pchain.make(), tips.tip()
+    tx, tip = pchain.make(), platform_chain().tip()
 
     early = refusal(pchain, standard(pchain, tx, after=-1))
     late = refusal(pchain, standard(pchain, tx, time=pchain.now + 11))
@@ -124,8 +124,12 @@ def test_the_same_transaction_once_more(pchain: PChain) -> None:
 
 
 def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> None:
-    tip = tips.tip()
-    (due,) = (one for one in stakers.current_validators().validators if one.node_id == node("node"))
+    tip = platform_chain().tip()
+    (due,) = (
+        one
+        for one in stakers.current_validators(platform_chain()).validators
+        if one.node_id == node("node")
+    )
     proposal = build_proposal(
         parent_id=tip.block_id,
         height=tip.height + 1,
@@ -188,7 +192,7 @@ def test_an_option_without_its_proposal(pchain: PChain, rewarded: list[Block]) -
     ],
 )
 def test_kinds_from_before_the_fork(pchain: PChain, cls: type[Block], fields: Any) -> None:
-    tip = tips.tip()
+    tip = platform_chain().tip()
     block = made(cls, parent_id=tip.block_id, height=1, **fields)
 
     refused = refusal(pchain, following.parse_block(block.raw))
@@ -201,14 +205,16 @@ def test_kinds_from_before_the_fork(pchain: PChain, cls: type[Block], fields: An
 
 def test_an_atomic_block(pchain: PChain) -> None:
     embedded = codec.embed(pchain.make())
-    head = made(ApricotStandardBlock, parent_id=tips.tip().block_id, height=1, txs=()).raw
+    head = made(
+        ApricotStandardBlock, parent_id=platform_chain().tip().block_id, height=1, txs=()
+    ).raw
     raw = head[:2] + ApricotAtomicBlock.TYPE_ID.to_bytes(4, "big") + head[6:-4] + embedded
 
     assert type(refusal(pchain, following.parse_block(raw))) is ApricotAfterFork
 
 
 def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> None:
-    block = made(ApricotCommitBlock, parent_id=tips.tip().block_id, height=1)
+    block = made(ApricotCommitBlock, parent_id=platform_chain().tip().block_id, height=1)
 
     assert type(refusal(pchain, block)) is NoProposal
 
@@ -259,7 +265,7 @@ def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
     with pytest.raises((InvalidBlock, MissingOption)):
         following.accept([following.parse_block(raw) for raw in raws], now=pchain.now)
 
-    assert tips.tip().height == 1
+    assert platform_chain().tip().height == 1
 
 
 @pytest.fixture

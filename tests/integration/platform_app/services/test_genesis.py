@@ -25,10 +25,9 @@ from platform_app.genesis.errors import (
     UnreadableGenesisFile,
 )
 from platform_app.genesis.genesis import parse_genesis
-from platform_app.selectors import chain as tips
-from platform_app.selectors import stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
-from platform_app.selectors.chain import NoFirstValidator
+from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services import builder
 from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
 from platform_app.services.genesis import load_genesis
@@ -95,15 +94,17 @@ def assert_begun(network: Network, case: dict[str, Any]) -> None:
     assert str(network.asset_id) == case["avaxAssetID"]
     assert str(network.x_chain_id) == case["xChainID"]
     assert str(network.c_chain_id) == case["cChainID"]
-    block = tips.block_at(0)
+    block = accepted.block_at(platform_chain(), 0)
     assert block is not None
     assert block.raw.hex() == case["genesisBlockBytes"]
-    assert str(tips.tip().block_id) == case["genesisBlockID"]
-    assert tips.tip().timestamp == case["startTime"]
-    assert tips.supply(PRIMARY_NETWORK_ID) == case["currentSupplyAfterGenesis"]
+    assert str(platform_chain().tip().block_id) == case["genesisBlockID"]
+    assert platform_chain().tip().timestamp == case["startTime"]
+    assert (
+        accepted.supply(platform_chain(), PRIMARY_NETWORK_ID) == case["currentSupplyAfterGenesis"]
+    )
     shown = {
         str(one.node_id): (str(one.tx_id), one.start, one.end, one.weight, one.potential_reward)
-        for one in stakers.current_validators().validators
+        for one in stakers.current_validators(platform_chain()).validators
     }
     assert shown == {
         one["nodeID"]: (
@@ -113,8 +114,8 @@ def assert_begun(network: Network, case: dict[str, Any]) -> None:
     }  # fmt: skip
     for one in case["validators"]:
         tx_id = platform.ID.parse(one["txID"])
-        assert tips.status(tx_id).status is TxStatus.COMMITTED
-    assert [one.blockchain_id for one in chains.blockchains()] == [
+        assert accepted.status(platform_chain(), tx_id).status is TxStatus.COMMITTED
+    assert [one.blockchain_id for one in chains.blockchains(platform_chain())] == [
         network.x_chain_id,
         network.c_chain_id,
     ]
@@ -129,7 +130,7 @@ def test_the_references_local_network_moves_its_start_in_whole_steps(start: Star
 
     later = start(now=1_721_016_000 + 3 * REFERENCE_STEP + 5, parameters="avalanchego")
 
-    assert tips.tip().timestamp == 1_721_016_000 + 3 * REFERENCE_STEP
+    assert platform_chain().tip().timestamp == 1_721_016_000 + 3 * REFERENCE_STEP
     assert later.genesis_hash != first.genesis_hash
     assert later.asset_id == first.asset_id
 
@@ -138,8 +139,8 @@ def test_a_network_of_ones_own_begins_now_with_this_node(start: Start) -> None:
     network = start()
 
     assert (network.network_id, network.unit) == (12345, 10**6)
-    assert tips.tip().timestamp == platform.NOW
-    (validator,) = stakers.current_validators().validators
+    assert platform_chain().tip().timestamp == platform.NOW
+    (validator,) = stakers.current_validators(platform_chain()).validators
     assert validator.node_id == platform_chain().node_id
     assert validator.start == platform.NOW
     signer = identity.signer()
@@ -154,10 +155,10 @@ def test_it_has_the_c_chains_genesis_in_the_transaction_that_creates_that_chain(
 ) -> None:
     network = start()
 
-    found = tips.tx(network.c_chain_id)
+    found = accepted.tx(platform_chain(), network.c_chain_id)
     assert found is not None
     assert C_CHAIN_GENESIS.encode() in found.raw
-    x_chain, c_chain = chains.blockchains()
+    x_chain, c_chain = chains.blockchains(platform_chain())
     assert (x_chain.blockchain_id, x_chain.name, x_chain.vm_id) == (
         network.x_chain_id, "X-Chain", AVM_ID,
     )  # fmt: skip
@@ -171,13 +172,13 @@ def test_every_network_can_be_ones_own(start: Start, network_id: int) -> None:
     network = start(network_id=network_id)
 
     assert network.network_id == network_id
-    assert len(stakers.current_validators().validators) == 1
+    assert len(stakers.current_validators(platform_chain()).validators) == 1
 
 
 def test_the_first_block_is_the_references_kind(start: Start) -> None:
     network = start()
 
-    row = tips.block_at(0)
+    row = accepted.block_at(platform_chain(), 0)
     assert row is not None
     block = parse_block(row.raw)
     assert block.parent_id == network.genesis_hash
@@ -196,7 +197,7 @@ def test_a_start_after_blocks_were_made_finds_it_too(pchain: PChain) -> None:
     pchain.do(pchain.make())
 
     assert load_genesis(identity.signer(), C_CHAIN_GENESIS) == pchain.network
-    assert tips.tip().height == 1
+    assert platform_chain().tip().height == 1
 
 
 def test_a_file_that_says_the_same_is_taken_again(start: Start) -> None:
@@ -327,20 +328,22 @@ def test_a_start_that_was_interrupted_begins_anew(
 
     start(now=platform.NOW + 60)
 
-    assert tips.tip().timestamp == platform.NOW + 60
-    assert [one.node_id for one in stakers.current_validators().validators] == [node_id]
+    assert platform_chain().tip().timestamp == platform.NOW + 60
+    assert [one.node_id for one in stakers.current_validators(platform_chain()).validators] == [
+        node_id
+    ]
 
 
 def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_same(
     start: Start,
 ) -> None:
     start(now=1_721_016_000, parameters="avalanchego")
-    assert platform_chain().node_id not in stakers.current_validators().by_node
+    assert platform_chain().node_id not in stakers.current_validators(platform_chain()).by_node
 
     block = builder.build_block(now=1_721_016_000 + 366 * DAY)
 
     assert block is not None
-    assert len(stakers.current_validators().validators) == 4
+    assert len(stakers.current_validators(platform_chain()).validators) == 4
 
 
 # --- the bytes that it began with, and those that others give ---
@@ -349,31 +352,31 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
 def test_what_a_network_began_with_is_kept(start: Start) -> None:
     network = start()
 
-    raw = tips.genesis_bytes()
+    raw = accepted.genesis_bytes(platform_chain())
     assert raw is not None
     assert ID(sha256(raw)) == network.genesis_hash
     assert parse_genesis(raw).timestamp == platform.NOW
 
 
 def test_without_a_chain_there_are_none(db: None) -> None:
-    assert tips.genesis_bytes() is None
+    assert accepted.genesis_bytes(platform_chain()) is None
     with pytest.raises(NoFirstValidator):
-        tips.first_validator()
+        accepted.first_validator(platform_chain())
 
 
 def test_the_first_validator_is_the_first_of_the_genesis(start: Start) -> None:
     start()
-    assert tips.first_validator() == platform_chain().node_id
+    assert accepted.first_validator(platform_chain()) == platform_chain().node_id
 
 
 def test_the_first_validator_of_the_reference_is_the_first_in_the_bytes(start: Start) -> None:
     start(now=1_721_016_000, parameters="avalanchego")
 
-    raw = tips.genesis_bytes()
+    raw = accepted.genesis_bytes(platform_chain())
     assert raw is not None
     first = parse_genesis(raw).validators[0].unsigned
     assert isinstance(first, AddPermissionlessValidatorTx)
-    assert tips.first_validator() == first.validator.node_id
+    assert accepted.first_validator(platform_chain()) == first.validator.node_id
 
 
 def fetched(raw: bytes, tmp_path: Path) -> Path:
@@ -400,10 +403,10 @@ def test_a_node_that_was_given_bytes_begins_with_them(start: Start, tmp_path: Pa
     network = start(now=platform.NOW + DAY)
 
     assert network.genesis_hash == ID(sha256(raw))
-    assert tips.genesis_bytes() == raw
-    assert tips.tip().timestamp == platform.NOW
-    assert tips.first_validator() == genesis.NODE_IDS[0]
-    assert platform_chain().node_id not in stakers.current_validators().by_node
+    assert accepted.genesis_bytes(platform_chain()) == raw
+    assert platform_chain().tip().timestamp == platform.NOW
+    assert accepted.first_validator(platform_chain()) == genesis.NODE_IDS[0]
+    assert platform_chain().node_id not in stakers.current_validators(platform_chain()).by_node
     assert start(now=platform.NOW + 2 * DAY) == network
 
 
@@ -454,25 +457,25 @@ def test_a_chain_that_began_before_bytes_were_kept_gets_them_at_its_next_start(
     start: Start, changes: dict[str, Any]
 ) -> None:
     start(now=1_721_016_000 + DAY, **changes)
-    raw = tips.genesis_bytes()
+    raw = accepted.genesis_bytes(platform_chain())
     models.Genesis.objects.all().delete()
-    assert tips.genesis_bytes() is None
+    assert accepted.genesis_bytes(platform_chain()) is None
 
     start(now=1_721_016_000 + 30 * DAY)
 
-    assert tips.genesis_bytes() == raw
+    assert accepted.genesis_bytes(platform_chain()) == raw
 
 
 def test_a_chain_of_a_file_gets_them_as_long_as_the_file_is_named(start: Start) -> None:
     start(document=genesis.document(), parameters="avalanchego")
-    raw = tips.genesis_bytes()
+    raw = accepted.genesis_bytes(platform_chain())
     models.Genesis.objects.all().delete()
 
     start()
-    assert tips.genesis_bytes() is None
+    assert accepted.genesis_bytes(platform_chain()) is None
 
     start(document=genesis.document())
-    assert tips.genesis_bytes() == raw
+    assert accepted.genesis_bytes(platform_chain()) == raw
 
 
 def test_a_node_with_other_keys_cannot_make_them_again(start: Start, tmp_path: Path) -> None:
@@ -483,4 +486,4 @@ def test_a_node_with_other_keys_cannot_make_them_again(start: Start, tmp_path: P
 
     start()
 
-    assert tips.genesis_bytes() is None
+    assert accepted.genesis_bytes(platform_chain()) is None

@@ -18,7 +18,7 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.models import Phase
-from platform_app.selectors import chain as tips
+from platform_app.selectors import accepted
 from platform_app.services import builder, mempool
 from platform_app.services.builder import Step
 from platform_app.state.changes import StateChanges
@@ -92,7 +92,7 @@ class Ledger:
     def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:
         for tx, outcome in zip(txs, outcomes, strict=True):
             if outcome == tx.tx_id:
-                assert tips.status(tx.tx_id).status is TxStatus.PROCESSING
+                assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
 
     def follow(self, blocks: Sequence[Block], changes: StateChanges) -> None:
         """Take what a commit has changed, and compare."""
@@ -119,7 +119,7 @@ class Ledger:
             .values_list("weight")
         )
         assert unspent + staked + elsewhere == self.at_first + self.paid - self.burned
-        supply = tips.supply(PRIMARY_NETWORK_ID)
+        supply = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
         assert supply == SUPPLY + self.paid + promised(self.memory)
 
     def assert_what_is_live_is_the_same(self) -> None:
@@ -156,7 +156,7 @@ def test_a_long_history_conserves_coins_and_replays_from_its_bytes(ledger: Ledge
     assert contents(remembered()) == contents(ledger.memory)
     assert models.Tx.objects.count() == sum(ledger.seen.values())
     assert _total(models.Tx.objects.values_list("burned")) == ledger.burned
-    assert tips.tip().height == ledger.blocks
+    assert platform_chain().tip().height == ledger.blocks
     assert_replays(before, 0, lambda block: ledger.clocks[block.height])
     assert ledger.paid > 0
     assert ledger.seen["RewardValidatorTx", TxStatus.COMMITTED]

@@ -11,8 +11,9 @@ from django.db import connections
 
 from chaindb.database import Database
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import UNIT
-from platform_app.selectors import chain
+from platform_app.selectors import accepted
 from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.keystore_errors import TooManyUsers
@@ -85,7 +86,7 @@ def assert_all_accepted(pchain: PChain, issued: list[Issued]) -> None:
     assert len({one.tx_id for one in issued}) == len(issued)
     pchain.wait(1)
     for one in issued:
-        assert chain.status(one.tx_id).status is TxStatus.COMMITTED
+        assert accepted.status(platform_chain(), one.tx_id).status is TxStatus.COMMITTED
 
 
 def subnet(pchain: PChain, threshold: int) -> Callable[[], Issued]:

@@ -12,8 +12,8 @@ from platform_app.blocks import builder as block_builder
 from platform_app.config import DAY
 from platform_app.executor.errors import UtxoMissing, WrongTxType
 from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShort, StakeTooLow
-from platform_app.selectors import chain as tips
-from platform_app.selectors.chain import Status
+from platform_app.selectors import accepted
+from platform_app.selectors.accepted import Status
 from platform_app.services import builder, mempool, scheduling
 from platform_app.services.errors import ConflictingTx, MempoolFull, NothingImports, TooLarge
 from platform_app.store import mempool as waiting
@@ -57,13 +57,13 @@ def unfunded(number: int = 0) -> Tx:
 
 def test_what_is_taken_is_processing_until_a_block_has_it(pchain: PChain) -> None:
     tx = pchain.make()
-    assert tips.status(tx.tx_id) == UNKNOWN
+    assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
     assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
-    assert tips.status(tx.tx_id) == PROCESSING
+    assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
 
     pchain.build()
-    assert tips.status(tx.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
@@ -96,7 +96,7 @@ def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChai
 
     assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
 
-    assert tips.status(tx.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
@@ -116,7 +116,7 @@ def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> 
     assert str(refused.value) == (
         f"tx too large: {tx.tx_id} size ({len(tx.raw)}) > max size (65536)"
     )
-    assert tips.status(tx.tx_id) == UNKNOWN
+    assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
 
 def test_the_largest_that_is_taken_gets_into_a_block(pchain: PChain) -> None:
@@ -137,7 +137,7 @@ def test_the_largest_that_is_taken_gets_into_a_block(pchain: PChain) -> None:
 
     pchain.do(tx)
 
-    assert tips.status(tx.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
 
 
 def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
@@ -154,7 +154,7 @@ def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
     assert str(refused) == (
         f"mempool is full: {txs[2].tx_id} size ({size}) > available space ({size - 1})"
     )
-    assert tips.status(txs[2].tx_id) == UNKNOWN
+    assert accepted.status(platform_chain(), txs[2].tx_id) == UNKNOWN
     with pytest.raises(MempoolFull):  # what waits in the database counts as what came with it
         mempool.issue_tx(txs[2], now=pchain.now)
 
@@ -183,7 +183,7 @@ def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
         mempool.issue_tx(rival(tx), now=pchain.now)
 
     assert str(refused.value) == f"tx conflicts with other tx: {rival(tx).tx_id}"
-    assert tips.status(rival(tx).tx_id) == UNKNOWN
+    assert accepted.status(platform_chain(), rival(tx).tx_id) == UNKNOWN
 
 
 def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
@@ -204,7 +204,7 @@ def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
         mempool.issue_tx(rival(tx), now=pchain.now)
 
     pchain.build()
-    assert tips.status(tx.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
 
 
 def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChain) -> None:
@@ -217,7 +217,7 @@ def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChai
 
     reason = f"failed to read consumed UTXO {spent.tx_id}:{spent.output_index} due to: not found"
     assert str(refused.value) == reason
-    assert tips.status(rival(tx).tx_id) == Status(TxStatus.DROPPED, reason)
+    assert accepted.status(platform_chain(), rival(tx).tx_id) == Status(TxStatus.DROPPED, reason)
 
 
 def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
@@ -243,7 +243,9 @@ def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
     with pytest.raises(StakeTooLow, match=r"^weight of this validator is too low$") as refused:
         mempool.issue_tx(tx, now=pchain.now)
 
-    assert tips.status(tx.tx_id) == Status(TxStatus.DROPPED, str(refused.value))
+    assert accepted.status(platform_chain(), tx.tx_id) == Status(
+        TxStatus.DROPPED, str(refused.value)
+    )
 
 
 def test_proposals_are_never_taken(pchain: PChain) -> None:
@@ -258,14 +260,14 @@ def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -
     spending_change = _spending_change(pchain, first)
     with pytest.raises(UtxoMissing):  # it came before the coins that it spends
         mempool.issue_tx(spending_change, now=pchain.now)
-    assert tips.status(spending_change.tx_id).status is TxStatus.DROPPED
+    assert accepted.status(platform_chain(), spending_change.tx_id).status is TxStatus.DROPPED
 
     pchain.do(first)
     mempool.issue_tx(spending_change, now=pchain.now)
 
-    assert tips.status(spending_change.tx_id) == PROCESSING
+    assert accepted.status(platform_chain(), spending_change.tx_id) == PROCESSING
     pchain.build()
-    assert tips.status(spending_change.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), spending_change.tx_id) == COMMITTED
 
 
 @pytest.mark.parametrize("chain_of", ["x_chain_id", "c_chain_id"])
@@ -279,7 +281,7 @@ def test_what_nobody_could_import_is_not_exported(pchain: PChain, chain_of: str)
         "transfers between chains do not exist on this node yet, so the coins that "
         f"{tx.tx_id} exports could not be imported"
     )
-    assert tips.status(tx.tx_id) == UNKNOWN
+    assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
 
 def test_who_asks_again_for_an_export_that_was_accepted_is_told_so(pchain: PChain) -> None:
@@ -295,7 +297,7 @@ def test_peers_may_export_and_so_may_blocks(pchain: PChain) -> None:
 
     assert mempool.issue([tx], now=pchain.now, gossiped=True) == [tx.tx_id]
     assert pchain.wait(1)
-    assert tips.status(tx.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
 
 
 def _spending_change(pchain: PChain, tx: Tx) -> Tx:
@@ -310,8 +312,10 @@ def test_only_the_last_dropped_ones_are_remembered(pchain: PChain) -> None:
 
     mempool.issue(txs, now=pchain.now)
 
-    assert tips.status(txs[0].tx_id) == UNKNOWN
-    assert all(tips.status(tx.tx_id).status is TxStatus.DROPPED for tx in txs[1:])
+    assert accepted.status(platform_chain(), txs[0].tx_id) == UNKNOWN
+    assert all(
+        accepted.status(platform_chain(), tx.tx_id).status is TxStatus.DROPPED for tx in txs[1:]
+    )
 
 
 def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
@@ -330,7 +334,7 @@ def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
     refused, taken = mempool.issue([tx, other], now=pchain.now)
 
     assert isinstance(refused, UtxoMissing)
-    assert tips.status(tx.tx_id).status is TxStatus.DROPPED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.DROPPED
     assert taken == other.tx_id
 
 
@@ -393,9 +397,11 @@ def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
 
     pchain.build()
 
-    assert tips.status(first.tx_id) == COMMITTED
+    assert accepted.status(platform_chain(), first.tx_id) == COMMITTED
     node_id = first.unsigned.validator.node_id  # type: ignore[attr-defined]
-    assert tips.status(second.tx_id) == Status(TxStatus.DROPPED, str(AlreadyValidator(node_id)))
+    assert accepted.status(platform_chain(), second.tx_id) == Status(
+        TxStatus.DROPPED, str(AlreadyValidator(node_id))
+    )
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
@@ -482,5 +488,5 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         pchain.issue(tx)
 
     assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
-    assert tips.status(tx.tx_id) == PROCESSING
+    assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
     assert builder.build_block(now=pchain.now) is not None

@@ -13,8 +13,8 @@ from chaindb.locks import Lock, NotInTransaction, acquire
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.selectors import chain as tips
-from platform_app.selectors import coins, own_stake, stakers
+from platform_app.memory.stakers import Validator
+from platform_app.selectors import accepted, coins, own_stake, stakers
 from platform_app.services import builder, renewal
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.services.renewal import MOST_COINS, PAUSE
@@ -29,7 +29,7 @@ from platform_app.wallet.wallet import Wallet
 from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
 from primitives.ids import NodeID, ShortID
 from primitives.keys import address_of
-from tests.builders import platform
+from tests.builders import own_node, platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
 
 VMRQ = address_of(VMRQ_KEY)
@@ -55,12 +55,12 @@ def renewed(pchain: PChain) -> Tx | None:
         return renewal.renew_own_validator(now=pchain.now)
 
 
-def end_stay(pchain: PChain) -> stakers.Validator:
+def end_stay(pchain: PChain) -> Validator:
     """Let this node's stay end, and nothing else happen; return what it was."""
-    stay = stakers.current_validators().by_node[pchain.node_id]
+    stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
     builder.build_block(now=pchain.now)
-    assert not own_stake.is_validator(pchain.node_id)
+    assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     return stay
 
 
@@ -70,7 +70,7 @@ def wallet_of(pchain: PChain, key: bytes) -> Wallet:
         CONFIG,
         pchain.asset_id,
         Keychain.of([key]),
-        coins.coins_of([address]),
+        coins.coins_of(platform_chain(), [address]),
         address,
         pchain.now,
     )
@@ -119,12 +119,12 @@ def scheduled(pchain: PChain, node_id: NodeID, *, rewarded: ShortID = EWOQ) -> T
 
 
 def test_after_its_end_this_node_validates_again_on_the_same_terms(pchain: PChain) -> None:
-    first = stakers.current_validators().by_node[pchain.node_id]
+    first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
 
     pchain.now = first.end
     pchain.build()
 
-    again = stakers.current_validators().by_node[pchain.node_id]
+    again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     assert (again.start, again.end) == (first.end, first.end + YEAR)
     same = (
         "weight", "shares", "public_key", "proof_of_possession", "rewards_owner",
@@ -150,13 +150,13 @@ def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None
 def test_a_network_that_slept_goes_on_when_it_wakes(pchain: PChain) -> None:
     pchain.wait(5 * YEAR)
 
-    again = stakers.current_validators().by_node[pchain.node_id]
+    again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     assert (again.start, again.end) == (pchain.now, pchain.now + YEAR)
 
 
 def test_it_renews_year_after_year(pchain: PChain) -> None:
     for _ in range(4):
-        stay = stakers.current_validators().by_node[pchain.node_id]
+        stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
         pchain.now = stay.end
         pchain.build()
 
@@ -206,7 +206,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     builder.build_block(now=pchain.now)
     assert renewed(pchain) is None
     pchain.wait(60)
-    assert stakers.current_validators().by_node[pchain.node_id].tx_id == tx.tx_id
+    assert stakers.current_validators(platform_chain()).by_node[pchain.node_id].tx_id == tx.tx_id
 
 
 def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
@@ -218,7 +218,7 @@ def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PC
 
     pchain.build()
 
-    again = stakers.current_validators().by_node[pchain.node_id]
+    again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     assert again.public_key == first.public_key
     assert again.weight == CONFIG.min_validator_stake
     assert again.shares == 50_000
@@ -239,7 +239,7 @@ def test_a_node_that_never_staked_has_nothing_to_renew(
 ) -> None:
     stranger = NodeID(b"stranger".ljust(20))
     with monkeypatch.context() as patched:
-        patched.setattr(platform_chain(), "node_id", stranger)
+        own_node.be(patched, stranger)
         assert renewed(pchain) is None
 
     assert list(mempool.oldest_first(platform_chain().db)) == []
@@ -251,7 +251,7 @@ def test_with_less_left_it_stakes_less(pchain: PChain) -> None:
 
     pchain.build()
 
-    again = stakers.current_validators().by_node[pchain.node_id]
+    again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     assert again.weight == 3_000 * UNIT
 
 
@@ -300,7 +300,7 @@ def test_coins_that_somebody_is_spending_are_left_to_them(pchain: PChain) -> Non
     pchain.build()
     pchain.now += 1
     pchain.build()
-    assert own_stake.is_validator(pchain.node_id)
+    assert own_stake.is_validator(platform_chain(), pchain.node_id)
 
 
 def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
@@ -330,7 +330,7 @@ def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
     assert tx.unsigned.validator.weight == 20 * UNIT * (MOST_COINS - 1) + 19 * UNIT  # type: ignore[attr-defined]
     assert LARGEST_TX // 2 < len(tx.raw) <= LARGEST_TX
     pchain.build()
-    assert own_stake.is_validator(pchain.node_id)
+    assert own_stake.is_validator(platform_chain(), pchain.node_id)
 
 
 def test_any_number_of_tiny_coins_stops_nothing(pchain: PChain) -> None:
@@ -344,8 +344,8 @@ def test_any_number_of_tiny_coins_stops_nothing(pchain: PChain) -> None:
 
     pchain.build()
 
-    assert tips.tx(tx.tx_id) is not None
-    assert not own_stake.is_validator(pchain.node_id)
+    assert accepted.tx(platform_chain(), tx.tx_id) is not None
+    assert not own_stake.is_validator(platform_chain(), pchain.node_id)
 
 
 @pytest.mark.parametrize(
@@ -368,8 +368,8 @@ def test_coins_of_a_thousand_owners_stop_nothing(
 
     pchain.build()
 
-    assert tips.tx(tx.tx_id) is not None
-    assert not own_stake.is_validator(pchain.node_id)
+    assert accepted.tx(platform_chain(), tx.tx_id) is not None
+    assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (said,) = said_by(caplog)
     assert reason in said
 
@@ -448,7 +448,7 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
 @pytest.mark.django_db(transaction=True)
 def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = NodeID(b"stranger".ljust(20))
-    monkeypatch.setitem(vars(platform_chain()), "node_id", stranger)
+    own_node.be(monkeypatch, stranger)
 
     with pytest.raises(NotInTransaction):
         renewal.renew_own_validator(now=platform.NOW)

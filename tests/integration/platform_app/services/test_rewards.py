@@ -15,8 +15,8 @@ from platform_app.blocks.block import (
 from platform_app.config import DAY, UNIT
 from platform_app.executor.rewards import split
 from platform_app.models import Outcome, Phase
-from platform_app.selectors import chain as tips
-from platform_app.selectors.chain import Status
+from platform_app.selectors import accepted
+from platform_app.selectors.accepted import Status
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO, inner_output
@@ -62,7 +62,7 @@ def test_at_its_end_a_validator_gets_its_stake_back_and_its_reward(pchain: PChai
 
     (option,) = pchain.wait(40 * DAY)
 
-    proposal = tips.block_at(option.height - 1)
+    proposal = accepted.block_at(platform_chain(), option.height - 1)
     assert proposal is not None
     assert type(option) is BanffCommitBlock
     assert type(parse_block(proposal.raw)) is BanffProposalBlock
@@ -90,7 +90,7 @@ def test_a_validator_that_was_offline_too_long_gets_its_stake_back_alone(pchain:
     (option,) = pchain.wait(40 * DAY)
 
     assert type(option) is BanffAbortBlock
-    assert tips.status(proposal_of(tx).tx_id) == Status(TxStatus.ABORTED)
+    assert accepted.status(platform_chain(), proposal_of(tx).tx_id) == Status(TxStatus.ABORTED)
     assert staker_of(tx).outcome == Outcome.UNREWARDED
     assert paid(tx) == {}
     assert supply() == before - lost

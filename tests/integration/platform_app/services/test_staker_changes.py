@@ -9,8 +9,7 @@ from platform_app.blocks.block import BanffStandardBlock
 from platform_app.config import DAY, UNIT
 from platform_app.executor.rewards import potential_reward
 from platform_app.models import Outcome, Phase
-from platform_app.selectors import chain as tips
-from platform_app.selectors import own_stake, stakers
+from platform_app.selectors import accepted, own_stake, stakers
 from platform_app.services import builder
 from platform_app.state.staker import Staker
 from platform_app.store.state import DatabaseState
@@ -120,7 +119,7 @@ def test_a_removed_one_has_left_at_once(pchain: PChain) -> None:
     pchain.do(pchain.make(RemoveSubnetValidatorTx, node_id=node("node"), subnet_id=subnet_id))
 
     assert staker_of(tx).outcome == Outcome.REMOVED
-    assert stakers.current_validators(subnet_id).validators == ()
+    assert stakers.current_validators(platform_chain(), subnet_id).validators == ()
 
 
 def test_delegators_leave_before_their_validator_in_the_same_second(pchain: PChain) -> None:
@@ -140,7 +139,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
     seen = {0: _weights()}
 
     def note() -> None:
-        seen[tips.tip().height] = _weights()
+        seen[platform_chain().tip().height] = _weights()
 
     subnet_id = subnet(pchain)
     note()
@@ -156,16 +155,16 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
             subnet_validator(pchain, subnet_id, name, start=900 + number, end=end * DAY - 3_600)
         )
         note()
-    while tips.tip().timestamp < pchain.now + 6 * DAY and _step(pchain, 6 * DAY):
+    while platform_chain().tip().timestamp < pchain.now + 6 * DAY and _step(pchain, 6 * DAY):
         note()
 
-    heights = tips.tip().height + 1
+    heights = platform_chain().tip().height + 1
     for height in range(heights):
         expected = seen.get(height)
         if expected is None:  # a proposal: nothing has changed before its option
             expected = seen[height - 1]
         for one in (PRIMARY_NETWORK_ID, subnet_id):
-            found = stakers.validators_at(height, one)
+            found = stakers.validators_at(platform_chain(), height, one)
             assert found is not None
             assert {key: member.weight for key, member in found.items()} == expected.get(one, {})
     assert heights > 30
@@ -188,7 +187,7 @@ def _weights() -> dict[ID, dict[Any, int]]:
 
 
 def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> None:
-    first = stakers.current_validators().by_node[pchain.node_id]
+    first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     other = pchain.do(validator(pchain, "node", end=300 * DAY))
     payment = pchain.make()
     pchain.now = first.end + 90 * DAY  # the node was off
@@ -196,20 +195,20 @@ def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> Non
 
     pchain.build()
 
-    again = stakers.current_validators().by_node[pchain.node_id]
+    again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     assert again.start == first.end
     assert staker_of(other).outcome == Outcome.REWARDED
-    assert tips.status(payment.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), payment.tx_id).status is TxStatus.COMMITTED
 
 
 def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChain) -> None:
     """A lock that has opened on the node's clock, but not at the time at which the renewal stands."""
-    first = stakers.current_validators().by_node[pchain.node_id]
+    first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
     builder.build_block(now=pchain.now)  # the stay ends
-    assert not own_stake.is_validator(pchain.node_id)
+    assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")
     pchain.issue(tx)
@@ -217,5 +216,5 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     renewal, block = pchain.build()
 
     assert renewal.time == first.end
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
     assert [one.tx_id for one in block.txs] == [tx.tx_id]

@@ -15,11 +15,11 @@ from chaindb import clock, turns
 from chaindb.clock import ClockMovesForward
 from chaindb.models import Clock
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
 from platform_app.models import Outcome, Phase
-from platform_app.selectors import chain as tips
-from platform_app.selectors import stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
@@ -96,9 +96,9 @@ def moments(txs: list[Tx]) -> set[int]:
 
 def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> None:
     txs = stakers_of_all_kinds(pchain, 40)
-    own_end = stakers.current_validators().by_node[pchain.node_id].end
+    own_end = stakers.current_validators(platform_chain()).by_node[pchain.node_id].end
     expected = moments(txs) | {own_end}
-    height, before = tips.tip().height, remembered()
+    height, before = platform_chain().tip().height, remembered()
 
     built = time_travel(YEAR + DAY)
 
@@ -121,7 +121,7 @@ def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
 
     assert clock.now() == before + 30 * DAY
     assert clock.offset() == 30 * DAY
-    assert tips.tip().height == 0  # nothing happened on the way
+    assert platform_chain().tip().height == 0  # nothing happened on the way
 
 
 def test_journeys_add_up(pchain: PChain) -> None:
@@ -163,7 +163,7 @@ def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -
 
     time_travel(DAY)
 
-    assert tips.status(tx.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
 def test_a_journey_ends_however_much_is_issued_meanwhile(

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from chaindb.chains import Chain
+from platform_app.apps import platform_chain
 from platform_app.models import MempoolTx
-from platform_app.selectors import chain as tips
 from platform_app.services import builder, renewal
 from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.integration.platform_app.conftest import PChain
@@ -24,13 +24,13 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
 ) -> None:
     pchain.issue(*payments(pchain, 4))
     turn.ends = 2
-    before = tips.tip()
+    before = platform_chain().tip()
 
     for _ in range(2):
         assert builder.build_block(now=pchain.now) is None
 
     assert turn.held[-2:] == [(Chain.P, before.height + 1)] * 2
-    assert tips.tip() == before
+    assert platform_chain().tip() == before
     assert MempoolTx.objects.count() == 4
     assert "the turn ended while the P-Chain's block" in caplog.text
     sizes = []
@@ -44,7 +44,7 @@ def test_a_renewal_that_came_to_nothing_is_tried_again(
 ) -> None:
     tried = []
     monkeypatch.setattr(renewal, "renew_own_validator", lambda *, now: tried.append(now))
-    monkeypatch.setattr(renewal._attempts, "tip", tips.tip().block_id)
+    monkeypatch.setattr(renewal._attempts, "tip", platform_chain().tip().block_id)
     pchain.issue(pchain.make())
     turn.ends = 1
 

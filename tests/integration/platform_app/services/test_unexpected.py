@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
 from platform_app.executor import standard
-from platform_app.selectors import chain as selectors
+from platform_app.selectors import accepted
 from platform_app.services import builder, mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.status import TxStatus
@@ -44,7 +45,7 @@ def test_a_transaction_that_breaks_admission_is_its_senders_trouble_alone(
 
     assert isinstance(refused, Broken)
     assert taken == good.tx_id
-    assert selectors.status(bad.tx_id).status is TxStatus.UNKNOWN
+    assert accepted.status(platform_chain(), bad.tx_id).status is TxStatus.UNKNOWN
 
 
 def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
@@ -56,8 +57,8 @@ def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
 
     pchain.build()
 
-    assert selectors.status(bad.tx_id) == (TxStatus.DROPPED, "internal error")
-    assert selectors.status(good.tx_id).status is TxStatus.COMMITTED
+    assert accepted.status(platform_chain(), bad.tx_id) == (TxStatus.DROPPED, "internal error")
+    assert accepted.status(platform_chain(), good.tx_id).status is TxStatus.COMMITTED
     assert "fails instead of being refused" in caplog.text
 
 

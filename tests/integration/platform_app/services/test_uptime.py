@@ -16,8 +16,7 @@ from platform_app.apps import platform_chain
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
 from platform_app.config import DAY
 from platform_app.models import Outcome
-from platform_app.selectors import chain as tips
-from platform_app.selectors import stakers
+from platform_app.selectors import accepted, stakers
 from platform_app.services import uptime
 from platform_app.services.time_travel import time_travel
 from platform_app.store import uptime as rows
@@ -37,7 +36,7 @@ PEER, OTHER = node("peer"), node("other")
 
 
 def seen(node_id: NodeID) -> Uptime:
-    return stakers.uptimes([node_id])[node_id]
+    return stakers.uptimes(platform_chain(), [node_id])[node_id]
 
 
 def online(pchain: PChain, node_id: NodeID = PEER) -> int:
@@ -186,7 +185,7 @@ def test_a_reward_takes_four_fifths_of_observed_time(
     uptime.observe([], clock.now())
     time_travel(10 * DAY)
 
-    block = tips.block_at(tips.tip().height)
+    block = accepted.block_at(platform_chain(), platform_chain().tip().height)
     assert block is not None
     assert type(parse_block(block.raw)) is option
     row.refresh_from_db()
@@ -256,7 +255,7 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
 
 def test_with_the_reference_s_parameters_uptime_is_a_percentage(reference_pchain: PChain) -> None:
     ask = asking(doors.platform().dispatcher)
-    (first, *_) = stakers.current_validators().validators
+    (first, *_) = stakers.current_validators(platform_chain()).validators
     uptime.observe([OTHER], first.start)
     uptime.observe([first.node_id], first.start + 477)
     reference_pchain.now = first.start + 10_000
@@ -293,7 +292,7 @@ def test_no_history_of_looks_and_restarts_counts_more_than_there_was(
             uptime.begin(now)
         else:
             uptime.observe(connected, now)
-        for one in stakers.uptimes(NODES).values():
+        for one in stakers.uptimes(platform_chain(), NODES).values():
             until = one.up_until(now, tracking=uptime.tracking())
             assert 0.0 <= one.fraction(now, tracking=uptime.tracking()) <= 1.0
             assert before[one.node_id] <= until <= min(now, end) - start

@@ -5,7 +5,8 @@ import pytest
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
-from platform_app.selectors import chain, coins, outputs, stakers, subnets
+from platform_app.selectors import accepted as rows
+from platform_app.selectors import coins, outputs, stakers, subnets
 from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx, NothingImports
 from platform_app.services.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
@@ -64,13 +65,15 @@ def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
     issued = wallet.add_validator(PAYER, **validator(rich))
 
     assert issued.change_address == EWOQ
-    assert chain.status(issued.tx_id).status is TxStatus.PROCESSING
+    assert rows.status(platform_chain(), issued.tx_id).status is TxStatus.PROCESSING
     tx = accepted(rich, issued)
     assert tx.unsigned.rewards_owner.addresses == (ADDRESS,)
     assert tx.unsigned.shares == 20_000
-    assert [one.tx_id for one in stakers.pending_stakers().validators] == [issued.tx_id]
+    assert [one.tx_id for one in stakers.pending_stakers(platform_chain()).validators] == [
+        issued.tx_id
+    ]
     rich.wait(60)
-    assert platform.NODE_ID in stakers.current_validators().by_node
+    assert platform.NODE_ID in stakers.current_validators(platform_chain()).by_node
 
 
 def test_without_a_node_it_is_this_one(rich: PChain) -> None:
@@ -83,7 +86,7 @@ def test_without_a_start_it_begins_at_once(rich: PChain) -> None:
     issued = wallet.add_validator(PAYER, **validator(rich, start=0))
 
     assert accepted(rich, issued).unsigned.validator.start == 0
-    assert stakers.current_validators().by_node[platform.NODE_ID].start == rich.now
+    assert stakers.current_validators(platform_chain()).by_node[platform.NODE_ID].start == rich.now
 
 
 def test_a_subnet_s_validator_without_a_start_begins_at_once(rich: PChain) -> None:
@@ -92,7 +95,7 @@ def test_a_subnet_s_validator_without_a_start_begins_at_once(rich: PChain) -> No
     terms = period(rich, start=0)
     accepted(rich, wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=20, **terms))
 
-    (begun,) = stakers.current_validators(created.tx_id).validators
+    (begun,) = stakers.current_validators(platform_chain(), created.tx_id).validators
     assert (begun.start, begun.end) == (rich.now, terms["end"])
 
 
@@ -112,11 +115,11 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
     )
     accepted(rich, chain_issued)
 
-    found = subnets.subnet(created.tx_id)
+    found = subnets.subnet(platform_chain(), created.tx_id)
     assert found is not None
     assert set(found.owner.addresses) == {EWOQ, ADDRESS}
-    assert len(stakers.pending_stakers(created.tx_id).validators) == 1
-    assert [one.name for one in subnets.blockchains(created.tx_id)] == ["A chain"]
+    assert len(stakers.pending_stakers(platform_chain(), created.tx_id).validators) == 1
+    assert [one.name for one in subnets.blockchains(platform_chain(), created.tx_id)] == ["A chain"]
 
 
 def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
@@ -140,8 +143,11 @@ def test_funds_come_from_another_chain(rich: PChain) -> None:
     imported = wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
 
     accepted(rich, imported)
-    assert outputs.balance([OTHER], now=rich.now).funds[rich.asset_id].total == 3 * UNIT - FEES.tx
-    assert outputs.utxos_of([EWOQ], source_chain=x_chain).utxos == []
+    assert (
+        outputs.balance(platform_chain(), [OTHER], now=rich.now).funds[rich.asset_id].total
+        == 3 * UNIT - FEES.tx
+    )
+    assert outputs.utxos_of(platform_chain(), [EWOQ], source_chain=x_chain).utxos == []
 
 
 def test_nothing_to_import_is_refused(rich: PChain) -> None:
@@ -242,23 +248,25 @@ def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.Mon
     utxos_of = outputs.utxos_of
     monkeypatch.setattr(outputs, "PAGE", 3)
     monkeypatch.setattr(
-        outputs, "utxos_of", lambda addresses, **rest: utxos_of(addresses, limit=3, **rest)
+        outputs, "utxos_of", lambda *arguments, **rest: utxos_of(*arguments, limit=3, **rest)
     )
 
-    amounts = [inner_output(one.output).amount for one in coins.coins_of([ADDRESS])]
+    amounts = [
+        inner_output(one.output).amount for one in coins.coins_of(platform_chain(), [ADDRESS])
+    ]
 
     assert amounts == list(range(UNIT + 6, UNIT - 1, -1))
 
 
 def test_who_has_nothing_has_no_coins(pchain: PChain) -> None:
     assert pchain.coins(OTHER) == []
-    assert coins.coins_of([OTHER]) == []
+    assert coins.coins_of(platform_chain(), [OTHER]) == []
 
 
 def test_coins_of_several_of_the_keys_are_there_once(pchain: PChain) -> None:
     pchain.do(pchain.make(platform.BaseTx, pchain.output(UNIT, ADDRESS, OTHER)))
 
-    assert len(coins.coins_of([ADDRESS, OTHER])) == 1
+    assert len(coins.coins_of(platform_chain(), [ADDRESS, OTHER])) == 1
 
 
 TERMS = {

@@ -80,7 +80,7 @@ def test_who_is_overtaken_pays_with_other_coins(
     issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
 
     accepted(pchain, issued)
-    assert len(subnets.subnets()) == 5
+    assert len(subnets.subnets(platform_chain())) == 5
 
 
 def test_who_is_overtaken_each_time_is_refused(

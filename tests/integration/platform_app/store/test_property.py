@@ -9,7 +9,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, use
 from platform_app.selectors import outputs, stakers
 from platform_app.state.chain import ChainState, FeeState
 from platform_app.state.diff import Diff
@@ -240,7 +240,7 @@ class History:
 )
 def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
     with transaction.atomic():
-        stakers.memory.cache_clear()
+        use(None)
         history = History(random)
         for _ in range(12):
             history.block()
@@ -255,32 +255,34 @@ def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
 def assert_every_height_has_its_validators(history: History) -> None:
     for height, members in enumerate(history.members):
         for subnet_id in history.subnets:
-            found = stakers.validators_at(height, subnet_id)
+            found = stakers.validators_at(platform_chain(), height, subnet_id)
             assert found is not None
             assert {node: one.weight for node, one in found.items()} == members.get(subnet_id, {})
-    assert stakers.validators_at(len(history.members)) is None
+    assert stakers.validators_at(platform_chain(), len(history.members)) is None
     for subnet_id in history.subnets:
-        current = stakers.current_validators(subnet_id)
+        current = stakers.current_validators(platform_chain(), subnet_id)
         weights = {one.node_id: one.weight + one.delegator_weight for one in current.validators}
         assert weights == history.members[-1].get(subnet_id, {})
 
 
 def assert_pages_hold_every_output_once(history: History, limit: int) -> None:
     for address in platform.ADDRESSES:
-        pages = [outputs.utxos_of([address], limit=limit)]
+        pages = [outputs.utxos_of(platform_chain(), [address], limit=limit)]
         while len(pages[-1].utxos) == limit:
-            pages.append(outputs.utxos_of([address], limit=limit, after=pages[-1].end))
+            pages.append(
+                outputs.utxos_of(platform_chain(), [address], limit=limit, after=pages[-1].end)
+            )
         found = [raw for page in pages for raw in page.utxos]
         assert found == [
             platform_rows.raw_utxo(history.memory.utxos[one]) for one in history.owned(address)
         ]
-    everything = outputs.utxos_of(platform.ADDRESSES).utxos
+    everything = outputs.utxos_of(platform_chain(), platform.ADDRESSES).utxos
     assert len(everything) == len(set(everything)) == len(history.memory.utxos)
 
 
 def assert_stake_is_that_of_the_present(history: History) -> None:
-    staked = outputs.stake_of(platform.ADDRESSES)
-    by_validators = outputs.stake_of(platform.ADDRESSES, validators_only=True)
+    staked = outputs.stake_of(platform_chain(), platform.ADDRESSES)
+    by_validators = outputs.stake_of(platform_chain(), platform.ADDRESSES, validators_only=True)
     present: list[Staker] = [
         one for one in history.memory.stakers.values() if not one.priority.is_permissioned
     ]

@@ -5,7 +5,7 @@ import pytest
 from info_app.api import INFO
 from info_app.api.errors import to_error_object
 from info_app.identity import NoIdentity
-from platform_app.selectors.chain import NoGenesis
+from platform_app.chain import NoGenesis
 
 SPECIFIED = [
     "getNodeID", "getNodeVersion", "getNodeIP", "getNetworkID", "getNetworkName", "isBootstrapped",

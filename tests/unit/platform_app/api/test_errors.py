@@ -13,7 +13,7 @@ from platform_app.api import errors
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.executor.errors import FlowCheckFailed
 from platform_app.genesis.errors import GenesisError
-from platform_app.selectors.chain import NoFirstValidator
+from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import (
     GenesisMismatch,
     MadeElsewhere,

@@ -7,8 +7,8 @@ import pytest
 from chaindb import clock
 from platform_app.api import presence
 from platform_app.api.presence import Presence, PresenceMemory
+from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
-from platform_app.selectors.stakers import CurrentSet
 from platform_app.store.uptime import Uptime
 from primitives.ids import NodeID
 from tests.builders.platform import NOW, some_id
@@ -37,12 +37,12 @@ def elapsed(monkeypatch: pytest.MonkeyPatch) -> Elapsed:
         AWAY: Uptime(some_id("b"), AWAY, NOW - 1000, END, 250, NOW - 500, None),
     }
 
-    def uptimes(node_ids: object = None) -> dict[NodeID, Uptime]:
+    def uptimes(_chain: object, node_ids: object = None) -> dict[NodeID, Uptime]:
         made.reads.append(node_ids)
         return seen
 
     monkeypatch.setattr(stakers, "uptimes", uptimes)
-    monkeypatch.setattr(stakers, "tracking", lambda: made.tracking)
+    monkeypatch.setattr(stakers, "tracking", lambda _chain: made.tracking)
     monkeypatch.setattr(clock, "now", lambda: NOW)
     monkeypatch.setattr(presence, "own_node_id", lambda: OWN)
     return made

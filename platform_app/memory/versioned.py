@@ -1,6 +1,6 @@
-"""What a process remembers of stakers until a block changes one.
+"""Answers about stakers, remembered until a block changes one.
 
-A memory asks the database for one small row to know whether it is still right. What it answers are
+A memory asks for one small row to know whether it is still right. What it answers are
 the same objects until then, so whoever renders them can keep what was made of them. Threads that
 ask for the same at once read it once.
 """
@@ -9,9 +9,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from typing import Generic, NamedTuple, TypeVar
-
-from chaindb import sql
-from platform_app.selectors.chain import NoGenesis
 
 _VERSION = "SELECT genesis_hash, stakers_height FROM platform_app_chain"
 
@@ -28,18 +25,6 @@ class Version(NamedTuple):
     genesis_hash: bytes
     stakers_height: int
     """The last block that changed a staker."""
-
-
-def version() -> Version:
-    """Return what answers about stakers are as of now.
-
-    Raises:
-        NoGenesis: The database holds no chain.
-    """
-    row = sql.row(_VERSION)
-    if row is None:
-        raise NoGenesis
-    return Version(bytes(row[0]), row[1])
 
 
 class _Read(NamedTuple, Generic[Value]):
@@ -77,8 +62,10 @@ class StakerMemory(Generic[Key, Value]):
     those that there are.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, version: Callable[[], Version]) -> None:
+        """Remember so many answers; `version` says what those of this moment are as of."""
         self._most = most
+        self._ask_version = version
         self._lock = threading.Lock()
         self._version: Version | None = None
         self._values: OrderedDict[Key, Value] = OrderedDict()
@@ -97,10 +84,10 @@ class StakerMemory(Generic[Key, Value]):
         be a block older than others.
 
         Raises:
-            NoGenesis: The database holds no chain.
+            NoGenesis: There is no chain, so no version.
         """
         while True:
-            asked_at = version()
+            asked_at = self._ask_version()
             with self._lock:
                 if self._version == asked_at and key in self._values:
                     self._values.move_to_end(key)
@@ -131,8 +118,8 @@ class StakerMemory(Generic[Key, Value]):
         """Read, once more when a block came meanwhile: half may be from before it."""
         tries = 1
         while True:
-            read = _Read(version(), load())
-            if version() == read.version:
+            read = _Read(self._ask_version(), load())
+            if self._ask_version() == read.version:
                 self._keep(key, read)
                 return read
             if tries == TRIES:

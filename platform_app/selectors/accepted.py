@@ -1,14 +1,9 @@
-"""Where the chain stands, its blocks and its transactions."""
+"""What was accepted: blocks and transactions by their names, the genesis, the supply."""
 
 from typing import NamedTuple
 
-from chaindb import sql
 from chaindb.rowid import row_id
-from platform_app.apps import platform_chain
-from platform_app.state.chain import ChainState
-from platform_app.store import blocks as rows
-from platform_app.store.blocks import Network, Tip
-from platform_app.store.state import DatabaseState
+from platform_app.chain import PlatformChain
 from platform_app.txs.status import TxStatus
 from primitives.ids import ID, NodeID
 
@@ -34,10 +29,6 @@ SELECT 2, 8, reason FROM platform_app_droppedtx WHERE tx_id = %s
 ORDER BY rank LIMIT 1
 """
 """One statement: between two, a block could take the transaction out of the mempool."""
-
-
-class NoGenesis(Exception):
-    """The database holds no P-Chain yet: `init_node` makes its genesis."""
 
 
 class NoFirstValidator(Exception):
@@ -72,96 +63,66 @@ class Status(NamedTuple):
     """Why it was dropped."""
 
 
-def state() -> ChainState:
-    """Return the state after the last accepted block, as rules ask it."""
-    return DatabaseState(platform_chain().db)
-
-
-def network() -> Network:
-    """Return which network this is.
-
-    Raises:
-        NoGenesis: The database holds no chain.
-    """
-    return _read()[0]
-
-
-def tip() -> Tip:
-    """Return where the chain stands.
-
-    Raises:
-        NoGenesis: The database holds no chain.
-    """
-    return _read()[1]
-
-
-def genesis_bytes() -> bytes | None:
+def genesis_bytes(chain: PlatformChain) -> bytes | None:
     """Return what the chain began with: a node that has the same bytes has the same chain.
 
     None where the chain began before they were kept.
     """
-    row = sql.row(_GENESIS)
+    row = chain.db.row(_GENESIS)
     return None if row is None else bytes(row[0])
 
 
-def first_validator() -> NodeID:
+def first_validator(chain: PlatformChain) -> NodeID:
     """Return the first validator in the genesis.
 
     Raises:
         NoFirstValidator: The chain began without validators, or there is none.
     """
-    row = sql.row(_FIRST_VALIDATOR, (row_id(0, 0),))
+    row = chain.db.row(_FIRST_VALIDATOR, (row_id(0, 0),))
     if row is None:
         raise NoFirstValidator
     return NodeID(bytes(row[0]))
 
 
-def block_at(height: int) -> AcceptedBlock | None:
+def block_at(chain: PlatformChain, height: int) -> AcceptedBlock | None:
     """Return the block at a height, or None above the tip."""
-    return _block(_BY_HEIGHT, height) if height < 1 << 63 else None
+    return _block(chain, _BY_HEIGHT, height) if height < 1 << 63 else None
 
 
-def block(block_id: ID) -> AcceptedBlock | None:
+def block(chain: PlatformChain, block_id: ID) -> AcceptedBlock | None:
     """Return the block with this ID, or None when there is none."""
-    return _block(_BY_ID, block_id)
+    return _block(chain, _BY_ID, block_id)
 
 
-def height_at(time: int) -> int | None:
+def height_at(chain: PlatformChain, time: int) -> int | None:
     """Return the height of the last block whose time is not after `time`, or None before all."""
-    row = sql.row(_NEWEST_BEFORE, (time,))
+    row = chain.db.row(_NEWEST_BEFORE, (time,))
     return None if row is None else int(row[0])
 
 
-def tx(tx_id: ID) -> AcceptedTx | None:
+def tx(chain: PlatformChain, tx_id: ID) -> AcceptedTx | None:
     """Return an accepted transaction, or None when there is none."""
-    row = sql.row(_TX, (tx_id,))
+    row = chain.db.row(_TX, (tx_id,))
     if row is None:
         return None
     raw, status, height, place = row
     return AcceptedTx(bytes(raw), TxStatus(status), height, place)
 
 
-def status(tx_id: ID) -> Status:
+def status(chain: PlatformChain, tx_id: ID) -> Status:
     """Return where a transaction is: accepted, waiting, dropped, or unknown."""
-    row = sql.row(_STATUS, (tx_id,) * 3)
+    row = chain.db.row(_STATUS, (tx_id,) * 3)
     return Status(TxStatus.UNKNOWN) if row is None else Status(TxStatus(row[1]), row[2] or "")
 
 
-def supply(subnet_id: ID) -> int | None:
+def supply(chain: PlatformChain, subnet_id: ID) -> int | None:
     """Return the current supply of a subnet's staked asset; None where nothing is minted."""
-    row = sql.row(_SUPPLY, (subnet_id,))
+    row = chain.db.row(_SUPPLY, (subnet_id,))
     return None if row is None else int(row[0])
 
 
-def _read() -> tuple[Network, Tip]:
-    found = rows.read(platform_chain().db)
-    if found is None:
-        raise NoGenesis
-    return found
-
-
-def _block(question: str, key: int | ID) -> AcceptedBlock | None:
-    row = sql.row(question, (key,))
+def _block(chain: PlatformChain, question: str, key: int | ID) -> AcceptedBlock | None:
+    row = chain.db.row(question, (key,))
     if row is None:
         return None
     height, block_id, time, raw = row

@@ -1,0 +1,1 @@
+"""What a chain remembers of its rows: `versioned` the machinery, `stakers` what is remembered."""
