@@ -28,7 +28,7 @@ class ValidatorDirectory:
             )
             for one in present.validators
         }
-        tracking = uptime.tracking()
+        tracking = uptime.tracking(platform_chain())
         self._uptimes = {
             node_id: int(100 * seen.fraction(now, tracking=tracking))
             for node_id, seen in stakers.uptimes(platform_chain()).items()

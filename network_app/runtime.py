@@ -183,7 +183,7 @@ def _genesis() -> GenesisBytes:
 def _begin(reports: DatabaseRecords) -> None:
     """Note that nobody has looked at peers until now."""
     reports.begin()
-    uptime.begin(clock.now())
+    uptime.begin(platform_chain(), clock.now())
 
 
 def _ids(keys: Sequence[bytes]) -> list[ID]:

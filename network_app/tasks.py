@@ -7,6 +7,7 @@ from celery import shared_task
 from chaindb import clock
 from network_app import selectors
 from network_app.services import progress, records
+from platform_app.apps import platform_chain
 from platform_app.services import uptime
 
 _log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ def track_uptime() -> dict[str, int]:
     if reported is None or not selectors.is_fresh(reported) or not selectors.in_network():
         return {"connected": 0}
     connected = selectors.connected_ids()
-    uptime.observe(connected, clock.now())
+    uptime.observe(platform_chain(), connected, clock.now())
     return {"connected": len(connected)}
 
 

@@ -27,6 +27,7 @@ from network_app.joining import NobodyAnswers, fetch_genesis
 from nodeproject.database_faults import explained, verify_reachable, verify_version
 from nodeproject.identity import make_identity, signer
 from nodeproject.process import CannotStart
+from platform_app.apps import platform_chain
 from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
@@ -75,7 +76,7 @@ def initialise() -> None:
         fetch_genesis()
     with Console(stderr=True).status("Looking at the genesis blocks"):
         cchain_genesis.load_genesis()
-        platform_genesis.load_genesis(signer(), cchain_genesis.genesis_text())
+        platform_genesis.load_genesis(platform_chain(), signer(), cchain_genesis.genesis_text())
     _make_admin_user()
 
 

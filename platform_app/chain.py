@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 from chaindb.database import Database
+from chaindb.offers import Offer
 from platform_app.config import PlatformConfig, reference_config, specification_config
+from platform_app.lanes import Lanes
+from platform_app.memory.pauses import Looks, Renewals
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import Version
 from platform_app.state.chain import ChainState
@@ -18,6 +21,9 @@ from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from primitives.identity import node_id_of
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+MOST_TXS = 1_024
+"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
 
 
 class Settings(Protocol):
@@ -77,6 +83,10 @@ class PlatformChain:
         self.node = node
         self.db = db
         self.stakers = StakerMemories.empty(self.stakers_version)
+        self.lanes = Lanes.of(node.rpc_threads)
+        self.offer = Offer(MOST_TXS)
+        self.looks = Looks()
+        self.renewals = Renewals()
 
     @cached_property
     def config(self) -> PlatformConfig:

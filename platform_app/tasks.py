@@ -5,6 +5,7 @@ import time
 from celery import shared_task
 
 from chaindb import clock
+from platform_app.apps import platform_chain
 from platform_app.services import builder, clearing, scheduling
 
 TURN = 0.05
@@ -26,11 +27,11 @@ def build_blocks() -> dict[str, int]:
     scheduling.answer_request()
     built = 0
     until = time.monotonic() + TURN
-    while builder.build_block(now=clock.now()) is not None:
+    while builder.build_block(platform_chain(), now=clock.now()) is not None:
         built += 1
         if time.monotonic() > until:
             scheduling.request_block()
             break
     if not built:
-        clearing.drop_stale(now=clock.now())
+        clearing.drop_stale(platform_chain(), now=clock.now())
     return {"blocks": built}

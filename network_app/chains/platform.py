@@ -76,7 +76,9 @@ class PlatformChain:
         """
         values = [cast(Block, one.parsed) for one in blocks]
         try:
-            following.accept(values, now=now, beside=lambda block: beside(block.block_id))
+            following.accept(
+                platform_chain(), values, now=now, beside=lambda block: beside(block.block_id)
+            )
         except InvalidBlock as error:
             raise Refused(str(error)) from error
         return sum(len(value.txs) + (value.proposal is not None) for value in values)
@@ -102,7 +104,7 @@ class PlatformChain:
         """Take transactions in that peers have sent, or say why not."""
         read = [_read(raw) for raw in raws]
         txs = [one for one in read if isinstance(one, Tx)]
-        outcomes = iter(mempool.issue(txs, now=now, gossiped=True))
+        outcomes = iter(mempool.issue(platform_chain(), txs, now=now, gossiped=True))
         found = [next(outcomes) if isinstance(one, Tx) else one for one in read]
         return [NoRoom(str(one)) if isinstance(one, MempoolFull) else one for one in found]
 

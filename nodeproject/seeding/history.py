@@ -177,10 +177,10 @@ def _coins(taker: Owner, amount: int, count: int) -> list[UTXO]:
 
 
 def _build(txs: Sequence[Tx]) -> None:
-    for outcome in mempool.issue(txs, now=clock.now()):
+    for outcome in mempool.issue(platform_chain(), txs, now=clock.now()):
         if isinstance(outcome, Exception):
             raise outcome
-    block = builder.build_block(now=clock.now())
+    block = builder.build_block(platform_chain(), now=clock.now())
     if block is None or len(block.txs) != len(txs):
         raise NotMade(f"{block} has not {len(txs)} transactions")
 

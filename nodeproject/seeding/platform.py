@@ -203,12 +203,12 @@ def _accept(txs: Sequence[Tx]) -> None:
             state = DatabaseState(platform_chain().db)
             offered = txs[place : place + OFFERED]
             state.prefetch(offered)
-            now = env(state.network, state.timestamp())
+            now = env(platform_chain(), state.network, state.timestamp())
             built = build_block(state.tip, state, offered, now)
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
             assert isinstance(built.outcome, Diff)
-            accept([Step((built.block,), built.outcome.changes())])
+            accept(platform_chain(), [Step((built.block,), built.outcome.changes())])
             place += len(built.block.txs)
 
 
@@ -227,7 +227,7 @@ def _reward_some(until: int) -> bool:
         proposal, option = _reward(staker, parent, height + 1, diff, state)
         blocks += [proposal, option]
         parent, height = option.block_id, option.height
-    accept([Step(tuple(blocks), diff.changes())])
+    accept(platform_chain(), [Step(tuple(blocks), diff.changes())])
     _date(leaving, blocks[1::2], diff)
     return True
 
@@ -240,7 +240,7 @@ def _reward(
     advance_time_to(diff, staker.end, config)
     tx = build(RewardValidatorTx(staker.tx_id), ())
     # Nobody looks at the other outcome, so it may stand on this one.
-    execute_reward(tx, diff, Diff(diff), env(state.network, staker.end))
+    execute_reward(tx, diff, Diff(diff), env(platform_chain(), state.network, staker.end))
     proposal = build_proposal(parent_id=parent, height=height, time=staker.end, proposal=tx, txs=())
     return proposal, build_options(proposal)[0]
 

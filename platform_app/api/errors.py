@@ -13,9 +13,9 @@ from typing import Final
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
 from platform_app.chain import NoGenesis
 from platform_app.services.errors import RefusedIssue
-from platform_app.services.keystore_errors import KeystoreError
 from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import WalletError
+from platform_app.wallet.keystore_errors import KeystoreError
 from primitives.addresses import AddressError
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import EncodingError

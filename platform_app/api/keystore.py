@@ -7,6 +7,7 @@ from jsonrpc.registry import MethodRegistry
 from platform_app.api import params
 from platform_app.api.errors import saying, to_error_object
 from platform_app.api.wire import Json
+from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from primitives.checksummed import Encoding, decode, encode
 
@@ -18,19 +19,19 @@ _ENCODING: Final = Param("encoding", params.encoding, Encoding.HEX)
 
 def create_user(username: str, password: str) -> Json:
     """keystore.createUser: a new user, who has no keys yet."""
-    keystore.create_user(username, password)
+    keystore.create_user(platform_chain(), username, password)
     return {}
 
 
 def delete_user(username: str, password: str) -> Json:
     """keystore.deleteUser: a user and all keys, for good."""
-    keystore.delete_user(username, password)
+    keystore.delete_user(platform_chain(), username, password)
     return {}
 
 
 def list_users() -> Json:
     """keystore.listUsers: the names of all users."""
-    return {"users": keystore.list_users()}
+    return {"users": keystore.list_users(platform_chain())}
 
 
 def export_user(username: str, password: str, encoding: Encoding) -> Json:
@@ -38,7 +39,7 @@ def export_user(username: str, password: str, encoding: Encoding) -> Json:
 
     Unspecified: only nodes of this kind can import it.
     """
-    sealed = keystore.export_user(username, password)
+    sealed = keystore.export_user(platform_chain(), username, password)
     return {"user": encode(sealed, encoding), "encoding": encoding.value}
 
 
@@ -46,7 +47,7 @@ def import_user(username: str, password: str, user: str, encoding: Encoding) -> 
     """keystore.importUser: a user that was exported, under this or another name."""
     with saying("couldn't decode 'user' to bytes"):
         sealed = decode(user, encoding)
-    keystore.import_user(username, password, sealed)
+    keystore.import_user(platform_chain(), username, password, sealed)
     return {}
 
 

@@ -25,7 +25,11 @@ def issue_txs(calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
     already is acknowledged again.
     """
     read = [_read_or_error(text, encoding) for text, encoding in calls]
-    outcomes = iter(mempool.issue([one for one in read if isinstance(one, Tx)], now=clock.now()))
+    outcomes = iter(
+        mempool.issue(
+            platform_chain(), [one for one in read if isinstance(one, Tx)], now=clock.now()
+        )
+    )
     return [_answer(next(outcomes)) if isinstance(one, Tx) else one for one in read]
 
 

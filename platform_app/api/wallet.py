@@ -17,11 +17,12 @@ from platform_app.api.errors import refused, saying
 from platform_app.api.spenders import Period, Spender, add_spending, add_staking
 from platform_app.api.vm_names import fx_id_of, vm_id_of
 from platform_app.api.wire import Json, address
+from platform_app.apps import platform_chain
 from platform_app.services import wallet
-from platform_app.services.keystore_errors import TxNotCreated
 from platform_app.services.wallet import Issued
 from platform_app.wallet import terms
 from platform_app.wallet.errors import ZeroAmount
+from platform_app.wallet.keystore_errors import TxNotCreated
 from primitives.addresses import AddressError
 from primitives.checksummed import Encoding, decode
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
@@ -50,6 +51,7 @@ def add_validator(
         rewarded = addresses.read(reward_address)
     return _issued(
         wallet.add_validator(
+            platform_chain(),
             spender.payer(),
             stake=period.weight,
             start=period.start,
@@ -79,6 +81,7 @@ def add_delegator(
         rewarded = addresses.read(reward_address)
     return _issued(
         wallet.add_delegator(
+            platform_chain(),
             spender.payer(),
             stake=period.weight,
             start=period.start,
@@ -104,6 +107,7 @@ def add_subnet_validator(
         subnet_id = ID.parse(subnet)
     return _issued(
         wallet.add_subnet_validator(
+            platform_chain(),
             spender.payer(),
             subnet_id=subnet_id,
             weight=period.weight,
@@ -120,7 +124,11 @@ def create_subnet(spender: Spender, control_keys: Sequence[str], threshold: int)
     keys = dict.fromkeys(addresses.read_all(control_keys))
     return _issued(
         wallet.create_subnet(
-            spender.payer(), control_keys=keys, threshold=threshold, now=clock.now()
+            platform_chain(),
+            spender.payer(),
+            control_keys=keys,
+            threshold=threshold,
+            now=clock.now(),
         )
     )
 
@@ -145,6 +153,7 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
     fx_ids = [fx_id_of(one) for one in fxs]
     return _issued(
         wallet.create_blockchain(
+            platform_chain(),
             spender.payer(),
             subnet_id=subnet_id,
             name=name,
@@ -168,6 +177,7 @@ def export_avax(spender: Spender, amount: int, to: str, target_chain: str) -> Js
     chain_id, short_id = _destination(to, target_chain)
     return _issued(
         wallet.export_avax(
+            platform_chain(),
             spender.payer(),
             amount=amount,
             to=short_id,
@@ -185,7 +195,7 @@ def import_avax(spender: Spender, source_chain: str, to: str) -> Json:
         short_id = addresses.read(to)
     try:
         issued = wallet.import_avax(
-            spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
+            platform_chain(), spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
         )
     except TxNotCreated as error:  # here the reference does not say what it was doing
         raise refused(str(error.reason)) from error

@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from django.db import transaction as database
-
 from chaindb.building import building
 from chaindb.chains import Chain
-from chaindb.locks import Lock, acquire
-from platform_app.apps import platform_chain
+from chaindb.locks import Lock
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, CommitBlock
 from platform_app.blocks.errors import OtherBlockAccepted, UnreadableBlock
 from platform_app.blocks.executor import Options, Parent, execute_block, verify_child
+from platform_app.chain import PlatformChain
 from platform_app.executor.env import Env
 from platform_app.services import builder, clearing
 from platform_app.services.builder import Beside, Step
@@ -40,13 +38,16 @@ def parse_block(raw: bytes) -> Block:
         raise UnreadableBlock(reason) from reason
 
 
-def accept(blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block: None) -> None:
+def accept(
+    chain: PlatformChain, blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block: None
+) -> None:
     """Verify blocks, each on the state that those before it leave, and accept them: all or none.
 
     They come in the order of their heights, a proposal with its option behind it. Those that are
     accepted already are passed over.
 
     Args:
+        chain: Which they belong to.
         blocks: As `parse_block` returns them.
         now: The node's time in Unix seconds.
         beside: Called for each new block in the transaction that accepts it, once it is written.
@@ -56,42 +57,40 @@ def accept(blocks: Sequence[Block], *, now: int, beside: Beside = lambda _block:
             first new one does not follow the last accepted block.
         MissingOption: The last one is a proposal.
     """
-    with _outstanding(blocks):
-        _accept(blocks, now, beside)
+    with _outstanding(chain, blocks):
+        _accept(chain, blocks, now, beside)
 
 
-def _outstanding(blocks: Sequence[Block]) -> AbstractContextManager[None]:
+def _outstanding(chain: PlatformChain, blocks: Sequence[Block]) -> AbstractContextManager[None]:
     """Count the first new block as outstanding: before the lock, which may be what it waits for."""
-    tip = DatabaseState(platform_chain().db).tip
+    tip = DatabaseState(chain.db).tip
     first = next((block.height for block in blocks if block.height > tip.height), None)
     return nullcontext() if first is None else building(Chain.P, first)
 
 
-@database.atomic(durable=True)
-def _accept(blocks: Sequence[Block], now: int, beside: Beside) -> None:
-    acquire(Lock.PCHAIN)
-    state = DatabaseState(platform_chain().db)
-    new = _new(blocks, state.tip)
-    if not new:
-        return
-    state.prefetch(tx for block in new for tx in block.txs)
-    # All is verified before anything is written: the state reads rows as it is asked.
-    steps = list(_verified(new, state, env(state.network, now)))
-    began = dict(_new_validators(steps))
+def _accept(chain: PlatformChain, blocks: Sequence[Block], now: int, beside: Beside) -> None:
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.PCHAIN)
+        state = DatabaseState(chain.db)
+        new = _new(chain, blocks, state.tip)
+        if not new:
+            return
+        state.prefetch(tx for block in new for tx in block.txs)
+        # All is verified before anything is written: the state reads rows as it is asked.
+        steps = list(_verified(new, state, env(chain, state.network, now)))
+        began = dict(_new_validators(steps))
 
-    def written(block: Block) -> None:
-        uptime.learn(platform_chain().db, began.get(block.block_id, ()), now)
-        beside(block)
+        def written(block: Block) -> None:
+            uptime.learn(chain.db, began.get(block.block_id, ()), now)
+            beside(block)
 
-    builder.accept(steps, written)
-    clearing.drop_rivals([tx for block in new for tx in block.txs], now)
+        builder.accept(chain, steps, written)
+        clearing.drop_rivals(chain, [tx for block in new for tx in block.txs], now)
 
 
-def _new(blocks: Sequence[Block], tip: Tip) -> list[Block]:
+def _new(chain: PlatformChain, blocks: Sequence[Block], tip: Tip) -> list[Block]:
     """Return the blocks above the last accepted one; the others must be accepted ones."""
-    known = chain_rows.ids_at(
-        platform_chain().db, [one.height for one in blocks if one.height <= tip.height]
-    )
+    known = chain_rows.ids_at(chain.db, [one.height for one in blocks if one.height <= tip.height])
     for block in blocks:
         if block.height in known and known[block.height] != block.block_id:
             raise OtherBlockAccepted(block.height, known[block.height], block.block_id)

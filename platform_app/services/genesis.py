@@ -3,12 +3,9 @@
 import os
 from pathlib import Path
 
-from django.conf import settings
-from django.db import transaction
-
 from chaindb import clock
-from chaindb.locks import Lock, acquire
-from platform_app.apps import platform_chain
+from chaindb.locks import Lock
+from platform_app.chain import PlatformChain
 from platform_app.config import PlatformConfig
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import (
@@ -39,14 +36,14 @@ from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 
-@transaction.atomic(durable=True)
-def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
+def load_genesis(chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str) -> Network:
     """Write the genesis block and its state, unless they are there; return which network it is.
 
     A network that is given no genesis, by a file that settings name or by bytes that came from other
     nodes, begins now, at its first start, with this node as its validator.
 
     Args:
+        chain: Whose.
         signer: This node's BLS key, with the proof that it has it.
         c_chain_genesis: The C-Chain's genesis file, kept in the transaction that creates that chain.
 
@@ -56,63 +53,66 @@ def load_genesis(signer: ProofOfPossession, c_chain_genesis: str) -> Network:
         FileOfOtherNetwork: The genesis is another network's.
         GenesisError: The genesis file cannot be read or used.
     """
-    acquire(Lock.PCHAIN)
-    stored = blocks.read(platform_chain().db)
-    given = _given()
-    if stored is None:
-        return _write(given or _built(_own(signer, c_chain_genesis, clock.now())))
-    network = stored[0]
-    _check(network, given)
-    if not first_rows.has_bytes(platform_chain().db, network):
-        _recover_bytes(network, given, signer)
-    return network
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.PCHAIN)
+        stored = blocks.read(chain.db)
+        given = _given(chain)
+        if stored is None:
+            return _write(chain, given or _built(_own(chain, signer, c_chain_genesis, clock.now())))
+        network = stored[0]
+        _check(chain, network, given)
+        if not first_rows.has_bytes(chain.db, network):
+            _recover_bytes(chain, network, given, signer)
+        return network
 
 
-def fetched_genesis() -> Path:
+def fetched_genesis(chain: PlatformChain) -> Path:
     """Return where genesis bytes that came from other nodes are kept."""
-    return settings.NODE.genesis_directory / "platform.bin"
+    return chain.node.genesis_directory / "platform.bin"
 
 
-def _given() -> Genesis | None:
+def _given(chain: PlatformChain) -> Genesis | None:
     """Return the genesis that the settings name, else the one that other nodes gave."""
-    if settings.NODE.platform_genesis:
-        return _built(_read_file())
-    path = fetched_genesis()
+    if chain.node.platform_genesis:
+        return _built(_read_file(chain))
+    path = fetched_genesis(chain)
     if not path.exists():
         return None
-    return _read_bytes(path)
+    return _read_bytes(chain, path)
 
 
-def _own(signer: ProofOfPossession, c_chain_genesis: str, start_time: int) -> GenesisConfig:
+def _own(
+    chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str, start_time: int
+) -> GenesisConfig:
     """Return the network of a node that is given none: the reference's local one, or one's own."""
-    node = settings.NODE
+    node = chain.node
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
         return reference_local_network(start_time)
     return own_network(
-        platform_chain().config,
-        [Founder(platform_chain().node_id, signer)],
+        chain.config,
+        [Founder(chain.node_id, signer)],
         start_time=start_time,
         c_chain_genesis=c_chain_genesis,
     )
 
 
-def _read_file() -> GenesisConfig:
+def _read_file(chain: PlatformChain) -> GenesisConfig:
     """Read the genesis file that the settings name."""
-    node = settings.NODE
+    node = chain.node
     config = read_genesis_config(_content(Path(node.platform_genesis)))
     if config.network_id != node.network_id:
         raise FileOfOtherNetwork(config.network_id, node.network_id)
     return config
 
 
-def _read_bytes(path: Path) -> Genesis:
+def _read_bytes(chain: PlatformChain, path: Path) -> Genesis:
     """Read genesis bytes that other nodes gave."""
     try:
         genesis = parse_genesis(_content(path))
     except CodecError as error:
         raise UnreadableGenesisFile(str(path), str(error)) from error
-    if genesis.network_id != settings.NODE.network_id:
-        raise FileOfOtherNetwork(genesis.network_id, settings.NODE.network_id)
+    if genesis.network_id != chain.node.network_id:
+        raise FileOfOtherNetwork(genesis.network_id, chain.node.network_id)
     return genesis
 
 
@@ -131,32 +131,34 @@ def _built(config: GenesisConfig) -> Genesis:
         raise UnencodableGenesis(str(error)) from error
 
 
-def _check(stored: Network, given: Genesis | None) -> None:
+def _check(chain: PlatformChain, stored: Network, given: Genesis | None) -> None:
     """See that the database holds what the settings ask for."""
-    config = platform_chain().config
+    config = chain.config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
         raise OtherNetwork(stored.network_id, config.network_id)
     if given is not None and stored.genesis_hash != given.genesis_id:
         raise OtherGenesis(stored.genesis_hash, given.genesis_id)
 
 
-def _recover_bytes(network: Network, given: Genesis | None, signer: ProofOfPossession) -> None:
+def _recover_bytes(
+    chain: PlatformChain, network: Network, given: Genesis | None, signer: ProofOfPossession
+) -> None:
     """Make the genesis bytes once more, for a chain that began before they were kept.
 
     What comes out is kept if its hash is the chain's. It is not where the node has other keys now.
     """
-    state = DatabaseState(platform_chain().db)
+    state = DatabaseState(chain.db)
     c_chain = state.tx(network.c_chain_id)
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
-    made = given or _built(_own(signer, text, blocks.time_at(platform_chain().db, 0)))
+    made = given or _built(_own(chain, signer, text, blocks.time_at(chain.db, 0)))
     if made.genesis_id == network.genesis_hash:
-        first_rows.keep_bytes(platform_chain().db, network, made.raw)
+        first_rows.keep_bytes(chain.db, network, made.raw)
 
 
-def _write(genesis: Genesis) -> Network:
-    config = platform_chain().config
+def _write(chain: PlatformChain, genesis: Genesis) -> Network:
+    config = chain.config
     if genesis.initial_supply > config.rewards.supply_cap:
         raise SupplyAboveCap(genesis.initial_supply, config.rewards.supply_cap)
     if genesis.asset.denomination != config.decimals:
@@ -169,14 +171,14 @@ def _write(genesis: Genesis) -> Network:
         x_chain_id=genesis.x_chain_id,
         c_chain_id=genesis.c_chain_id,
     )
-    changes = _first_state(genesis, config).changes()
-    first_rows.begin(platform_chain().db, network, genesis.block, changes, genesis.raw)
+    changes = _first_state(chain, genesis, config).changes()
+    first_rows.begin(chain.db, network, genesis.block, changes, genesis.raw)
     return network
 
 
-def _first_state(genesis: Genesis, config: PlatformConfig) -> Diff:
+def _first_state(chain: PlatformChain, genesis: Genesis, config: PlatformConfig) -> Diff:
     """Return the state after genesis: its validators are current from the beginning."""
-    diff = Diff(DatabaseState(platform_chain().db))
+    diff = Diff(DatabaseState(chain.db))
     diff.set_timestamp(genesis.timestamp)
     for utxo in genesis.utxos:
         diff.produce(utxo)

@@ -12,13 +12,16 @@ import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from django.conf import settings
-from django.db import transaction as database
-
 from chaindb import clock
-from chaindb.locks import Lock, acquire
-from platform_app.apps import platform_chain
-from platform_app.services.keystore_errors import (
+from chaindb.locks import Lock
+from platform_app.chain import PlatformChain
+from platform_app.services.keystore_guard import attempt
+from platform_app.store import keystore as store
+from platform_app.store.keystore import SealedKey
+from platform_app.wallet import sealing
+from platform_app.wallet.backup import read_backup, write_backup
+from platform_app.wallet.errors import WrongPassword
+from platform_app.wallet.keystore_errors import (
     MAX_KEYS,
     MAX_NAME_SIZE,
     EmptyUsername,
@@ -33,12 +36,6 @@ from platform_app.services.keystore_errors import (
     UsernameTooLong,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import STRANGERS, USERS, attempt
-from platform_app.store import keystore as store
-from platform_app.store.keystore import SealedKey
-from platform_app.wallet import sealing
-from platform_app.wallet.backup import read_backup, write_backup
-from platform_app.wallet.errors import WrongPassword
 from platform_app.wallet.passwords import verify_password
 from platform_app.wallet.sealing import Cipher, PasswordLock
 from primitives.ids import ShortID
@@ -46,7 +43,7 @@ from primitives.keys import SIZE, address_of
 from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
 
 
-def create_user(name: str, password: str) -> None:
+def create_user(chain: PlatformChain, name: str, password: str) -> None:
     """Make a user without keys.
 
     Raises:
@@ -56,15 +53,15 @@ def create_user(name: str, password: str) -> None:
         RefusedPassword: Nobody may have this password.
         KeystoreBusy: Too many passwords are looked at just now.
     """
-    _verify_free(name)
-    with STRANGERS.place():
+    _verify_free(chain, name)
+    with chain.lanes.strangers.place():
         verify_password(password)
         locked, _ = sealing.lock(password, sealing.COST)
-    with database.atomic(durable=True):
-        _add_user(name, locked)
+    with chain.db.atomic(durable=True):
+        _add_user(chain, name, locked)
 
 
-def delete_user(name: str, password: str) -> None:
+def delete_user(chain: PlatformChain, name: str, password: str) -> None:
     """Delete a user with all its keys.
 
     Raises:
@@ -76,35 +73,35 @@ def delete_user(name: str, password: str) -> None:
     """
     _verify_name(name)
     try:
-        user = _open(name, password)
+        user = _open(chain, name, password)
     except IncorrectPassword:
-        if store.user(platform_chain().db, name) is None:
+        if store.user(chain.db, name) is None:
             raise UserMissing(name) from None
         raise
-    with database.atomic(durable=True):
+    with chain.db.atomic(durable=True):
         # Held first: who is giving the user a key has done so, or finds no user any more.
-        if not store.hold_user(platform_chain().db, user.user_id):
+        if not store.hold_user(chain.db, user.user_id):
             raise UserMissing(name)
-        store.delete_user(platform_chain().db, user.user_id)
+        store.delete_user(chain.db, user.user_id)
 
 
-def list_users() -> list[str]:
+def list_users(chain: PlatformChain) -> list[str]:
     """Return the names of all users."""
-    return store.user_names(platform_chain().db)
+    return store.user_names(chain.db)
 
 
-def export_user(name: str, password: str) -> bytes:
+def export_user(chain: PlatformChain, name: str, password: str) -> bytes:
     """Return a user as another node can import it, sealed with its password.
 
     Raises as `delete_user`, but that nobody has the name is an IncorrectPassword too.
     """
-    user = _open(name, password)
-    keys = user.unsealed(store.keys(platform_chain().db, user.user_id))
-    with USERS.place():
+    user = _open(chain, name, password)
+    keys = user.unsealed(store.keys(chain.db, user.user_id))
+    with chain.lanes.users.place():
         return write_backup(keys, password)
 
 
-def import_user(name: str, password: str, exported: bytes) -> None:
+def import_user(chain: PlatformChain, name: str, password: str, exported: bytes) -> None:
     """Make a user of what `export_user` has returned, on this node or on another.
 
     Raises:
@@ -115,20 +112,20 @@ def import_user(name: str, password: str, exported: bytes) -> None:
         IncorrectPassword: They were sealed with another password.
         KeystoreBusy: Too many are looked at just now.
     """
-    _verify_free(name)
+    _verify_free(chain, name)
     try:
-        with STRANGERS.place():
+        with chain.lanes.strangers.place():
             keys = read_backup(exported, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None
-    with STRANGERS.place():
+    with chain.lanes.strangers.place():
         locked, cipher = sealing.lock(password, sealing.COST)
-    with database.atomic(durable=True):
-        user_id = _add_user(name, locked)
-        store.add_keys(platform_chain().db, user_id, _OpenUser(user_id, name, cipher).sealed(keys))
+    with chain.db.atomic(durable=True):
+        user_id = _add_user(chain, name, locked)
+        store.add_keys(chain.db, user_id, _OpenUser(user_id, name, cipher).sealed(keys))
 
 
-def import_key(name: str, password: str, private_key: bytes) -> ShortID:
+def import_key(chain: PlatformChain, name: str, password: str, private_key: bytes) -> ShortID:
     """Give a user a private key of 32 bytes, and return its address.
 
     Raises:
@@ -137,50 +134,53 @@ def import_key(name: str, password: str, private_key: bytes) -> ShortID:
         TooManyKeys: The user has as many as may be.
     """
     address = address_of(private_key)
-    user = _retrieve(name, password)
-    with database.atomic(durable=True):
-        if not store.hold_user(platform_chain().db, user.user_id):
+    user = _retrieve(chain, name, password)
+    with chain.db.atomic(durable=True):
+        if not store.hold_user(chain.db, user.user_id):
             raise UserNotRetrieved(name, IncorrectPassword(name))
-        held = store.addresses(platform_chain().db, user.user_id)
+        held = store.addresses(chain.db, user.user_id)
         if address in held:
             return address
         if len(held) >= MAX_KEYS:
             raise TooManyKeys
-        store.add_keys(platform_chain().db, user.user_id, user.sealed([private_key]))
+        store.add_keys(chain.db, user.user_id, user.sealed([private_key]))
     return address
 
 
-def export_key(name: str, password: str, address: ShortID) -> bytes:
+def export_key(chain: PlatformChain, name: str, password: str, address: ShortID) -> bytes:
     """Return the private key of one of a user's addresses, 32 bytes.
 
     Raises:
         UserNotRetrieved: Name or password are wrong, or cannot be tried now.
         KeyMissing: The user has no such address.
     """
-    keys = keys_of(name, password, among={address})
+    keys = keys_of(chain, name, password, among={address})
     if not keys:
         raise KeyMissing
     return keys[0]
 
 
-def create_address(name: str, password: str) -> ShortID:
+def create_address(chain: PlatformChain, name: str, password: str) -> ShortID:
     """Give a user a new key, and return its address. Raises as `import_key`."""
-    return import_key(name, password, _new_private_key())
+    return import_key(chain, name, password, _new_private_key())
 
 
-def list_addresses(name: str, password: str) -> list[ShortID]:
+def list_addresses(chain: PlatformChain, name: str, password: str) -> list[ShortID]:
     """Return a user's addresses, the oldest first.
 
     Raises:
         UserNotRetrieved: Name or password are wrong, or cannot be tried now.
     """
-    return store.addresses(platform_chain().db, _retrieve(name, password).user_id)
+    return store.addresses(chain.db, _retrieve(chain, name, password).user_id)
 
 
-def keys_of(name: str, password: str, *, among: Collection[ShortID] = ()) -> list[bytes]:
+def keys_of(
+    chain: PlatformChain, name: str, password: str, *, among: Collection[ShortID] = ()
+) -> list[bytes]:
     """Return a user's private keys, the oldest first, for signing.
 
     Args:
+        chain: In whose database they are.
         name: Whose.
         password: Theirs.
         among: Only those of these addresses; all without. Addresses of others are ignored.
@@ -188,8 +188,8 @@ def keys_of(name: str, password: str, *, among: Collection[ShortID] = ()) -> lis
     Raises:
         UserNotRetrieved: Name or password are wrong, or cannot be tried now.
     """
-    user = _retrieve(name, password)
-    return user.unsealed(store.keys(platform_chain().db, user.user_id, among))
+    user = _retrieve(chain, name, password)
+    return user.unsealed(store.keys(chain.db, user.user_id, among))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,21 +217,21 @@ class _OpenUser:
         return b"keystore key\0" + self.name.encode() + b"\0" + address
 
 
-def _retrieve(name: str, password: str) -> _OpenUser:
+def _retrieve(chain: PlatformChain, name: str, password: str) -> _OpenUser:
     """Open a user, in the words of the P-Chain's methods."""
     try:
-        return _open(name, password)
+        return _open(chain, name, password)
     except KeystoreError as reason:
         raise UserNotRetrieved(name, reason) from None
 
 
-def _open(name: str, password: str) -> _OpenUser:
+def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
     """Open a user. That there is none costs as much to find out as that the password is wrong."""
     _verify_name(name)
-    stored = store.user(platform_chain().db, name)
+    stored = store.user(chain.db, name)
     locked = stored.lock if stored else sealing.decoy(sealing.COST)
     try:
-        with attempt(stored.user_id) if stored else STRANGERS.place():
+        with attempt(chain, stored.user_id) if stored else chain.lanes.strangers.place():
             cipher = sealing.unlock(locked, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None
@@ -239,24 +239,24 @@ def _open(name: str, password: str) -> _OpenUser:
     return _OpenUser(stored.user_id, stored.name, cipher)
 
 
-def _verify_free(name: str) -> None:
+def _verify_free(chain: PlatformChain, name: str) -> None:
     _verify_name(name)
-    if store.user(platform_chain().db, name) is not None:
+    if store.user(chain.db, name) is not None:
         raise UserExists(name)
-    _verify_room()
+    _verify_room(chain)
 
 
-def _verify_room() -> None:
-    most = settings.NODE.keystore_users
-    if store.user_count(platform_chain().db) >= most:
+def _verify_room(chain: PlatformChain) -> None:
+    most = chain.node.keystore_users
+    if store.user_count(chain.db) >= most:
         raise TooManyUsers(most)
 
 
-def _add_user(name: str, locked: PasswordLock) -> int:
+def _add_user(chain: PlatformChain, name: str, locked: PasswordLock) -> int:
     """Write a user and return its key; others may have been made since the name was free."""
-    acquire(Lock.KEYSTORE)
-    _verify_room()
-    user_id = store.add_user(platform_chain().db, name, locked, clock.now())
+    chain.db.acquire(Lock.KEYSTORE)
+    _verify_room(chain)
+    user_id = store.add_user(chain.db, name, locked, clock.now())
     if user_id is None:
         raise UserExists(name)
     return user_id

@@ -1,8 +1,4 @@
-"""How often a user's password may be tried, and how much is derived from passwords at once.
-
-Deriving a key takes 64 MiB and a moment. Users wait in one lane; whoever is none yet, or names nobody,
-in another: strangers cannot crowd users out. A lane that is full refuses at once, and both together
-leave threads to calls that have nothing to do with passwords.
+"""How often a user's password may be tried; how much is derived from passwords at once is `lanes`.
 
 A user's wrong passwords are counted in Django's cache, which all processes share in production. Beyond a
 few free ones each locks the user for twice as long as the one before, whatever is tried meanwhile; the
@@ -14,47 +10,20 @@ callers may move.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Final, NamedTuple
+from typing import Final
 
-from django.conf import settings
 from django.core.cache import cache
 
-from chaindb.attempts import Failures, Limit, Places
-from platform_app.services.keystore_errors import KeystoreBusy, TooManyAttempts
+from chaindb.attempts import Failures, Limit
+from platform_app.chain import PlatformChain
 from platform_app.wallet.errors import WrongPassword
-
-
-class Lane(Places):
-    """Places for deriving keys from passwords; KeystoreBusy is raised where all of them are taken."""
-
-    full: ClassVar[type[Exception]] = KeystoreBusy
-
-
-class Lanes(NamedTuple):
-    """Who waits where."""
-
-    users: Lane
-    strangers: Lane
-
-
-def lanes(threads: int) -> Lanes:
-    """Return lanes of a process that has so many threads for calls: they take five eighths at most.
-
-    Of one or two threads none can be left.
-    """
-    return Lanes(
-        users=Lane(at_once=2, places=max(1, threads * 3 // 8)),
-        strangers=Lane(at_once=1, places=max(1, threads // 4)),
-    )
-
-
-USERS, STRANGERS = lanes(settings.NODE.rpc_threads)
+from platform_app.wallet.keystore_errors import TooManyAttempts
 
 OF_USER: Final = Limit(free=5, longest=300, remembered=3600)
 
 
 @contextmanager
-def attempt(user_id: int) -> Iterator[None]:
+def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
     """Let one password of a user be tried; a WrongPassword that comes out of it is counted.
 
     Raises:
@@ -62,7 +31,7 @@ def attempt(user_id: int) -> Iterator[None]:
         TooManyAttempts: Too many were wrong lately.
     """
     _verify_unlocked(user_id)  # who is locked takes no place
-    with USERS.place():
+    with chain.lanes.users.place():
         _verify_unlocked(user_id)  # those in front may have been wrong
         try:
             yield

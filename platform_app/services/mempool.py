@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from django.db import transaction as database
+from django.db import transaction
 
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from platform_app import notifications
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
@@ -40,20 +40,22 @@ Outcome = ID | Exception
 """An `InvalidTx`, a `RefusedIssue`, or what nobody expected."""
 
 
-def issue_tx(tx: Tx, *, now: int) -> ID:
+def issue_tx(chain: PlatformChain, tx: Tx, *, now: int) -> ID:
     """Take one transaction in and return its ID.
 
     Raises:
         RefusedIssue: The mempool does not take it; it may be offered again.
         InvalidTx: It cannot be accepted.
     """
-    (outcome,) = issue([tx], now=now)
+    (outcome,) = issue(chain, [tx], now=now)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
 
 
-def issue(txs: Sequence[Tx], *, now: int, gossiped: bool = False) -> list[Outcome]:
+def issue(
+    chain: PlatformChain, txs: Sequence[Tx], *, now: int, gossiped: bool = False
+) -> list[Outcome]:
     """Take transactions in, all in one commit, and return an ID or a reason for each.
 
     What is acknowledged is stored. A transaction that waits already, or that was accepted, is
@@ -73,6 +75,7 @@ def issue(txs: Sequence[Tx], *, now: int, gossiped: bool = False) -> list[Outcom
     peers send may export.
 
     Args:
+        chain: Which they are for.
         txs: In the order in which they came.
         now: Unix seconds.
         gossiped: Whether they come from peers, not from this node's users.
@@ -84,46 +87,57 @@ def issue(txs: Sequence[Tx], *, now: int, gossiped: bool = False) -> list[Outcom
     }
     small = [tx for tx in txs if tx.tx_id not in outcomes]
     if small:
-        outcomes |= _issue(small, now, gossiped=gossiped)
+        outcomes |= _issue(chain, small, now, gossiped=gossiped)
     return [outcomes[tx.tx_id] for tx in txs]
 
 
-def _issue(txs: Sequence[Tx], now: int, *, gossiped: bool) -> dict[ID, Outcome]:
-    ground = _Ground.read(txs, now)
+def _issue(
+    chain: PlatformChain, txs: Sequence[Tx], now: int, *, gossiped: bool
+) -> dict[ID, Outcome]:
+    ground = _Ground.read(chain, txs, now)
     first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
     # Answers that a block came between may be of two states: then nobody is refused for them.
-    settled = blocks.read(platform_chain().db) == ground.place
+    settled = blocks.read(chain.db) == ground.place
     hopeful = list(first.admitted.values()) if settled else txs
     dropped = first.dropped if settled else []
     if not hopeful and not dropped:
         return first.outcomes
-    return first.outcomes | _admit(first, hopeful, dropped, now)
+    return first.outcomes | _admit(chain, first, hopeful, dropped, now)
 
 
-@database.atomic(durable=True)
 def _admit(
-    first: "_Admission", hopeful: Sequence[Tx], dropped: Sequence[tuple[ID, str]], now: int
+    chain: PlatformChain,
+    first: "_Admission",
+    hopeful: Sequence[Tx],
+    dropped: Sequence[tuple[ID, str]],
+    now: int,
 ) -> dict[ID, Outcome]:
     """Write what gets in and what does not; nobody else admits meanwhile, and no block comes."""
-    acquire(Lock.PCHAIN_MEMPOOL)
-    if blocks.read(platform_chain().db) == first.ground.place:
-        second = _Admission(hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted)
-    else:
-        second = _Admission(hopeful, _Ground.read(hopeful, now), gossiped=first.gossiped)
-    second.look()
-    mempool.add(platform_chain().db, second.admitted.values(), now)
-    mempool.drop(platform_chain().db, [*dropped, *second.dropped], now)
-    if second.admitted:
-        database.on_commit(partial(notifications.txs_issued, list(second.admitted)))
-        scheduling.request_block()
-    return second.outcomes
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.PCHAIN_MEMPOOL)
+        if blocks.read(chain.db) == first.ground.place:
+            second = _Admission(
+                hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted
+            )
+        else:
+            second = _Admission(hopeful, _Ground.read(chain, hopeful, now), gossiped=first.gossiped)
+        second.look()
+        mempool.add(chain.db, second.admitted.values(), now)
+        mempool.drop(chain.db, [*dropped, *second.dropped], now)
+        if second.admitted:
+            transaction.on_commit(
+                partial(notifications.txs_issued, list(second.admitted)), using=chain.db.alias
+            )
+            scheduling.request_block()
+        return second.outcomes
 
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
     """What the rules are asked on."""
 
+    chain: PlatformChain
     place: tuple[Network, Tip]
     """As `store.blocks.read` has it: while it has that, what the rules have said holds."""
     state: Diff
@@ -131,12 +145,12 @@ class _Ground:
     env: Env
 
     @classmethod
-    def read(cls, txs: Sequence[Tx], now: int) -> Self:
+    def read(cls, chain: PlatformChain, txs: Sequence[Tx], now: int) -> Self:
         """Read what transactions will touch, a few statements for all."""
-        state = DatabaseState(platform_chain().db)
+        state = DatabaseState(chain.db)
         state.prefetch(txs)
-        at = at_next_block(state, now, platform_chain().config)
-        return cls((state.network, state.tip), at, env(state.network, now))
+        at = at_next_block(state, now, chain.config)
+        return cls(chain, (state.network, state.tip), at, env(chain, state.network, now))
 
 
 class _Admission:
@@ -159,13 +173,13 @@ class _Admission:
         self._txs = txs
         self._verified = verified
         self._spenders = mempool.spenders(
-            platform_chain().db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
+            ground.chain.db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
         )
         # Outside the lock one may have come between the two questions: it conflicts with itself.
-        self._waiting = mempool.known(platform_chain().db, [tx.tx_id for tx in txs]) | {
+        self._waiting = mempool.known(ground.chain.db, [tx.tx_id for tx in txs]) | {
             *self._spenders.values()
         }
-        self._room = MOST_BYTES - mempool.size(platform_chain().db)
+        self._room = MOST_BYTES - mempool.size(ground.chain.db)
 
     def look(self) -> None:
         """Decide on each transaction. One that nobody expected is its own sender's trouble only."""

@@ -1,11 +1,9 @@
 """The local network's own validator renews itself, so that the network never runs out of validators."""
 
 import logging
-from dataclasses import dataclass, field
-from time import monotonic
 
-from chaindb.locks import Lock, acquire
-from platform_app.apps import platform_chain
+from chaindb.locks import Lock
+from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
@@ -24,18 +22,16 @@ from platform_app.wallet.transactions import build_add_permissionless_validator
 from platform_app.wallet.wallet import Wallet
 from primitives.codec_errors import CodecError
 from primitives.devkeys import VMRQ_KEY
-from primitives.ids import ID, NodeID
+from primitives.ids import NodeID
 from primitives.networks import LOCAL
 
 MOST_COINS = 200
 """So many coins are staked at most: each has about 250 bytes of the transaction."""
-PAUSE = 10.0
-"""Seconds before the next attempt on the same block: only what waits can have changed meanwhile."""
 
 _log = logging.getLogger(__name__)
 
 
-def renew_own_validator(*, now: int) -> Tx | None:
+def renew_own_validator(chain: PlatformChain, *, now: int) -> Tx | None:
     """Put a transaction into the mempool that makes this node a validator again, and return it.
 
     None on other networks, while this node is a validator or waits to be one, and where it never was.
@@ -51,83 +47,48 @@ def renew_own_validator(*, now: int) -> Tx | None:
     somebody has made the transaction impossible, that is logged once and the network goes without. So
     it does where the process that builds blocks has no staking certificate.
     """
-    if platform_chain().config.network_id != LOCAL:
+    if chain.config.network_id != LOCAL:
         return None
-    node_id = _own_node_id()
-    if node_id is None or own_stake.is_validator(platform_chain(), node_id):
+    node_id = _own_node_id(chain)
+    if node_id is None or own_stake.is_validator(chain, node_id):
         return None
-    state = DatabaseState(platform_chain().db)
-    if not _attempts.may_begin(state.tip.block_id):
+    state = DatabaseState(chain.db)
+    if not chain.renewals.may_begin(state.tip.block_id):
         return None
-    acquire(Lock.PCHAIN_MEMPOOL)
-    terms = own_stake.last_terms(platform_chain(), node_id)
-    if terms is None or own_stake.waits_to_be_validator(platform_chain(), node_id):
+    chain.db.acquire(Lock.PCHAIN_MEMPOOL)
+    terms = own_stake.last_terms(chain, node_id)
+    if terms is None or own_stake.waits_to_be_validator(chain, node_id):
         return None
     try:
-        tx = _build(node_id, terms, state, now)
-        _check(tx, state, now)
+        tx = _build(chain, node_id, terms, state, now)
+        _check(chain, tx, state, now)
     except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
-        _attempts.warn(reason, f"{node_id} cannot become a validator again: {reason}")
+        if chain.renewals.is_news(reason):
+            _log.warning("%s cannot become a validator again: %s", node_id, reason)
         return None
-    mempool.add(platform_chain().db, [tx], now)
-    _attempts.succeed()
+    mempool.add(chain.db, [tx], now)
+    chain.renewals.succeed()
     return tx
 
 
-def undo_attempt() -> None:
+def undo_attempt(chain: PlatformChain) -> None:
     """Note that the last attempt came to nothing, with the block that it was for: it may be made again."""
-    _attempts.tip = None
+    chain.renewals.undo()
 
 
-@dataclass(slots=True)
-class _Attempts:
-    """What this process remembers of its attempts, so that it neither tries nor tells all the time."""
-
-    tip: ID | None = None
-    """The last block when it tried last."""
-    again_at: float = 0.0
-    """On the monotonic clock, in seconds."""
-    told: set[type[Exception]] = field(default_factory=set)
-    """Why it did not work since it worked last. The words differ with each coin that comes and goes."""
-
-    def may_begin(self, tip: ID) -> bool:
-        """Say whether it is time for an attempt, and note that it is made."""
-        if tip == self.tip and monotonic() < self.again_at:
-            return False
-        self.tip, self.again_at = tip, monotonic() + PAUSE
-        return True
-
-    def warn(self, reason: Exception, message: str) -> None:
-        """Say once what stands against it."""
-        if type(reason) not in self.told:
-            self.told.add(type(reason))
-            _log.warning(message)
-
-    def succeed(self) -> None:
-        """Forget what stood against it."""
-        self.told.clear()
-
-    def forget(self) -> None:
-        """Be as in a process that has just begun."""
-        self.tip = None
-        self.told.clear()
-
-
-_attempts = _Attempts()
-
-
-def _own_node_id() -> NodeID | None:
+def _own_node_id(chain: PlatformChain) -> NodeID | None:
     """Return which node this is; None where its certificate cannot be read."""
     try:
-        return platform_chain().node_id
+        return chain.node_id
     except (OSError, ValueError) as reason:
-        _attempts.warn(
-            reason, f"who builds blocks needs the node's certificate to renew its stay: {reason}"
-        )
+        if chain.renewals.is_news(reason):
+            _log.warning(
+                "who builds blocks needs the node's certificate to renew its stay: %s", reason
+            )
         return None
 
 
-def _check(tx: Tx, state: DatabaseState, now: int) -> None:
+def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None:
     """See that the transaction can get into the block that is built next.
 
     Raises:
@@ -136,11 +97,13 @@ def _check(tx: Tx, state: DatabaseState, now: int) -> None:
     """
     if len(tx.raw) > LARGEST_TX:
         raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
-    execute(tx, at_next_block(state, now, platform_chain().config), env(state.network, now))
+    execute(tx, at_next_block(state, now, chain.config), env(chain, state.network, now))
 
 
-def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
-    config, keychain = platform_chain().config, Keychain.of([VMRQ_KEY])
+def _build(
+    chain: PlatformChain, node_id: NodeID, terms: Terms, state: DatabaseState, now: int
+) -> Tx:
+    config, keychain = chain.config, Keychain.of([VMRQ_KEY])
     time = next_block_time(state, now)
     (address,) = keychain.addresses
     wallet = Wallet(
@@ -148,7 +111,7 @@ def _build(node_id: NodeID, terms: Terms, state: DatabaseState, now: int) -> Tx:
         asset_id=state.network.asset_id,
         keychain=keychain,
         utxos=coins.largest_free_coins(
-            platform_chain(), address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
+            chain, address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
         ),
         change_address=address,
         now=now,

@@ -6,14 +6,11 @@ The clock is both chains' (design: staking time travel). Only a local network's 
 import time
 from collections.abc import Callable
 
-from django.conf import settings
-from django.db import transaction as database
-
 from chaindb import clock, turns
 from chaindb.chains import Chain
-from chaindb.locks import Lock, acquire
-from platform_app.apps import platform_chain
+from chaindb.locks import Lock
 from platform_app.blocks.block import Block, StandardBlock
+from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
 from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
@@ -28,7 +25,7 @@ Progress = Callable[[int], object]
 """Told of chain time, in Unix seconds, after each block."""
 
 
-def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
+def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda _time: None) -> int:
     """Move the clock, build every block that became due, and return how many steps that were.
 
     The clock is moved first and for good: if the process ends on the way, the node's own builder makes
@@ -44,34 +41,32 @@ def time_travel(seconds: int, progress: Progress = lambda _time: None) -> int:
         MadeElsewhere: It is not this node's turn to make blocks: others', or it bootstraps.
         ClockMovesForward: `seconds` is negative.
     """
-    node = settings.NODE
+    node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
         raise NotLocal(node.network_id)
     if node.producers == ("all",) or len(node.producers) > 1:
         raise MadeInTurns
-    if not turns.may_produce(
-        Chain.P, DatabaseState(platform_chain().db).tip.height + 1, clock.now()
-    ):
+    if not turns.may_produce(Chain.P, DatabaseState(chain.db).tip.height + 1, clock.now()):
         raise MadeElsewhere
-    with database.atomic(durable=True):
-        acquire(Lock.PCHAIN)
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)
     arrival = clock.now()
     built = 0
-    while (block := builder.build_block(now=arrival)) is not None:
+    while (block := builder.build_block(chain, now=arrival)) is not None:
         assert block.time is not None, "only genesis blocks have no time"
         built += 1
         progress(block.time)
-        if block.time >= arrival and _is_last(block, arrival):
+        if block.time >= arrival and _is_last(chain, block, arrival):
             break
         time.sleep(PAUSE)
     return built
 
 
-def _is_last(block: Block, arrival: int) -> bool:
+def _is_last(chain: PlatformChain, block: Block, arrival: int) -> bool:
     """Say whether all that is left after a block at the arrival is what others issue meanwhile.
 
     After a reward it is not: this node's own validator comes back at once.
     """
-    change = next_staker_change(DatabaseState(platform_chain().db))
+    change = next_staker_change(DatabaseState(chain.db))
     return isinstance(block, StandardBlock) and (change is None or change > arrival)

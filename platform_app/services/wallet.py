@@ -18,10 +18,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services import keystore
-from platform_app.services.keystore_errors import NoKeys
 from platform_app.services.wallet_retry import Build, build_and_issue
 from platform_app.txs.components import SubnetValidator, Validator
 from platform_app.wallet import moving, terms, transactions
@@ -31,6 +30,7 @@ from platform_app.wallet.errors import (
     ZeroAmount,
 )
 from platform_app.wallet.keychain import Keychain
+from platform_app.wallet.keystore_errors import NoKeys
 from platform_app.wallet.wallet import Wallet
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
@@ -54,6 +54,7 @@ class Issued(NamedTuple):
 
 
 def add_validator(
+    chain: PlatformChain,
     payer: Payer,
     *,
     stake: int,
@@ -67,6 +68,7 @@ def add_validator(
     """Add a validator to the Primary Network.
 
     Args:
+        chain: Which it is for.
         payer: Who stakes.
         stake: In the smallest unit.
         start: Unix seconds; 0 for at once.
@@ -79,10 +81,11 @@ def add_validator(
     Raises:
         RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is looked at.
     """
-    terms.verify_start(start, now=now, config=platform_chain().config)
+    terms.verify_start(start, now=now, config=chain.config)
     shares = terms.shares_of(delegation_fee_rate)
-    validator = Validator(node_id or platform_chain().node_id, start, end, stake)
+    validator = Validator(node_id or chain.node_id, start, end, stake)
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: transactions.build_add_validator(
@@ -92,6 +95,7 @@ def add_validator(
 
 
 def add_delegator(
+    chain: PlatformChain,
     payer: Payer,
     *,
     stake: int,
@@ -106,9 +110,10 @@ def add_delegator(
     Raises:
         RefusedTerms: StartTooSoon or StartTooFar, before the password is looked at.
     """
-    terms.verify_start(start, now=now, config=platform_chain().config)
-    validator = Validator(node_id or platform_chain().node_id, start, end, stake)
+    terms.verify_start(start, now=now, config=chain.config)
+    validator = Validator(node_id or chain.node_id, start, end, stake)
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: transactions.build_add_delegator(
@@ -118,6 +123,7 @@ def add_delegator(
 
 
 def add_subnet_validator(
+    chain: PlatformChain,
     payer: Payer,
     *,
     subnet_id: ID,
@@ -133,24 +139,26 @@ def add_subnet_validator(
         RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
             is looked at.
     """
-    terms.verify_start(start, now=now, config=platform_chain().config)
+    terms.verify_start(start, now=now, config=chain.config)
     if subnet_id == PRIMARY_NETWORK_ID:
         raise SubnetValidatorOfPrimaryNetwork
-    validator = SubnetValidator(node_id or platform_chain().node_id, start, end, weight, subnet_id)
+    validator = SubnetValidator(node_id or chain.node_id, start, end, weight, subnet_id)
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: transactions.build_add_subnet_validator(
-            wallet, validator, state=platform_chain().state()
+            wallet, validator, state=chain.state()
         ),
     )
 
 
 def create_subnet(
-    payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
+    chain: PlatformChain, payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
 ) -> Issued:
     """Create a subnet; the transaction's ID is its ID."""
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: transactions.build_create_subnet(
@@ -160,6 +168,7 @@ def create_subnet(
 
 
 def create_blockchain(
+    chain: PlatformChain,
     payer: Payer,
     *,
     subnet_id: ID,
@@ -177,6 +186,7 @@ def create_blockchain(
     if subnet_id == PRIMARY_NETWORK_ID:
         raise ChainOfPrimaryNetwork
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: transactions.build_create_chain(
@@ -186,13 +196,13 @@ def create_blockchain(
             vm_id=vm_id,
             fx_ids=fx_ids,
             genesis_data=genesis_data,
-            state=platform_chain().state(),
+            state=chain.state(),
         ),
     )
 
 
 def export_avax(
-    payer: Payer, *, amount: int, to: ShortID, destination_chain: ID, now: int
+    chain: PlatformChain, payer: Payer, *, amount: int, to: ShortID, destination_chain: ID, now: int
 ) -> Issued:
     """Put an amount of the staking asset where another chain of the Primary Network can import it.
 
@@ -205,6 +215,7 @@ def export_avax(
     if amount == 0:
         raise ZeroAmount
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: moving.build_export(
@@ -213,36 +224,39 @@ def export_avax(
     )
 
 
-def import_avax(payer: Payer, *, source_chain: ID, to: ShortID, now: int) -> Issued:
+def import_avax(
+    chain: PlatformChain, payer: Payer, *, source_chain: ID, to: ShortID, now: int
+) -> Issued:
     """Take what another chain has exported to the payer's keys; `to` gets it, less the fee."""
     return _issue(
+        chain,
         payer,
         now,
         lambda wallet: moving.build_import(
             wallet,
-            coins.shared_coins_of(platform_chain(), wallet.keychain.addresses, source_chain),
+            coins.shared_coins_of(chain, wallet.keychain.addresses, source_chain),
             source_chain=source_chain,
             to=to,
         ),
     )
 
 
-def _issue(payer: Payer, now: int, build: Build) -> Issued:
-    wallet = _wallet(payer, now)
-    return Issued(build_and_issue(wallet, build, now=now), wallet.change_address)
+def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> Issued:
+    wallet = _wallet(chain, payer, now)
+    return Issued(build_and_issue(chain, wallet, build, now=now), wallet.change_address)
 
 
-def _wallet(payer: Payer, now: int) -> Wallet:
+def _wallet(chain: PlatformChain, payer: Payer, now: int) -> Wallet:
     """Return the wallet of a payer, with all that its keys may spend."""
-    keys = keystore.keys_of(payer.username, payer.password, among=set(payer.addresses))
+    keys = keystore.keys_of(chain, payer.username, payer.password, among=set(payer.addresses))
     if not keys:
         raise NoKeys
     keychain = Keychain.of(keys)
     return Wallet(
-        config=platform_chain().config,
-        asset_id=platform_chain().network().asset_id,
+        config=chain.config,
+        asset_id=chain.network().asset_id,
         keychain=keychain,
-        utxos=coins.coins_of(platform_chain(), keychain.addresses),
+        utxos=coins.coins_of(chain, keychain.addresses),
         change_address=payer.change_address or keychain.addresses[0],
         now=now,
     )

@@ -13,18 +13,18 @@ from typing import Final
 
 from django.core.cache import cache
 
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.executor.errors import SharedUtxoMissing, UtxoMissing
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx
-from platform_app.services.keystore_errors import TxNotCreated
 from platform_app.store import mempool as waiting
 from platform_app.store import rows
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.status import TxStatus
 from platform_app.wallet.errors import NotBuilt
+from platform_app.wallet.keystore_errors import TxNotCreated
 from platform_app.wallet.wallet import Wallet
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -40,7 +40,7 @@ class _Duplicate(ConflictingTx):
     """Somebody else's is the very same transaction: a conflict for whoever asked for another."""
 
 
-def build_and_issue(wallet: Wallet, build: Build, *, now: int) -> ID:
+def build_and_issue(chain: PlatformChain, wallet: Wallet, build: Build, *, now: int) -> ID:
     """Issue what a wallet builds, a transaction that nobody has issued before; return its ID.
 
     Where others take the coins first, it is built of other coins, five times at most.
@@ -54,14 +54,14 @@ def build_and_issue(wallet: Wallet, build: Build, *, now: int) -> ID:
     tx = _built(wallet, build)
     for _ in range(ATTEMPTS - 1):
         try:
-            return _issue(tx, now)
+            return _issue(chain, tx, now)
         except ConflictingTx as conflict:
-            wallet = _read_anew(wallet, _taken(tx, conflict))
+            wallet = _read_anew(chain, wallet, _taken(chain, tx, conflict))
             tx = _built(wallet, build, conflict)
         except (UtxoMissing, SharedUtxoMissing):  # a block came after the coins were read
-            wallet = _read_anew(wallet, set())
+            wallet = _read_anew(chain, wallet, set())
             tx = _built(wallet, build)
-    return _issue(tx, now)
+    return _issue(chain, tx, now)
 
 
 def _built(wallet: Wallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
@@ -72,19 +72,19 @@ def _built(wallet: Wallet, build: Build, conflict: ConflictingTx | None = None) 
         raise conflict or TxNotCreated(reason) from reason
 
 
-def _issue(tx: Tx, now: int) -> ID:
+def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
     """Issue a transaction that is nobody else's.
 
     Raises:
         ConflictingTx: Somebody else's spends the same.
     """
     with _claim(tx.tx_id):
-        if accepted.status(platform_chain(), tx.tx_id).status not in (
+        if accepted.status(chain, tx.tx_id).status not in (
             TxStatus.UNKNOWN,
             TxStatus.DROPPED,
         ):
             raise _Duplicate(tx.tx_id)
-        return mempool.issue_tx(tx, now=now)
+        return mempool.issue_tx(chain, tx, now=now)
 
 
 @contextmanager
@@ -99,20 +99,18 @@ def _claim(tx_id: ID) -> Iterator[None]:
         cache.delete(key)
 
 
-def _taken(tx: Tx, conflict: ConflictingTx) -> set[ID]:
+def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
     """Return which of a transaction's coins somebody else spends."""
     spent = [one.utxo_id for one in rows.inputs_of(tx)]
     return (
-        set(spent)
-        if isinstance(conflict, _Duplicate)
-        else set(waiting.spenders(platform_chain().db, spent))
+        set(spent) if isinstance(conflict, _Duplicate) else set(waiting.spenders(chain.db, spent))
     )
 
 
-def _read_anew(wallet: Wallet, taken: set[ID]) -> Wallet:
+def _read_anew(chain: PlatformChain, wallet: Wallet, taken: set[ID]) -> Wallet:
     """Return the wallet as the chain has it now, without coins that others take."""
     return replace(
         wallet,
-        utxos=coins.coins_of(platform_chain(), wallet.keychain.addresses),
+        utxos=coins.coins_of(chain, wallet.keychain.addresses),
         avoided=wallet.avoided | taken,
     )

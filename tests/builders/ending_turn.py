@@ -27,12 +27,12 @@ class EndingTurn:
 
 
 @contextmanager
-def ending_turn(owner: object, most: int, name: str = "_offer") -> Iterator[EndingTurn]:
-    """Install the rule, and let the blocks of an offer's owner have at most so many transactions, about."""
+def ending_turn(chain: object, most: int) -> Iterator[EndingTurn]:
+    """Install the rule, and let a chain's blocks have at most so many transactions, about."""
     made = EndingTurn()
     turns.install(made)
     try:
-        with patch.object(owner, name, Offer(most)):
+        with patch.object(chain, "offer", Offer(most)):
             yield made
     finally:
         turns.install(None)

@@ -3,6 +3,7 @@
 import pytest
 from django.core.cache import cache
 
+from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from platform_app.wallet import backup, sealing
 from platform_app.wallet.sealing import Cost
@@ -21,7 +22,7 @@ def make_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def some_user(*keys: bytes, name: str = NAME, password: str = PASSWORD) -> str:
     """Make a user with these keys, and return the name."""
-    keystore.create_user(name, password)
+    keystore.create_user(platform_chain(), name, password)
     for key in keys:
-        keystore.import_key(name, password, key)
+        keystore.import_key(platform_chain(), name, password, key)
     return name

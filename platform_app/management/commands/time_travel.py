@@ -57,7 +57,9 @@ class Command(BaseCommand):
             with Progress(console=Console(stderr=True), transient=True) as bar:
                 began = before.timestamp
                 task = bar.add_task("Travelling", total=clock.now() + seconds - began)
-                time_travel(seconds, lambda at: bar.update(task, completed=at - began))
+                time_travel(
+                    platform_chain(), seconds, lambda at: bar.update(task, completed=at - began)
+                )
         except (NotLocal, MadeElsewhere, MadeInTurns) as error:
             raise CommandError(str(error)) from error
         now = datetime.fromtimestamp(clock.now(), UTC)

@@ -6,6 +6,7 @@ import pytest
 
 from network_app.directory import ValidatorDirectory
 from network_app.ports import ValidatorFacts
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.services import uptime
 from tests.builders import platform
@@ -57,9 +58,9 @@ def test_peers_are_told_how_long_they_were_seen(
     directory.read()
     assert directory.uptime_of(OTHER) == 100  # nobody has looked yet
 
-    uptime.observe([STRANGER.node_id, OTHER], world.p.now)
+    uptime.observe(platform_chain(), [STRANGER.node_id, OTHER], world.p.now)
     world.wall.seconds += 30_000
-    uptime.observe([STRANGER.node_id], world.p.now)
+    uptime.observe(platform_chain(), [STRANGER.node_id], world.p.now)
     world.wall.seconds += 10_000
     directory.read()
 

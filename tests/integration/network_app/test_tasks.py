@@ -44,7 +44,7 @@ def test_a_node_that_nobody_ever_came_to_tracks_nothing(validated: World) -> Non
     assert tasks.track_uptime() == {"connected": 0}
     network_rows.report()
     assert tasks.track_uptime() == {"connected": 0}
-    assert not uptime.tracking()
+    assert not uptime.tracking(platform_chain())
 
 
 def test_who_goes_is_offline(validated: World) -> None:

@@ -103,7 +103,7 @@ def test_a_follower_never_may(world: World, configure: Configure, another: NodeI
     world.p.issue(world.p.make())
     world.c.send(world.c.make(value=1))
     assert produce_block(now=clock.now()) is None
-    assert platform.build_block(now=clock.now()) is None
+    assert platform.build_block(platform_chain(), now=clock.now()) is None
 
 
 def test_the_genesis_first_validator_is_followed_and_makes_blocks(
@@ -260,7 +260,7 @@ def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
     parent = turns.wrapper(alias).last()
     inner = turns.wrapper(alias).inner
     before = inner.tip()
-    build: Callable[..., Any] = platform.build_block
+    build: Callable[..., Any] = partial(platform.build_block, platform_chain())
     make = build if alias is Chain.P else partial(produce_block, allow_empty=True)
     told = []
 

@@ -64,7 +64,7 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
     )
     forget_process()
     identity.make_identity(START)
-    network = load_genesis(identity.signer(), "not asked for")
+    network = load_genesis(platform_chain(), identity.signer(), "not asked for")
 
     validators = stakers.current_validators(platform_chain()).validators
     assert {one.public_key for one in validators} == {

@@ -57,7 +57,7 @@ class PChain:
     def begin(self) -> None:
         """Write the genesis."""
         identity.make_identity(self.now)
-        self.network = load_genesis(identity.signer(), "{}")
+        self.network = load_genesis(platform_chain(), identity.signer(), "{}")
         self.asset_id = self.network.asset_id
         self.node_id: NodeID = platform_chain().node_id
 
@@ -103,7 +103,7 @@ class PChain:
 
     def issue(self, *txs: Tx) -> list[ID]:
         """Put transactions into the mempool; all of them must get in."""
-        outcomes = mempool.issue(txs, now=self.now)
+        outcomes = mempool.issue(platform_chain(), txs, now=self.now)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -112,7 +112,7 @@ class PChain:
     def build(self) -> list[Block]:
         """Build blocks until there is nothing to put in."""
         built = []
-        while (block := builder.build_block(now=self.now)) is not None:
+        while (block := builder.build_block(platform_chain(), now=self.now)) is not None:
             built.append(block)
         return built
 

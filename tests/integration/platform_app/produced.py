@@ -38,7 +38,7 @@ class Producer:
 
 
 def follow(pchain: PChain, *blocks: Block) -> None:
-    following.accept(blocks, now=pchain.now)
+    following.accept(platform_chain(), blocks, now=pchain.now)
 
 
 def refusal(pchain: PChain, *blocks: Block) -> Exception:

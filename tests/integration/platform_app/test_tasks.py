@@ -124,7 +124,7 @@ def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick
     monkeypatch.setattr(tasks.clock, "now", lambda: shared_pchain.now)
     tx = shared_pchain.make()
 
-    mempool.issue_tx(tx, now=shared_pchain.now)
+    mempool.issue_tx(platform_chain(), tx, now=shared_pchain.now)
 
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 

@@ -16,7 +16,7 @@ from tests.integration.conftest import Chain
 
 @pytest.fixture
 def turn() -> Iterator[EndingTurn]:
-    with ending_turn(evm_chain(), 16, "offer") as made:
+    with ending_turn(evm_chain(), 16) as made:
         yield made
 
 

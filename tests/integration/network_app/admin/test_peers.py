@@ -6,6 +6,7 @@ from django.utils.html import escape
 from adminkit.display import NOTHING
 from chaindb import clock
 from network_app.models import Peer
+from platform_app.apps import platform_chain
 from platform_app.services import uptime
 from tests.builders import network_rows, own_node, platform_history
 from tests.builders.network_rows import ago
@@ -104,7 +105,7 @@ def test_peers_are_shown_before_there_is_a_certificate(
 
 
 def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
-    uptime.observe([past.node(2)], platform_history.NOW)
+    uptime.observe(platform_chain(), [past.node(2)], platform_history.NOW)
     period = platform_history.validator_tx(4).unsigned.validator
     # As long again as it has validated, without having been seen.
     later = 2 * platform_history.NOW - period.start

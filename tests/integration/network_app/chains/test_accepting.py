@@ -14,6 +14,7 @@ from network_app.chains.wrapped import WrappedChain
 from network_app.models import OuterBlock
 from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
 from network_app.proposervm.block import parse
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.services import builder as platform
 from tests.integration.network_app import tables
@@ -171,7 +172,7 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
     accept = chain._inner.accept
 
     def overtaken(*blocks: Any, **given: Any) -> int:
-        assert platform.build_block(now=clock.now()) is not None
+        assert platform.build_block(platform_chain(), now=clock.now()) is not None
         return accept(*blocks, **given)
 
     monkeypatch.setattr(chain._inner, "accept", overtaken)

@@ -137,9 +137,9 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
     commits = []
     real = mempool.issue
 
-    def issue(issued: Any, **options: Any) -> Any:
+    def issue(chain: Any, issued: Any, **options: Any) -> Any:
         commits.append(len(issued))
-        return real(issued, **options)
+        return real(chain, issued, **options)
 
     monkeypatch.setattr(mempool, "issue", issue)
     texts = [*(encode(tx.raw) for tx in txs), "0x"]

@@ -8,6 +8,8 @@ import sys
 
 import django
 
+from platform_app.apps import platform_chain
+
 
 def main(now: int) -> None:
     """Do it."""
@@ -19,11 +21,11 @@ def main(now: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     for number, tx in enumerate(txs):
-        (outcome,) = mempool.issue([tx], now=now)
+        (outcome,) = mempool.issue(platform_chain(), [tx], now=now)
         refused = isinstance(outcome, Exception)
         print(type(outcome).__name__ if refused else "taken", flush=True)
         if number % 3 == 0:
-            builder.build_block(now=now)
+            builder.build_block(platform_chain(), now=now)
 
 
 if __name__ == "__main__":

@@ -87,11 +87,11 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
     now = shared_pchain.now
 
     def issuing(txs: list[Tx]) -> Callable[[], list[Any]]:
-        return lambda: [mempool.issue([tx], now=now)[0] for tx in txs]
+        return lambda: [mempool.issue(platform_chain(), [tx], now=now)[0] for tx in txs]
 
     def building() -> list[Any]:
         for _ in range(20):
-            builder.build_block(now=now)
+            builder.build_block(platform_chain(), now=now)
         return []
 
     outcomes = at_once([*map(issuing, lists), building, building])
@@ -175,7 +175,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     def building() -> int:
         built = 0
-        while builder.build_block(now=now) is not None:
+        while builder.build_block(platform_chain(), now=now) is not None:
             built += 1
         return built
 
@@ -195,7 +195,9 @@ def test_the_same_transaction_from_many_threads_waits_once(
 ) -> None:
     tx = shared_pchain.make()
 
-    outcomes = at_once([lambda: mempool.issue([tx] * same, now=shared_pchain.now)] * THREADS)
+    outcomes = at_once(
+        [lambda: mempool.issue(platform_chain(), [tx] * same, now=shared_pchain.now)] * THREADS
+    )
 
     assert outcomes == [[tx.tx_id] * same] * THREADS
     assert models.MempoolTx.objects.count() == 1

@@ -165,4 +165,4 @@ def test_scheduled_stakers_are_refused_at_the_door(reference_pchain: PChain) -> 
     with pytest.raises(
         AddValidatorRefused, match=r"^AddValidatorTx is not permitted post-Durango$"
     ):
-        mempool.issue_tx(tx, now=reference_pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=reference_pchain.now)

@@ -8,6 +8,8 @@ from django.db import transaction
 
 from chaindb import building, pointers, turns
 from chaindb.chains import Chain
+from chaindb.database import Database
+from chaindb.locks import Lock
 from platform_app import models, notifications, tasks
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
@@ -19,6 +21,7 @@ from platform_app.blocks.errors import (
     OtherBlockAccepted,
 )
 from platform_app.config import DAY
+from platform_app.memory.pauses import Looks
 from platform_app.models import Outcome
 from platform_app.selectors import accepted, stakers
 from platform_app.services import clearing, following, uptime
@@ -98,6 +101,7 @@ def test_what_is_accepted_already_is_passed_over(pchain: PChain, rewarded: list[
     told: list[Block] = []
 
     following.accept(
+        platform_chain(),
         [following.parse_block(genesis.raw), transfer, proposal, option],
         now=pchain.now,
         beside=told.append,
@@ -136,7 +140,7 @@ def test_each_block_is_told_in_the_transaction_that_accepts_it(
         assert stored is not None
         told.append(stored.height)
 
-    following.accept(rewarded, now=pchain.now, beside=note)
+    following.accept(platform_chain(), rewarded, now=pchain.now, beside=note)
 
     assert told == [2, 3, 4]
 
@@ -149,7 +153,7 @@ def test_what_fails_beside_takes_the_blocks_with_it(pchain: PChain, rewarded: li
             raise RuntimeError("no room for the outer block")
 
     with pytest.raises(RuntimeError, match="no room for the outer block"):
-        following.accept(rewarded, now=pchain.now, beside=fail)
+        following.accept(platform_chain(), rewarded, now=pchain.now, beside=fail)
 
     assert platform_tables.rows() == before
     assert building.outstanding(Chain.P) == []
@@ -161,7 +165,10 @@ def test_a_block_counts_as_outstanding_while_it_is_accepted(
     seen = []
 
     following.accept(
-        rewarded, now=pchain.now, beside=lambda _: seen.append(building.outstanding(Chain.P))
+        platform_chain(),
+        rewarded,
+        now=pchain.now,
+        beside=lambda _: seen.append(building.outstanding(Chain.P)),
     )
 
     assert [[height for height, _ in one] for one in seen] == [[2]] * 3
@@ -172,10 +179,19 @@ def test_it_is_outstanding_while_it_waits_for_the_lock(
     pchain: PChain, rewarded: list[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    monkeypatch.setattr(following, "acquire", lambda _: seen.append(building.outstanding(Chain.P)))
+    acquire = Database.acquire
 
-    following.accept(rewarded, now=pchain.now)
-    following.accept(rewarded, now=pchain.now)  # all are known: there is nothing to do
+    def note(db: Database, lock: Lock) -> None:
+        if lock is Lock.PCHAIN:
+            seen.append(building.outstanding(Chain.P))
+        acquire(db, lock)
+
+    monkeypatch.setattr(Database, "acquire", note)
+
+    following.accept(platform_chain(), rewarded, now=pchain.now)
+    following.accept(
+        platform_chain(), rewarded, now=pchain.now
+    )  # all are known: there is nothing to do
 
     assert [[height for height, _ in one] for one in seen] == [[2], []]
 
@@ -205,19 +221,19 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
     monkeypatch.setattr(turns, "_rule", lambda *_: False)
-    monkeypatch.setattr(clearing, "_looks", clearing._Looks())
+    monkeypatch.setattr(platform_chain(), "looks", Looks())
 
     assert tasks.build_blocks() == {"blocks": 0}
 
     assert "is already a validator" in accepted.status(platform_chain(), second.tx_id).reason
     assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [payment.tx_id]
-    assert clearing.drop_stale(now=pchain.now) == 0
+    assert clearing.drop_stale(platform_chain(), now=pchain.now) == 0
 
 
 def test_a_block_that_comes_meanwhile_saves_what_waits(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clearing, "_looks", clearing._Looks())
+    monkeypatch.setattr(platform_chain(), "looks", Looks())
     tx, unfunded = pchain.make(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     with transaction.atomic():
         waiting.add(platform_chain().db, [unfunded], 1)
@@ -231,7 +247,7 @@ def test_a_block_that_comes_meanwhile_saves_what_waits(
 
     monkeypatch.setattr(clearing, "refusals", look_and_follow)
 
-    assert clearing.drop_stale(now=pchain.now) == 0
+    assert clearing.drop_stale(platform_chain(), now=pchain.now) == 0
     assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.PROCESSING
 
 
@@ -303,19 +319,19 @@ def test_a_validator_that_is_learned_of_late_was_online_until_then(pchain: PChai
     producer = Producer(pchain)
     pchain.do(validator(pchain, "node", end=30 * DAY))
     blocks = producer.hand_over()
-    uptime.observe([node("somebody")], pchain.now)
+    uptime.observe(platform_chain(), [node("somebody")], pchain.now)
     pchain.now += 10 * DAY
 
     follow(pchain, *blocks)
 
     (seen,) = uptimes.uptimes(platform_chain().db, [node("node")])
     assert seen.fraction(pchain.now) == 1.0
-    uptime.observe([], pchain.now)
+    uptime.observe(platform_chain(), [], pchain.now)
     assert seen.fraction(pchain.now + 10 * DAY) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_a_stay_that_was_over_before_this_node_looked_was_spent_online(pchain: PChain) -> None:
-    uptime.observe([node("somebody")], pchain.now)
+    uptime.observe(platform_chain(), [node("somebody")], pchain.now)
     producer = Producer(pchain)
     tx = pchain.do(validator(pchain, "node", end=30 * DAY))
     pchain.wait(40 * DAY)

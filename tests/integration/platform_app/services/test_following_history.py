@@ -13,6 +13,7 @@ from nodeproject import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, ProposalBlock
+from platform_app.chain import PlatformChain
 from platform_app.selectors import raw_blocks
 from platform_app.services import builder, following, mempool
 from platform_app.services.builder import Step
@@ -40,8 +41,8 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
     """Issue and build until there are so many blocks; a third of the validators is never there."""
     accept = builder.accept
 
-    def accept_and_note(steps: Sequence[Step]) -> None:
-        accept(steps)
+    def accept_and_note(chain: PlatformChain, steps: Sequence[Step]) -> None:
+        accept(chain, steps)
         for step in steps:
             history.state.accept(step.changes)
 
@@ -49,8 +50,8 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
     while platform_chain().tip().height < blocks:
         history.pass_time()
         txs = history.txs(history.random.randint(1, 12))
-        mempool.issue(txs, now=history.now, gossiped=True)
-        while builder.build_block(now=history.now) is not None:
+        mempool.issue(platform_chain(), txs, now=history.now, gossiped=True)
+        while builder.build_block(platform_chain(), now=history.now) is not None:
             for staker in history.state.stakers.values():
                 watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
                 if watched and staker.tx_id[0] % 3 == 0:
@@ -66,7 +67,7 @@ def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
         end = place + random.randint(1, 30)
         piece = blocks[max(0, place - random.choice((0, 0, 1, 2))) : end]
         try:
-            following.accept(piece, now=now)
+            following.accept(platform_chain(), piece, now=now)
         except MissingOption:
             assert isinstance(piece[-1], ProposalBlock)
             end = place

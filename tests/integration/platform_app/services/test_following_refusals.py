@@ -263,7 +263,9 @@ def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
     raws[which] = bytes(changed)
 
     with pytest.raises((InvalidBlock, MissingOption)):
-        following.accept([following.parse_block(raw) for raw in raws], now=pchain.now)
+        following.accept(
+            platform_chain(), [following.parse_block(raw) for raw in raws], now=pchain.now
+        )
 
     assert platform_chain().tip().height == 1
 

@@ -66,7 +66,7 @@ def start(
         settings.NODE = replace(settings.NODE, platform_genesis=file, **changes)
         _forget()
         identity.make_identity(now)
-        return load_genesis(identity.signer(), C_CHAIN_GENESIS)
+        return load_genesis(platform_chain(), identity.signer(), C_CHAIN_GENESIS)
 
     return begin
 
@@ -196,7 +196,7 @@ def test_a_later_start_finds_the_network_again(start: Start) -> None:
 def test_a_start_after_blocks_were_made_finds_it_too(pchain: PChain) -> None:
     pchain.do(pchain.make())
 
-    assert load_genesis(identity.signer(), C_CHAIN_GENESIS) == pchain.network
+    assert load_genesis(platform_chain(), identity.signer(), C_CHAIN_GENESIS) == pchain.network
     assert platform_chain().tip().height == 1
 
 
@@ -295,7 +295,7 @@ def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any
     settings.NODE = replace(settings.NODE, platform_genesis="/nowhere/genesis.json")
 
     with pytest.raises(UnreadableGenesisFile) as refused:
-        load_genesis(_ANY_SIGNER, C_CHAIN_GENESIS)
+        load_genesis(platform_chain(), _ANY_SIGNER, C_CHAIN_GENESIS)
 
     assert str(refused.value) == (
         "genesis file /nowhere/genesis.json cannot be read: No such file or directory"
@@ -340,7 +340,7 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
     start(now=1_721_016_000, parameters="avalanchego")
     assert platform_chain().node_id not in stakers.current_validators(platform_chain()).by_node
 
-    block = builder.build_block(now=1_721_016_000 + 366 * DAY)
+    block = builder.build_block(platform_chain(), now=1_721_016_000 + 366 * DAY)
 
     assert block is not None
     assert len(stakers.current_validators(platform_chain()).validators) == 4

@@ -17,6 +17,7 @@ from nodeproject import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
+from platform_app.chain import PlatformChain
 from platform_app.models import Phase
 from platform_app.selectors import accepted
 from platform_app.services import builder, mempool
@@ -54,8 +55,8 @@ def ledger(
     made = Ledger()
     accept = builder.accept
 
-    def accept_and_check(steps: Sequence[Step]) -> None:
-        accept(steps)
+    def accept_and_check(chain: PlatformChain, steps: Sequence[Step]) -> None:
+        accept(chain, steps)
         for step in steps:
             made.follow(step.blocks, step.changes)
 
@@ -84,9 +85,9 @@ class Ledger:
         while self.accepted < count:
             self.history.pass_time()
             txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
-            outcomes = mempool.issue(txs, now=self.history.now, gossiped=True)
+            outcomes = mempool.issue(platform_chain(), txs, now=self.history.now, gossiped=True)
             self.assert_statuses(txs, outcomes)
-            while builder.build_block(now=self.history.now) is not None:
+            while builder.build_block(platform_chain(), now=self.history.now) is not None:
                 self._let_some_be_offline()
 
     def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:

@@ -4,17 +4,8 @@ import pytest
 
 from platform_app import models
 from platform_app.apps import platform_chain
+from platform_app.lanes import Lane
 from platform_app.services import keystore
-from platform_app.services.keystore_errors import (
-    EmptyUsername,
-    IncorrectPassword,
-    TooManyUsers,
-    UnstorableUsername,
-    UserExists,
-    UserMissing,
-    UsernameTooLong,
-)
-from platform_app.services.keystore_guard import Lane
 from platform_app.store import keystore as store
 from platform_app.wallet import backup, sealing
 from platform_app.wallet.errors import (
@@ -22,6 +13,15 @@ from platform_app.wallet.errors import (
     PasswordTooLong,
     PasswordTooWeak,
     UnreadableBackup,
+)
+from platform_app.wallet.keystore_errors import (
+    EmptyUsername,
+    IncorrectPassword,
+    TooManyUsers,
+    UnstorableUsername,
+    UserExists,
+    UserMissing,
+    UsernameTooLong,
 )
 from tests.builders.keystore import CHEAP, NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import ADDRESSES, KEYS
@@ -35,10 +35,10 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_user_is_made_without_keys() -> None:
-    keystore.create_user(NAME, PASSWORD)
+    keystore.create_user(platform_chain(), NAME, PASSWORD)
 
-    assert keystore.list_users() == [NAME]
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_users(platform_chain()) == [NAME]
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 def test_a_user_costs_what_passwords_cost_when_it_was_made(
@@ -47,7 +47,7 @@ def test_a_user_costs_what_passwords_cost_when_it_was_made(
     some_user()
     monkeypatch.setattr(sealing, "COST", sealing.Cost(2, 128, 2))
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
     (row,) = models.KeystoreUser.objects.all()
     assert (row.time_cost, row.memory_cost, row.parallelism) == CHEAP
 
@@ -56,21 +56,22 @@ def test_users_are_listed_by_name() -> None:
     for name in ("b", "é", "a"):
         some_user(name=name)
 
-    assert keystore.list_users() == ["a", "b", "é"]
+    assert keystore.list_users(platform_chain()) == ["a", "b", "é"]
 
 
 def test_a_name_is_taken_once() -> None:
     some_user()
 
     with pytest.raises(UserExists) as refused:
-        keystore.create_user(NAME, "another good password")
+        keystore.create_user(platform_chain(), NAME, "another good password")
 
     assert str(refused.value) == "user already exists: anna"
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
+    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
+    monkeypatch.setattr(platform_chain(), "lanes", lanes)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -80,17 +81,17 @@ def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
     with pytest.raises(UserExists):
-        keystore.create_user(NAME, "another good password")
+        keystore.create_user(platform_chain(), NAME, "another good password")
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 @pytest.mark.parametrize("name", ["a", "n" * 1024, "é" * 512, 'quoted "name"\n', "key\x1b[0m"])
 def test_names_of_up_to_1024_bytes_are_taken(name: str) -> None:
     some_user(KEYS[0], name=name)
 
-    assert keystore.list_users() == [name]
-    assert keystore.list_addresses(name, PASSWORD) == [ADDRESSES[0]]
+    assert keystore.list_users(platform_chain()) == [name]
+    assert keystore.list_addresses(platform_chain(), name, PASSWORD) == [ADDRESSES[0]]
 
 
 @pytest.mark.parametrize(
@@ -106,10 +107,10 @@ def test_names_of_up_to_1024_bytes_are_taken(name: str) -> None:
 )
 def test_other_names_are_refused_everywhere(name: str, reason: type[Exception], words: str) -> None:
     for refuse in (
-        lambda: keystore.create_user(name, PASSWORD),
-        lambda: keystore.delete_user(name, PASSWORD),
-        lambda: keystore.export_user(name, PASSWORD),
-        lambda: keystore.import_user(name, PASSWORD, b""),
+        lambda: keystore.create_user(platform_chain(), name, PASSWORD),
+        lambda: keystore.delete_user(platform_chain(), name, PASSWORD),
+        lambda: keystore.export_user(platform_chain(), name, PASSWORD),
+        lambda: keystore.import_user(platform_chain(), name, PASSWORD, b""),
     ):
         with pytest.raises(reason) as refused:
             refuse()
@@ -127,19 +128,19 @@ def test_other_names_are_refused_everywhere(name: str, reason: type[Exception], 
 )
 def test_other_passwords_make_no_user(password: str, reason: type[Exception], words: str) -> None:
     with pytest.raises(reason) as refused:
-        keystore.create_user(NAME, password)
+        keystore.create_user(platform_chain(), NAME, password)
 
     assert str(refused.value) == words
-    assert keystore.list_users() == []
+    assert keystore.list_users(platform_chain()) == []
 
 
 def test_a_user_is_deleted_with_its_keys() -> None:
     some_user(*KEYS[:2])
     some_user(KEYS[0], name="other")
 
-    keystore.delete_user(NAME, PASSWORD)
+    keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
-    assert keystore.list_users() == ["other"]
+    assert keystore.list_users(platform_chain()) == ["other"]
     assert models.KeystoreKey.objects.count() == 1
 
 
@@ -147,54 +148,56 @@ def test_nobody_is_deleted_with_a_wrong_password() -> None:
     some_user()
 
     with pytest.raises(IncorrectPassword) as refused:
-        keystore.delete_user(NAME, "another good password")
+        keystore.delete_user(platform_chain(), NAME, "another good password")
 
     assert str(refused.value) == 'incorrect password: user "anna"'
-    assert keystore.list_users() == [NAME]
+    assert keystore.list_users(platform_chain()) == [NAME]
 
 
 def test_nobody_is_deleted_who_does_not_exist() -> None:
     with pytest.raises(UserMissing) as refused:
-        keystore.delete_user(NAME, PASSWORD)
+        keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "user doesn't exist: anna"
 
 
 def test_a_name_is_free_again_after_its_user_is_deleted() -> None:
     some_user(KEYS[0])
-    keystore.delete_user(NAME, PASSWORD)
+    keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     some_user(password="another good password")
 
-    assert keystore.list_addresses(NAME, "another good password") == []
+    assert keystore.list_addresses(platform_chain(), NAME, "another good password") == []
 
 
 def test_a_user_is_exported_and_comes_back_under_any_name() -> None:
     some_user(*KEYS[:3])
-    exported = keystore.export_user(NAME, PASSWORD)
-    keystore.delete_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
+    keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
-    keystore.import_user("back", PASSWORD, exported)
+    keystore.import_user(platform_chain(), "back", PASSWORD, exported)
 
-    assert keystore.list_users() == ["back"]
-    assert keystore.list_addresses("back", PASSWORD) == list(ADDRESSES[:3])
-    assert keystore.keys_of("back", PASSWORD) == list(KEYS[:3])
+    assert keystore.list_users(platform_chain()) == ["back"]
+    assert keystore.list_addresses(platform_chain(), "back", PASSWORD) == list(ADDRESSES[:3])
+    assert keystore.keys_of(platform_chain(), "back", PASSWORD) == list(KEYS[:3])
 
 
 def test_an_exported_user_of_real_cost_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     some_user(KEYS[0])
 
-    keystore.import_user("back", PASSWORD, keystore.export_user(NAME, PASSWORD))
+    keystore.import_user(
+        platform_chain(), "back", PASSWORD, keystore.export_user(platform_chain(), NAME, PASSWORD)
+    )
 
-    assert keystore.export_key("back", PASSWORD, ADDRESSES[0]) == KEYS[0]
+    assert keystore.export_key(platform_chain(), "back", PASSWORD, ADDRESSES[0]) == KEYS[0]
 
 
 def test_each_import_has_a_salt_of_its_own() -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     for name in ("one", "two"):
-        keystore.import_user(name, PASSWORD, exported)
+        keystore.import_user(platform_chain(), name, PASSWORD, exported)
 
     locks = {store.user(platform_chain().db, name).lock for name in (NAME, "one", "two")}  # type: ignore[union-attr]
     assert len({lock.salt for lock in locks}) == 3
@@ -206,35 +209,35 @@ def test_a_user_is_not_exported_with_a_wrong_password(password: str) -> None:
     some_user()
 
     with pytest.raises(IncorrectPassword) as refused:
-        keystore.export_user(NAME, password)
+        keystore.export_user(platform_chain(), NAME, password)
 
     assert str(refused.value) == 'incorrect password: user "anna"'
 
 
 def test_who_does_not_exist_has_a_wrong_password() -> None:
     with pytest.raises(IncorrectPassword) as refused:
-        keystore.export_user("nobody", PASSWORD)
+        keystore.export_user(platform_chain(), "nobody", PASSWORD)
 
     assert str(refused.value) == 'incorrect password: user "nobody"'
 
 
 def test_a_user_is_not_imported_with_a_wrong_password() -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
 
     with pytest.raises(IncorrectPassword) as refused:
-        keystore.import_user("back", "another good password", exported)
+        keystore.import_user(platform_chain(), "back", "another good password", exported)
 
     assert str(refused.value) == 'incorrect password: user "back"'
-    assert keystore.list_users() == [NAME]
+    assert keystore.list_users(platform_chain()) == [NAME]
 
 
 def test_a_user_is_not_imported_over_another() -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
 
     with pytest.raises(UserExists) as refused:
-        keystore.import_user(NAME, PASSWORD, exported)
+        keystore.import_user(platform_chain(), NAME, PASSWORD, exported)
 
     assert str(refused.value) == "user already exists: anna"
 
@@ -242,36 +245,37 @@ def test_a_user_is_not_imported_over_another() -> None:
 def test_a_key_that_a_backup_holds_twice_is_imported_once() -> None:
     exported = backup.write_backup([KEYS[1], KEYS[0], KEYS[1]], PASSWORD)
 
-    keystore.import_user(NAME, PASSWORD, exported)
+    keystore.import_user(platform_chain(), NAME, PASSWORD, exported)
 
-    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[1], KEYS[0]]
+    assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[1], KEYS[0]]
 
 
 @pytest.mark.node_settings(keystore_users=2)
 def test_there_are_only_so_many_users(node_settings: object) -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     some_user(name="bob")
 
     for refuse in (
-        lambda: keystore.create_user("carl", PASSWORD),
-        lambda: keystore.import_user("carl", PASSWORD, exported),
+        lambda: keystore.create_user(platform_chain(), "carl", PASSWORD),
+        lambda: keystore.import_user(platform_chain(), "carl", PASSWORD, exported),
     ):
         with pytest.raises(TooManyUsers) as refused:
             refuse()
         assert str(refused.value) == "keystore has reached its limit of 2 users"
     with pytest.raises(UserExists):
-        keystore.create_user("bob", PASSWORD)
-    keystore.delete_user("bob", PASSWORD)
-    keystore.import_user("carl", PASSWORD, exported)
-    assert keystore.list_users() == [NAME, "carl"]
+        keystore.create_user(platform_chain(), "bob", PASSWORD)
+    keystore.delete_user(platform_chain(), "bob", PASSWORD)
+    keystore.import_user(platform_chain(), "carl", PASSWORD, exported)
+    assert keystore.list_users(platform_chain()) == [NAME, "carl"]
 
 
 @pytest.mark.node_settings(keystore_users=1)
 def test_of_two_who_take_the_last_place_at_once_one_gets_it(
     node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
+    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
+    monkeypatch.setattr(platform_chain(), "lanes", lanes)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -281,9 +285,9 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
     with pytest.raises(TooManyUsers):
-        keystore.create_user(NAME, PASSWORD)
+        keystore.create_user(platform_chain(), NAME, PASSWORD)
 
-    assert keystore.list_users() == ["bob"]
+    assert keystore.list_users(platform_chain()) == ["bob"]
 
 
 def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,30 +296,31 @@ def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.Monkey
 
     def meanwhile(*arguments: object) -> object:
         monkeypatch.setattr(sealing, "unlock", unlock)
-        keystore.delete_user(NAME, PASSWORD)
+        keystore.delete_user(platform_chain(), NAME, PASSWORD)
         return unlock(*arguments)
 
     monkeypatch.setattr(sealing, "unlock", meanwhile)
     with pytest.raises(UserMissing) as refused:
-        keystore.delete_user(NAME, PASSWORD)
+        keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "user doesn't exist: anna"
 
 
 def test_something_else_is_not_imported() -> None:
     with pytest.raises(UnreadableBackup) as refused:
-        keystore.import_user(NAME, PASSWORD, b"something else")
+        keystore.import_user(platform_chain(), NAME, PASSWORD, b"something else")
 
     assert str(refused.value) == "exported user is damaged or of an unknown version"
-    assert keystore.list_users() == []
+    assert keystore.list_users(platform_chain()) == []
 
 
 def test_of_two_who_import_under_a_name_at_once_one_gets_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
-    monkeypatch.setattr(keystore, "STRANGERS", Lane(at_once=2, places=2))
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
+    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
+    monkeypatch.setattr(platform_chain(), "lanes", lanes)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -325,6 +330,6 @@ def test_of_two_who_import_under_a_name_at_once_one_gets_it(
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
     with pytest.raises(UserExists):
-        keystore.import_user("back", PASSWORD, exported)
+        keystore.import_user(platform_chain(), "back", PASSWORD, exported)
 
-    assert keystore.list_addresses("back", PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), "back", PASSWORD) == []

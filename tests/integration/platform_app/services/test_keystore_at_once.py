@@ -16,10 +16,10 @@ from platform_app.config import UNIT
 from platform_app.selectors import accepted
 from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx
-from platform_app.services.keystore_errors import TooManyUsers
 from platform_app.services.wallet import Issued, Payer
 from platform_app.store import keystore as store
 from platform_app.txs.status import TxStatus
+from platform_app.wallet.keystore_errors import TooManyUsers
 from primitives.ids import ShortID
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
@@ -67,7 +67,7 @@ def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = Lock()
     retry = wallet.build_and_issue
 
-    def choosing(of: Any, build: Any, *, now: int) -> Any:
+    def choosing(chain: Any, of: Any, build: Any, *, now: int) -> Any:
         def once(held: Any) -> Any:
             tx = build(held)
             with lock:
@@ -77,7 +77,7 @@ def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 chosen.wait(60)
             return tx
 
-        return retry(of, once, now=now)
+        return retry(chain, of, once, now=now)
 
     monkeypatch.setattr(wallet, "build_and_issue", choosing)
 
@@ -92,7 +92,7 @@ def assert_all_accepted(pchain: PChain, issued: list[Issued]) -> None:
 def subnet(pchain: PChain, threshold: int) -> Callable[[], Issued]:
     keys = platform.ADDRESSES[:THREADS]
     return lambda: wallet.create_subnet(
-        PAYER, control_keys=keys, threshold=threshold, now=pchain.now
+        platform_chain(), PAYER, control_keys=keys, threshold=threshold, now=pchain.now
     )
 
 
@@ -149,16 +149,18 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
 
     def delete() -> None:
         writing.wait(60)
-        keystore.delete_user(NAME, PASSWORD)
+        keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     monkeypatch.setattr(store, "add_keys", added)
     monkeypatch.setattr(store, "hold_user", noticed(hold_user))
     monkeypatch.setattr(store, "delete_user", noticed(delete_user))
-    made, deleted = at_once([lambda: keystore.create_address(NAME, PASSWORD), delete])
+    made, deleted = at_once(
+        [lambda: keystore.create_address(platform_chain(), NAME, PASSWORD), delete]
+    )
 
     assert isinstance(made, ShortID)
     assert deleted is None
-    assert keystore.list_users() == []
+    assert keystore.list_users(platform_chain()) == []
     assert models.KeystoreKey.objects.count() == 0
 
 
@@ -166,9 +168,9 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
 @pytest.mark.node_settings(keystore_users=2)
 def test_of_those_who_come_at_once_only_so_many_get_in(node_settings: Any) -> None:
     def create(number: int) -> Callable[[], None]:
-        return lambda: keystore.create_user(f"user {number}", PASSWORD)
+        return lambda: keystore.create_user(platform_chain(), f"user {number}", PASSWORD)
 
     answers = at_once([create(number) for number in range(THREADS)])
 
     assert [type(one) for one in answers if one is not None] == [TooManyUsers] * 2
-    assert len(keystore.list_users()) == 2
+    assert len(keystore.list_users(platform_chain())) == 2

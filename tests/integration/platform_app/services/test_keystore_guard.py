@@ -9,15 +9,16 @@ from django.core.cache import cache
 
 from chaindb.attempts import Limit
 from platform_app.apps import platform_chain
-from platform_app.services import keystore, keystore_guard
-from platform_app.services.keystore_errors import (
+from platform_app.lanes import Lane, Lanes
+from platform_app.services import keystore
+from platform_app.services.keystore_guard import OF_USER
+from platform_app.wallet import sealing
+from platform_app.wallet.keystore_errors import (
     IncorrectPassword,
     KeystoreBusy,
     TooManyAttempts,
     UserNotRetrieved,
 )
-from platform_app.services.keystore_guard import OF_USER, STRANGERS, USERS, Lane, lanes
-from platform_app.wallet import sealing
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import KEYS, NOW
 
@@ -32,7 +33,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 def fail(times: int, name: str = NAME) -> None:
     for _ in range(times):
         with pytest.raises(IncorrectPassword):
-            keystore.export_user(name, "wrong")
+            keystore.export_user(platform_chain(), name, "wrong")
 
 
 @pytest.fixture
@@ -48,23 +49,23 @@ def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 def locked_for(name: str = NAME) -> int:
     """Return for how many seconds a user cannot try the right password."""
     with pytest.raises(TooManyAttempts) as refused:
-        keystore.export_user(name, PASSWORD)
+        keystore.export_user(platform_chain(), name, PASSWORD)
     assert str(refused.value) == f"too many failed attempts, try again in {refused.value.seconds}s"
     return refused.value.seconds
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let a lane have one place."""
+    chain = platform_chain()
     lane = Lane(at_once=1, places=1)
-    monkeypatch.setattr(keystore, name, lane)
-    monkeypatch.setattr(keystore_guard, name, lane)
+    monkeypatch.setattr(chain, "lanes", chain.lanes._replace(**{name: lane}))
 
 
 def test_a_few_wrong_passwords_are_free() -> None:
     some_user()
     fail(OF_USER.free - 1)
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 def test_each_further_one_locks_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,10 +102,10 @@ def test_no_lock_is_longer_than_five_minutes() -> None:
 def test_the_right_password_makes_the_count_zero() -> None:
     some_user()
     fail(OF_USER.free - 1)
-    keystore.list_addresses(NAME, PASSWORD)
+    keystore.list_addresses(platform_chain(), NAME, PASSWORD)
     fail(OF_USER.free - 1)
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 def test_a_lock_is_one_users_alone() -> None:
@@ -112,7 +113,7 @@ def test_a_lock_is_one_users_alone() -> None:
     some_user(name="bob")
     fail(OF_USER.free)
 
-    assert keystore.list_addresses("bob", PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), "bob", PASSWORD) == []
 
 
 @pytest.mark.usefixtures("long_locks")
@@ -121,7 +122,7 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     fail(OF_USER.free)
 
     with pytest.raises(UserNotRetrieved) as refused:
-        keystore.list_addresses(NAME, PASSWORD)
+        keystore.list_addresses(platform_chain(), NAME, PASSWORD)
 
     assert isinstance(refused.value.reason, TooManyAttempts)
     assert str(refused.value).startswith(
@@ -132,17 +133,17 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
 @pytest.mark.usefixtures("long_locks")
 def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
     some_user(KEYS[0])
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     for number in range(20):
         some_user(name=f"user {number}")
         fail(OF_USER.free, f"user {number}")
     fail(50, "nobody")
     for _ in range(50):
         with pytest.raises(IncorrectPassword):
-            keystore.import_user("back", "wrong", exported)
+            keystore.import_user(platform_chain(), "back", "wrong", exported)
 
-    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[0]]
-    keystore.import_user("back", PASSWORD, exported)
+    assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[0]]
+    keystore.import_user(platform_chain(), "back", PASSWORD, exported)
     assert locked_for("user 0") > 0
 
 
@@ -187,76 +188,76 @@ def test_who_finds_no_place_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user()
-    for name in ("USERS", "STRANGERS"):
+    for name in ("users", "strangers"):
         narrow(monkeypatch, name)
 
-    with keystore.USERS.place(), keystore.STRANGERS.place():
+    with platform_chain().lanes.users.place(), platform_chain().lanes.strangers.place():
         for refuse in (
-            lambda: keystore.create_user("bob", PASSWORD),
-            lambda: keystore.export_user(NAME, PASSWORD),
-            lambda: keystore.export_user("nobody", PASSWORD),
-            lambda: keystore.import_user("bob", PASSWORD, b""),
+            lambda: keystore.create_user(platform_chain(), "bob", PASSWORD),
+            lambda: keystore.export_user(platform_chain(), NAME, PASSWORD),
+            lambda: keystore.export_user(platform_chain(), "nobody", PASSWORD),
+            lambda: keystore.import_user(platform_chain(), "bob", PASSWORD, b""),
         ):
             with pytest.raises(KeystoreBusy) as refused:
                 refuse()
             assert str(refused.value) == "keystore is busy, try again"
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user(KEYS[0])
-    narrow(monkeypatch, "STRANGERS")
+    narrow(monkeypatch, "strangers")
 
-    with keystore.STRANGERS.place():
+    with platform_chain().lanes.strangers.place():
         with pytest.raises(KeystoreBusy):
-            keystore.create_user("bob", PASSWORD)
-        assert keystore.keys_of(NAME, PASSWORD) == [KEYS[0]]
-        exported = keystore.export_user(NAME, PASSWORD)
+            keystore.create_user(platform_chain(), "bob", PASSWORD)
+        assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[0]]
+        exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
 
-    keystore.import_user("bob", PASSWORD, exported)
-    assert keystore.list_users() == [NAME, "bob"]
+    keystore.import_user(platform_chain(), "bob", PASSWORD, exported)
+    assert keystore.list_users(platform_chain()) == [NAME, "bob"]
 
 
 @pytest.mark.usefixtures("long_locks")
 def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     fail(OF_USER.free)
-    narrow(monkeypatch, "USERS")
+    narrow(monkeypatch, "users")
 
-    with keystore.USERS.place():
+    with platform_chain().lanes.users.place():
         assert locked_for() > 0
 
 
 @pytest.mark.usefixtures("long_locks")
 def test_who_is_locked_while_waiting_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
-    narrow(monkeypatch, "USERS")
-    place = keystore.USERS.place
+    narrow(monkeypatch, "users")
+    place = platform_chain().lanes.users.place
 
     def meanwhile() -> object:
-        monkeypatch.setattr(keystore.USERS, "place", place)
+        monkeypatch.setattr(platform_chain().lanes.users, "place", place)
         fail(OF_USER.free)
         return place()
 
-    monkeypatch.setattr(keystore.USERS, "place", meanwhile)
+    monkeypatch.setattr(platform_chain().lanes.users, "place", meanwhile)
     assert locked_for() > 0
 
 
 def test_a_place_is_free_again_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("USERS", "STRANGERS"):
+    for name in ("users", "strangers"):
         narrow(monkeypatch, name)
     some_user()
 
     fail(3)
     fail(3, "nobody")
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
 @pytest.mark.parametrize("threads", [3, 4, 7, 16, 64])
 def test_passwords_leave_threads_to_other_calls(threads: int) -> None:
-    users, strangers = lanes(threads)
+    users, strangers = Lanes.of(threads)
 
     assert users.places >= 1
     assert strangers.places >= 1
@@ -264,8 +265,9 @@ def test_passwords_leave_threads_to_other_calls(threads: int) -> None:
 
 
 def test_a_process_of_sixteen_threads_lets_ten_wait_for_passwords() -> None:
-    assert (USERS.at_once, USERS.places) == (2, 6)
-    assert (STRANGERS.at_once, STRANGERS.places) == (1, 4)
+    users, strangers = platform_chain().lanes
+    assert (users.at_once, users.places) == (2, 6)
+    assert (strangers.at_once, strangers.places) == (1, 4)
 
 
 def test_a_count_that_was_forgotten_in_between_begins_anew(
@@ -279,4 +281,4 @@ def test_a_count_that_was_forgotten_in_between_begins_anew(
     monkeypatch.setattr(cache, "incr", forgotten)
     fail(OF_USER.free + 1)
 
-    assert keystore.list_addresses(NAME, PASSWORD) == []
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []

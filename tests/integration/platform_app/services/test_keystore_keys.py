@@ -6,16 +6,17 @@ from types import SimpleNamespace
 import pytest
 
 from platform_app import models
+from platform_app.apps import platform_chain
 from platform_app.services import keystore
-from platform_app.services.keystore_errors import (
+from platform_app.store import keystore as store
+from platform_app.wallet import sealing
+from platform_app.wallet.errors import DamagedSeal
+from platform_app.wallet.keystore_errors import (
     IncorrectPassword,
     KeyMissing,
     TooManyKeys,
     UserNotRetrieved,
 )
-from platform_app.store import keystore as store
-from platform_app.wallet import sealing
-from platform_app.wallet.errors import DamagedSeal
 from primitives.ids import ShortID
 from primitives.keys import address_of
 from primitives.secp256k1 import InvalidPrivateKey
@@ -33,23 +34,27 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_imported_key_comes_back() -> None:
     some_user()
 
-    assert keystore.import_key(NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
+    assert keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
 
-    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[0]]
-    assert keystore.export_key(NAME, PASSWORD, ADDRESSES[0]) == KEYS[0]
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == [ADDRESSES[0]]
+    assert keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[0]) == KEYS[0]
 
 
 def test_keys_keep_the_order_in_which_they_came() -> None:
     some_user(KEYS[2], KEYS[0], KEYS[1])
 
-    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[2], ADDRESSES[0], ADDRESSES[1]]
-    assert keystore.keys_of(NAME, PASSWORD) == [KEYS[2], KEYS[0], KEYS[1]]
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == [
+        ADDRESSES[2],
+        ADDRESSES[0],
+        ADDRESSES[1],
+    ]
+    assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[2], KEYS[0], KEYS[1]]
 
 
 def test_a_key_that_comes_twice_is_there_once() -> None:
     some_user(KEYS[0], KEYS[1], KEYS[0])
 
-    assert keystore.list_addresses(NAME, PASSWORD) == list(ADDRESSES[:2])
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == list(ADDRESSES[:2])
 
 
 def test_two_users_have_the_same_key_each_for_itself() -> None:
@@ -63,25 +68,25 @@ def test_two_users_have_the_same_key_each_for_itself() -> None:
 def test_made_keys_are_the_users_own() -> None:
     some_user()
 
-    made = [keystore.create_address(NAME, PASSWORD) for _ in range(3)]
+    made = [keystore.create_address(platform_chain(), NAME, PASSWORD) for _ in range(3)]
 
-    assert keystore.list_addresses(NAME, PASSWORD) == made
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == made
     assert len(set(made)) == 3
-    assert [address_of(key) for key in keystore.keys_of(NAME, PASSWORD)] == made
+    assert [address_of(key) for key in keystore.keys_of(platform_chain(), NAME, PASSWORD)] == made
 
 
 def test_only_keys_of_named_addresses_are_opened() -> None:
     some_user(*KEYS[:3])
 
     wanted = {ADDRESSES[2], ADDRESSES[0], ADDRESSES[4]}
-    assert keystore.keys_of(NAME, PASSWORD, among=wanted) == [KEYS[0], KEYS[2]]
+    assert keystore.keys_of(platform_chain(), NAME, PASSWORD, among=wanted) == [KEYS[0], KEYS[2]]
 
 
 def test_a_key_that_the_user_does_not_have_is_not_found() -> None:
     some_user(KEYS[0])
 
     with pytest.raises(KeyMissing) as refused:
-        keystore.export_key(NAME, PASSWORD, ADDRESSES[1])
+        keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[1])
 
     assert str(refused.value) == "problem retrieving private key: not found"
 
@@ -89,7 +94,7 @@ def test_a_key_that_the_user_does_not_have_is_not_found() -> None:
 @pytest.mark.parametrize("key", [b"", bytes(32), b"\xff" * 32, KEYS[0][:31]])
 def test_what_is_no_key_is_refused_before_the_password_is_tried(key: bytes) -> None:
     with pytest.raises(InvalidPrivateKey) as refused:
-        keystore.import_key("nobody", "", key)
+        keystore.import_key(platform_chain(), "nobody", "", key)
 
     assert str(refused.value) == "invalid private key"
 
@@ -99,19 +104,27 @@ def test_a_user_has_at_most_5000_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     full = [ShortID(number.to_bytes(20, "big")) for number in range(4999)] + [ADDRESSES[0]]
     monkeypatch.setattr(store, "addresses", lambda _db, _user: full)
 
-    assert keystore.import_key(NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
+    assert keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
     with pytest.raises(TooManyKeys) as refused:
-        keystore.create_address(NAME, PASSWORD)
+        keystore.create_address(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "keystore user has reached its limit of 5000 addresses"
 
 
 METHODS: dict[str, Callable[[str, str], object]] = {
-    "import_key": lambda name, password: keystore.import_key(name, password, KEYS[0]),
-    "export_key": lambda name, password: keystore.export_key(name, password, ADDRESSES[0]),
-    "create_address": keystore.create_address,
-    "list_addresses": keystore.list_addresses,
-    "keys_of": keystore.keys_of,
+    "import_key": lambda name, password: keystore.import_key(
+        platform_chain(), name, password, KEYS[0]
+    ),
+    "export_key": lambda name, password: keystore.export_key(
+        platform_chain(), name, password, ADDRESSES[0]
+    ),
+    "create_address": lambda name, password: keystore.create_address(
+        platform_chain(), name, password
+    ),
+    "list_addresses": lambda name, password: keystore.list_addresses(
+        platform_chain(), name, password
+    ),
+    "keys_of": lambda name, password: keystore.keys_of(platform_chain(), name, password),
 }
 
 
@@ -146,7 +159,7 @@ def test_a_user_who_is_not_retrieved_is_refused_in_the_references_words(
 
     assert str(refused.value) == words
     str(refused.value).encode()
-    assert keystore.list_addresses(NAME, PASSWORD) == [ADDRESSES[0]]
+    assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == [ADDRESSES[0]]
 
 
 def test_a_user_who_is_deleted_meanwhile_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +169,12 @@ def test_a_user_who_is_deleted_meanwhile_gets_no_key(monkeypatch: pytest.MonkeyP
     def meanwhile(*arguments: object) -> object:
         cipher = unlock(*arguments)
         monkeypatch.setattr(sealing, "unlock", unlock)
-        keystore.delete_user(NAME, PASSWORD)
+        keystore.delete_user(platform_chain(), NAME, PASSWORD)
         return cipher
 
     monkeypatch.setattr(sealing, "unlock", meanwhile)
     with pytest.raises(UserNotRetrieved) as refused:
-        keystore.import_key(NAME, PASSWORD, KEYS[0])
+        keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0])
 
     assert isinstance(refused.value.reason, IncorrectPassword)
     assert models.KeystoreKey.objects.count() == 0
@@ -173,7 +186,7 @@ def test_a_sealed_key_does_not_open_in_another_row() -> None:
     models.KeystoreKey.objects.filter(id=first.id).update(sealed=second.sealed)
 
     with pytest.raises(DamagedSeal):
-        keystore.export_key(NAME, PASSWORD, ADDRESSES[0])
+        keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[0])
 
 
 def test_a_sealed_key_does_not_open_for_another_name() -> None:
@@ -181,7 +194,7 @@ def test_a_sealed_key_does_not_open_for_another_name() -> None:
     models.KeystoreUser.objects.update(name="bob")
 
     with pytest.raises(DamagedSeal):
-        keystore.export_key("bob", PASSWORD, ADDRESSES[0])
+        keystore.export_key(platform_chain(), "bob", PASSWORD, ADDRESSES[0])
 
 
 def test_a_number_that_is_no_key_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,4 +204,4 @@ def test_a_number_that_is_no_key_is_drawn_again(monkeypatch: pytest.MonkeyPatch)
         keystore, "secrets", SimpleNamespace(token_bytes=lambda _size: drawn.pop(0))
     )
 
-    assert keystore.create_address(NAME, PASSWORD) == ADDRESSES[0]
+    assert keystore.create_address(platform_chain(), NAME, PASSWORD) == ADDRESSES[0]

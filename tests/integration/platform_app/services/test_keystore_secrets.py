@@ -11,9 +11,9 @@ from django.db import connection
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
-from platform_app.services.keystore_errors import KeystoreError
 from platform_app.store import keystore as store
 from platform_app.wallet.errors import WalletError
+from platform_app.wallet.keystore_errors import KeystoreError
 from primitives.keys import address_of, format_private_key
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import ADDRESSES, KEYS
@@ -58,25 +58,27 @@ def dump() -> Iterator[bytes]:
 def whole_story() -> list[bytes]:
     """Do all that a user can do; return the keys."""
     some_user(*KEYS[:2])
-    made = keystore.create_address(NAME, PASSWORD)
-    keys = [*KEYS[:2], keystore.export_key(NAME, PASSWORD, made)]
-    keystore.import_user("bob", PASSWORD, keystore.export_user(NAME, PASSWORD))
+    made = keystore.create_address(platform_chain(), NAME, PASSWORD)
+    keys = [*KEYS[:2], keystore.export_key(platform_chain(), NAME, PASSWORD, made)]
+    keystore.import_user(
+        platform_chain(), "bob", PASSWORD, keystore.export_user(platform_chain(), NAME, PASSWORD)
+    )
     return keys
 
 
 FAILURES: list[Callable[[], object]] = [
-    lambda: keystore.create_user(NAME, PASSWORD),
-    lambda: keystore.create_user("carl", "password"),
-    lambda: keystore.import_user("carl", PASSWORD, b"\0\1" + KEYS[0] * 5),
-    lambda: keystore.import_user("carl", PASSWORD, KEYS[0]),
-    lambda: keystore.export_key(NAME, PASSWORD, ADDRESSES[4]),
-    lambda: keystore.import_key(NAME, WRONG, KEYS[0]),
-    lambda: keystore.export_key(NAME, WRONG, ADDRESSES[0]),
-    lambda: keystore.export_user(NAME, WRONG),
-    lambda: keystore.delete_user(NAME, WRONG),
-    lambda: keystore.delete_user("nobody", PASSWORD),
-    lambda: keystore.list_addresses(NAME, WRONG),
-    lambda: keystore.list_addresses(NAME, PASSWORD),
+    lambda: keystore.create_user(platform_chain(), NAME, PASSWORD),
+    lambda: keystore.create_user(platform_chain(), "carl", "password"),
+    lambda: keystore.import_user(platform_chain(), "carl", PASSWORD, b"\0\1" + KEYS[0] * 5),
+    lambda: keystore.import_user(platform_chain(), "carl", PASSWORD, KEYS[0]),
+    lambda: keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[4]),
+    lambda: keystore.import_key(platform_chain(), NAME, WRONG, KEYS[0]),
+    lambda: keystore.export_key(platform_chain(), NAME, WRONG, ADDRESSES[0]),
+    lambda: keystore.export_user(platform_chain(), NAME, WRONG),
+    lambda: keystore.delete_user(platform_chain(), NAME, WRONG),
+    lambda: keystore.delete_user(platform_chain(), "nobody", PASSWORD),
+    lambda: keystore.list_addresses(platform_chain(), NAME, WRONG),
+    lambda: keystore.list_addresses(platform_chain(), NAME, PASSWORD),
 ]
 """The last one finds the user locked."""
 
@@ -156,7 +158,7 @@ def test_the_cache_holds_nothing_secret(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_exported_user_shows_nothing_secret() -> None:
     keys = whole_story()
 
-    exported = keystore.export_user(NAME, PASSWORD)
+    exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
 
     assert_nothing_secret(exported, *keys)
     assert bytes(address_of(keys[0])) not in exported

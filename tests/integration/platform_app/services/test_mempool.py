@@ -59,7 +59,7 @@ def test_what_is_taken_is_processing_until_a_block_has_it(pchain: PChain) -> Non
     tx = pchain.make()
     assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
-    assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
+    assert mempool.issue_tx(platform_chain(), tx, now=pchain.now) == tx.tx_id
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
 
     pchain.build()
@@ -71,7 +71,9 @@ def test_many_are_answered_in_their_order(pchain: PChain) -> None:
     good = payments(pchain, 3)
     bad = unfunded()
 
-    outcomes = mempool.issue([good[0], bad, good[1], rival(good[0]), good[2]], now=pchain.now)
+    outcomes = mempool.issue(
+        platform_chain(), [good[0], bad, good[1], rival(good[0]), good[2]], now=pchain.now
+    )
 
     assert [type(outcome) for outcome in outcomes] == [
         type(good[0].tx_id), UtxoMissing, type(good[1].tx_id), ConflictingTx, type(good[2].tx_id),
@@ -85,8 +87,8 @@ def test_many_are_answered_in_their_order(pchain: PChain) -> None:
 def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None:
     tx = pchain.make()
 
-    assert mempool.issue([tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
-    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+    assert mempool.issue(platform_chain(), [tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
+    assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]
 
     assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
@@ -94,7 +96,7 @@ def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None
 def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChain) -> None:
     tx = pchain.do(pchain.make())
 
-    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+    assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]
 
     assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
     assert list(waiting.oldest_first(platform_chain().db)) == []
@@ -111,7 +113,7 @@ def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> 
     assert len(tx.raw) > mempool.LARGEST_TX
 
     with pytest.raises(TooLarge) as refused:
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert str(refused.value) == (
         f"tx too large: {tx.tx_id} size ({len(tx.raw)}) > max size (65536)"
@@ -146,7 +148,7 @@ def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
     txs = payments(pchain, 3)
     monkeypatch.setattr(mempool, "MOST_BYTES", sizes(txs) - 1)
 
-    *taken, refused = mempool.issue(txs, now=pchain.now)
+    *taken, refused = mempool.issue(platform_chain(), txs, now=pchain.now)
 
     assert taken == [tx.tx_id for tx in txs[:2]]
     size = len(txs[2].raw)
@@ -156,7 +158,7 @@ def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
     )
     assert accepted.status(platform_chain(), txs[2].tx_id) == UNKNOWN
     with pytest.raises(MempoolFull):  # what waits in the database counts as what came with it
-        mempool.issue_tx(txs[2], now=pchain.now)
+        mempool.issue_tx(platform_chain(), txs[2], now=pchain.now)
 
 
 def test_a_mempool_that_a_block_has_emptied_takes_more(
@@ -164,13 +166,13 @@ def test_a_mempool_that_a_block_has_emptied_takes_more(
 ) -> None:
     txs = payments(pchain, 2)
     monkeypatch.setattr(mempool, "MOST_BYTES", len(txs[0].raw))
-    mempool.issue_tx(txs[0], now=pchain.now)
+    mempool.issue_tx(platform_chain(), txs[0], now=pchain.now)
     with pytest.raises(MempoolFull):
-        mempool.issue_tx(txs[1], now=pchain.now)
+        mempool.issue_tx(platform_chain(), txs[1], now=pchain.now)
 
     pchain.build()
 
-    assert mempool.issue_tx(txs[1], now=pchain.now) == txs[1].tx_id
+    assert mempool.issue_tx(platform_chain(), txs[1], now=pchain.now) == txs[1].tx_id
 
 
 def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
@@ -180,7 +182,7 @@ def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
     pchain.issue(tx)
 
     with pytest.raises(ConflictingTx) as refused:
-        mempool.issue_tx(rival(tx), now=pchain.now)
+        mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
     assert str(refused.value) == f"tx conflicts with other tx: {rival(tx).tx_id}"
     assert accepted.status(platform_chain(), rival(tx).tx_id) == UNKNOWN
@@ -201,7 +203,7 @@ def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
     pchain.issue(tx)
 
     with pytest.raises(ConflictingTx, match=f"tx conflicts with other tx: {rival(tx).tx_id}"):
-        mempool.issue_tx(rival(tx), now=pchain.now)
+        mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
     pchain.build()
     assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
@@ -213,7 +215,7 @@ def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChai
     (spent,) = tx.unsigned.inputs  # type: ignore[attr-defined]
 
     with pytest.raises(UtxoMissing) as refused:
-        mempool.issue_tx(rival(tx), now=pchain.now)
+        mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
     reason = f"failed to read consumed UTXO {spent.tx_id}:{spent.output_index} due to: not found"
     assert str(refused.value) == reason
@@ -226,12 +228,12 @@ def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
     pchain.now += 61
 
     with pytest.raises(PeriodTooShort, match=r"^staking period is too short$"):
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
 def test_who_waits_past_its_start_begins_with_the_block(pchain: PChain) -> None:
     tx = scheduled_validator(pchain, "late", start=60, end=3 * DAY)
-    mempool.issue_tx(tx, now=pchain.now)
+    mempool.issue_tx(platform_chain(), tx, now=pchain.now)
     pchain.wait(70)
 
     assert staker_of(tx).start_time == pchain.now
@@ -241,7 +243,7 @@ def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
     tx = validator(pchain, "poor", end=3 * DAY, weight=STAKE - 1)
 
     with pytest.raises(StakeTooLow, match=r"^weight of this validator is too low$") as refused:
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert accepted.status(platform_chain(), tx.tx_id) == Status(
         TxStatus.DROPPED, str(refused.value)
@@ -252,18 +254,18 @@ def test_proposals_are_never_taken(pchain: PChain) -> None:
     tx = platform.signed(RewardValidatorTx)
 
     with pytest.raises(WrongTxType, match=r"^wrong transaction type$"):
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
 def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
     first = pchain.make()
     spending_change = _spending_change(pchain, first)
     with pytest.raises(UtxoMissing):  # it came before the coins that it spends
-        mempool.issue_tx(spending_change, now=pchain.now)
+        mempool.issue_tx(platform_chain(), spending_change, now=pchain.now)
     assert accepted.status(platform_chain(), spending_change.tx_id).status is TxStatus.DROPPED
 
     pchain.do(first)
-    mempool.issue_tx(spending_change, now=pchain.now)
+    mempool.issue_tx(platform_chain(), spending_change, now=pchain.now)
 
     assert accepted.status(platform_chain(), spending_change.tx_id) == PROCESSING
     pchain.build()
@@ -275,7 +277,7 @@ def test_what_nobody_could_import_is_not_exported(pchain: PChain, chain_of: str)
     tx = export(pchain, getattr(pchain.network, chain_of))
 
     with pytest.raises(NothingImports) as refused:
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert str(refused.value) == (
         "transfers between chains do not exist on this node yet, so the coins that "
@@ -288,14 +290,14 @@ def test_who_asks_again_for_an_export_that_was_accepted_is_told_so(pchain: PChai
     tx = export(pchain, pchain.network.c_chain_id)
     follow(pchain, standard(pchain, tx, after=1))
 
-    assert mempool.issue_tx(tx, now=pchain.now + 1) == tx.tx_id
+    assert mempool.issue_tx(platform_chain(), tx, now=pchain.now + 1) == tx.tx_id
 
 
 def test_peers_may_export_and_so_may_blocks(pchain: PChain) -> None:
     """The door is this node's own, while all nodes of a network must agree about a block."""
     tx = export(pchain, pchain.network.c_chain_id)
 
-    assert mempool.issue([tx], now=pchain.now, gossiped=True) == [tx.tx_id]
+    assert mempool.issue(platform_chain(), [tx], now=pchain.now, gossiped=True) == [tx.tx_id]
     assert pchain.wait(1)
     assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
 
@@ -310,7 +312,7 @@ def _spending_change(pchain: PChain, tx: Tx) -> Tx:
 def test_only_the_last_dropped_ones_are_remembered(pchain: PChain) -> None:
     txs = [unfunded(number) for number in range(waiting.DROPPED + 1)]
 
-    mempool.issue(txs, now=pchain.now)
+    mempool.issue(platform_chain(), txs, now=pchain.now)
 
     assert accepted.status(platform_chain(), txs[0].tx_id) == UNKNOWN
     assert all(
@@ -331,7 +333,7 @@ def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
 
     monkeypatch.setattr(mempool, "_admit", after_a_block)
 
-    refused, taken = mempool.issue([tx, other], now=pchain.now)
+    refused, taken = mempool.issue(platform_chain(), [tx, other], now=pchain.now)
 
     assert isinstance(refused, UtxoMissing)
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.DROPPED
@@ -352,7 +354,7 @@ def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
     monkeypatch.setattr(mempool, "_admit", after_a_rival)
 
     with pytest.raises(ConflictingTx):
-        mempool.issue_tx(tx, now=pchain.now)
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [rival(tx).tx_id]
 
@@ -366,12 +368,12 @@ def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itsel
     def before_it_came(db: Any, tx_ids: Any) -> Any:
         monkeypatch.setattr(waiting, "known", known)
         found = known(db, tx_ids)
-        mempool.issue_tx(tx, now=pchain.now)  # another thread is faster
+        mempool.issue_tx(platform_chain(), tx, now=pchain.now)  # another thread is faster
         return found
 
     monkeypatch.setattr(waiting, "known", before_it_came)
 
-    assert mempool.issue_tx(tx, now=pchain.now) == tx.tx_id
+    assert mempool.issue_tx(platform_chain(), tx, now=pchain.now) == tx.tx_id
     assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
@@ -381,10 +383,10 @@ def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) 
     pchain.issue(tx)
     monkeypatch.setattr(mempool, "_admit", None)
 
-    assert mempool.issue([], now=pchain.now) == []
-    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+    assert mempool.issue(platform_chain(), [], now=pchain.now) == []
+    assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]
     with pytest.raises(ConflictingTx):
-        mempool.issue_tx(rival(tx), now=pchain.now)
+        mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
 
 def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
@@ -409,7 +411,7 @@ def test_all_that_is_taken_at_once_is_one_commit(shared_pchain: PChain) -> None:
     txs = payments(shared_pchain, 40)
 
     with CaptureQueriesContext(connection) as asked:
-        mempool.issue(txs, now=shared_pchain.now)
+        mempool.issue(platform_chain(), txs, now=shared_pchain.now)
 
     assert [query["sql"] for query in asked].count("COMMIT") == 1
     assert models.MempoolTx.objects.count() == 40
@@ -420,7 +422,7 @@ def test_the_number_of_questions_does_not_grow_with_the_transactions(pchain: PCh
     txs = payments(pchain, 60)
     for part in (txs[:2], txs[2:]):
         with CaptureQueriesContext(connection) as captured:
-            mempool.issue(part, now=pchain.now)
+            mempool.issue(platform_chain(), part, now=pchain.now)
         asked.append(len(captured))
 
     assert asked[0] == asked[1]
@@ -433,7 +435,7 @@ def test_all_delegations_to_a_node_read_its_delegators_once(pchain: PChain) -> N
     asked = []
     for part in (txs[:2], txs[2:]):
         with CaptureQueriesContext(connection) as captured:
-            mempool.issue(part, now=pchain.now)
+            mempool.issue(platform_chain(), part, now=pchain.now)
         asked.append(len(captured))
 
     assert asked[0] == asked[1]
@@ -448,7 +450,7 @@ def test_whatever_fails_on_the_way_nothing_of_it_is_kept(
     monkeypatch.setattr(waiting, "drop", fail)
 
     with pytest.raises(RuntimeError, match="the disk is full"):
-        mempool.issue([pchain.make()], now=pchain.now)
+        mempool.issue(platform_chain(), [pchain.make()], now=pchain.now)
 
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
@@ -472,7 +474,7 @@ def test_who_brings_nothing_new_asks_for_no_block(
     tx = pchain.do(pchain.make())
 
     with django_capture_on_commit_callbacks() as callbacks:
-        mempool.issue([tx, unfunded()], now=pchain.now)
+        mempool.issue(platform_chain(), [tx, unfunded()], now=pchain.now)
 
     assert callbacks == []
 
@@ -489,4 +491,4 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 
     assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
-    assert builder.build_block(now=pchain.now) is not None
+    assert builder.build_block(platform_chain(), now=pchain.now) is not None

@@ -1,7 +1,7 @@
 """The local network's own validator never ends for good."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from chaindb.locks import Lock, NotInTransaction, acquire
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
+from platform_app.memory import pauses
+from platform_app.memory.pauses import PAUSE
 from platform_app.memory.stakers import Validator
 from platform_app.selectors import accepted, coins, own_stake, stakers
 from platform_app.services import builder, renewal
 from platform_app.services.mempool import LARGEST_TX
-from platform_app.services.renewal import MOST_COINS, PAUSE
+from platform_app.services.renewal import MOST_COINS
 from platform_app.store import mempool
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_output
@@ -41,25 +43,18 @@ WHILE_IT_WAITS = 3
 """Statements of a block between two attempts."""
 
 
-@pytest.fixture(autouse=True)
-def _no_attempt_yet() -> Iterator[None]:
-    renewal._attempts.forget()
-    yield
-    renewal._attempts.forget()
-
-
 def renewed(pchain: PChain) -> Tx | None:
     """Renew as the builder of blocks does."""
     with transaction.atomic():
         acquire(Lock.PCHAIN)
-        return renewal.renew_own_validator(now=pchain.now)
+        return renewal.renew_own_validator(platform_chain(), now=pchain.now)
 
 
 def end_stay(pchain: PChain) -> Validator:
     """Let this node's stay end, and nothing else happen; return what it was."""
     stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
-    builder.build_block(now=pchain.now)
+    builder.build_block(platform_chain(), now=pchain.now)
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     return stay
 
@@ -88,8 +83,8 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     """Put a transaction into a block without a renewal before it."""
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(renewal, "renew_own_validator", lambda *, now: None)
-        builder.build_block(now=pchain.now)
+        patched.setattr(renewal, "renew_own_validator", lambda _chain, *, now: None)
+        builder.build_block(platform_chain(), now=pchain.now)
 
 
 def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
@@ -169,7 +164,7 @@ def test_while_nothing_is_due_it_costs_one_statement(
     pchain: PChain, django_assert_num_queries: object
 ) -> None:
     with transaction.atomic(), django_assert_num_queries(BY_CONTRACT):  # type: ignore[operator]
-        assert renewal.renew_own_validator(now=pchain.now) is None
+        assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
 
 
 @pytest.mark.parametrize("network_id", [1, 5, 54321])
@@ -185,13 +180,13 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
     with monkeypatch.context() as patched:
         patched.setattr(platform_chain(), "config", other)
         with transaction.atomic(), django_assert_num_queries(0):  # type: ignore[operator]
-            assert renewal.renew_own_validator(now=pchain.now) is None
+            assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
 
 
 def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     end_stay(pchain)
     tx = renewed(pchain)
-    renewal._attempts.forget()
+    renewal.undo_attempt(platform_chain())
 
     assert renewed(pchain) is None
     assert list(mempool.oldest_first(platform_chain().db)) == [tx]
@@ -203,7 +198,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     pchain.issue(tx)
 
     assert renewed(pchain) is None
-    builder.build_block(now=pchain.now)
+    builder.build_block(platform_chain(), now=pchain.now)
     assert renewed(pchain) is None
     pchain.wait(60)
     assert stakers.current_validators(platform_chain()).by_node[pchain.node_id].tx_id == tx.tx_id
@@ -212,7 +207,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
 def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
     first = end_stay(pchain)
     pchain.issue(scheduled(pchain, pchain.node_id))
-    builder.build_block(now=pchain.now)
+    builder.build_block(platform_chain(), now=pchain.now)
     pchain.wait(60)
     assert end_stay(pchain).public_key is None
 
@@ -396,7 +391,7 @@ def test_on_one_block_it_tries_once_in_a_while(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
     seconds = [0.0]
-    monkeypatch.setattr(renewal, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(pauses, "monotonic", lambda: seconds[0])
     end_stay(pchain)
     spends_all = build_transfer(wallet_of(pchain, VMRQ_KEY), amount=UNIT, to=EWOQ)
     pchain.issue(spends_all)
@@ -405,7 +400,7 @@ def test_on_one_block_it_tries_once_in_a_while(
 
     seconds[0] = PAUSE - 1
     with transaction.atomic(), django_assert_max_num_queries(WHILE_IT_WAITS):
-        assert renewal.renew_own_validator(now=pchain.now) is None
+        assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
     seconds[0] = PAUSE
     assert renewed(pchain) is not None
 
@@ -451,4 +446,4 @@ def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) ->
     own_node.be(monkeypatch, stranger)
 
     with pytest.raises(NotInTransaction):
-        renewal.renew_own_validator(now=platform.NOW)
+        renewal.renew_own_validator(platform_chain(), now=platform.NOW)

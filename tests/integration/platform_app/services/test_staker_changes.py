@@ -171,7 +171,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
 
 
 def _step(pchain: PChain, seconds: int) -> bool:
-    return builder.build_block(now=pchain.now + seconds) is not None
+    return builder.build_block(platform_chain(), now=pchain.now + seconds) is not None
 
 
 def _weights() -> dict[ID, dict[Any, int]]:
@@ -207,7 +207,7 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
-    builder.build_block(now=pchain.now)  # the stay ends
+    builder.build_block(platform_chain(), now=pchain.now)  # the stay ends
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")

@@ -100,7 +100,7 @@ def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> 
     expected = moments(txs) | {own_end}
     height, before = platform_chain().tip().height, remembered()
 
-    built = time_travel(YEAR + DAY)
+    built = time_travel(platform_chain(), YEAR + DAY)
 
     blocks = assert_replays(before, height, lambda _block: clock.now())
     assert {block.time for block in blocks} == expected
@@ -117,7 +117,7 @@ def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> 
 def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
     before = clock.now()
 
-    assert time_travel(30 * DAY) == 0
+    assert time_travel(platform_chain(), 30 * DAY) == 0
 
     assert clock.now() == before + 30 * DAY
     assert clock.offset() == 30 * DAY
@@ -125,14 +125,14 @@ def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
 
 
 def test_journeys_add_up(pchain: PChain) -> None:
-    time_travel(DAY)
-    time_travel(2 * DAY)
+    time_travel(platform_chain(), DAY)
+    time_travel(platform_chain(), 2 * DAY)
 
     assert clock.offset() == 3 * DAY
 
 
 def test_the_own_validator_is_there_at_every_moment_of_ten_years(pchain: PChain) -> None:
-    time_travel(10 * YEAR)
+    time_travel(platform_chain(), 10 * YEAR)
 
     stays = list(models.Staker.objects.filter(node_id=pchain.node_id).order_by("position"))
     assert len(stays) == 11
@@ -151,7 +151,7 @@ def test_progress_is_told_after_each_step(pchain: PChain) -> None:
     _take(pchain, txs)
     seen: list[int] = []
 
-    built = time_travel(DAY, seen.append)
+    built = time_travel(platform_chain(), DAY, seen.append)
 
     assert built == 3
     assert seen == sorted(staker_of(tx).start_time for tx in txs)
@@ -161,7 +161,7 @@ def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -
     tx = pchain.make()
     pchain.issue(tx)
 
-    time_travel(DAY)
+    time_travel(platform_chain(), DAY)
 
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
@@ -174,12 +174,12 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     staker = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
     build = builder.build_block
 
-    def build_and_issue(*, now: int) -> Any:
+    def build_and_issue(chain: Any, *, now: int) -> Any:
         pchain.issue(next(txs))  # others are at work
-        return build(now=now)
+        return build(chain, now=now)
 
     monkeypatch.setattr(builder, "build_block", build_and_issue)
-    built = time_travel(3 * DAY)
+    built = time_travel(platform_chain(), 3 * DAY)
 
     # One where it begins, one where it ends, and one with what was waiting at the arrival.
     assert built == 3
@@ -192,7 +192,7 @@ def test_who_ends_at_the_very_second_of_the_arrival_has_left(pchain: PChain) -> 
     second = pchain.do(validator(pchain, "another", end=end - pchain.now))
     pchain.issue(pchain.make())
 
-    time_travel(end - clock.now())
+    time_travel(platform_chain(), end - clock.now())
 
     assert {staker_of(tx).outcome for tx in (first, second)} == {Outcome.REWARDED}
 
@@ -211,11 +211,11 @@ def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        time_travel(DAY, stop)
+        time_travel(platform_chain(), DAY, stop)
     assert clock.offset() == DAY
     assert [staker_of(tx).phase for tx in txs].count(Phase.CURRENT) == 1
 
-    while builder.build_block(now=clock.now()) is not None:
+    while builder.build_block(platform_chain(), now=clock.now()) is not None:
         pass
 
     rows = [staker_of(tx) for tx in txs]
@@ -230,7 +230,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
     settings.NODE = replace(settings.NODE, network_id=network_id)
 
     with pytest.raises(NotLocal) as refused:
-        time_travel(DAY)
+        time_travel(platform_chain(), DAY)
 
     assert str(refused.value) == (
         f"only a local network's clock can be moved, not network {network_id}'s"
@@ -241,13 +241,13 @@ def test_the_clock_of_a_public_network_is_not_moved(
 
 def test_nobody_travels_back(pchain: PChain) -> None:
     with pytest.raises(ClockMovesForward):
-        time_travel(-1)
+        time_travel(platform_chain(), -1)
 
 
 def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
     first = load_cchain()
 
-    time_travel(30 * DAY)
+    time_travel(platform_chain(), 30 * DAY)
 
     block = produce_block(now=clock.now(), allow_empty=True)
     assert block is not None
@@ -319,7 +319,7 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     before = clock.offset()
 
     with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
-        time_travel(60)
+        time_travel(platform_chain(), 60)
 
     assert clock.offset() == before
 
@@ -332,7 +332,7 @@ def test_where_several_make_blocks_no_clock_is_moved(
     before = clock.offset()
 
     with pytest.raises(MadeInTurns, match=r"^several nodes make this network's blocks"):
-        time_travel(60)
+        time_travel(platform_chain(), 60)
     with pytest.raises(CommandError, match=r"^several nodes make this network's blocks"):
         call_command("time_travel", "60s")
 

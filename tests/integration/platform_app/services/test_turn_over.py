@@ -14,8 +14,8 @@ from tests.integration.platform_app.made import payments
 
 
 @pytest.fixture
-def turn() -> Iterator[EndingTurn]:
-    with ending_turn(builder, most=4) as made:
+def turn(pchain: PChain) -> Iterator[EndingTurn]:
+    with ending_turn(platform_chain(), most=4) as made:
         yield made
 
 
@@ -27,14 +27,14 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
     before = platform_chain().tip()
 
     for _ in range(2):
-        assert builder.build_block(now=pchain.now) is None
+        assert builder.build_block(platform_chain(), now=pchain.now) is None
 
     assert turn.held[-2:] == [(Chain.P, before.height + 1)] * 2
     assert platform_chain().tip() == before
     assert MempoolTx.objects.count() == 4
     assert "the turn ended while the P-Chain's block" in caplog.text
     sizes = []
-    while (made := builder.build_block(now=pchain.now)) is not None:
+    while (made := builder.build_block(platform_chain(), now=pchain.now)) is not None:
         sizes.append(len(made.txs))
     assert sizes == [1, 2, 1]
 
@@ -43,12 +43,12 @@ def test_a_renewal_that_came_to_nothing_is_tried_again(
     pchain: PChain, turn: EndingTurn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
-    monkeypatch.setattr(renewal, "renew_own_validator", lambda *, now: tried.append(now))
-    monkeypatch.setattr(renewal._attempts, "tip", platform_chain().tip().block_id)
+    monkeypatch.setattr(renewal, "renew_own_validator", lambda _chain, *, now: tried.append(now))
+    monkeypatch.setattr(platform_chain().renewals, "tip", platform_chain().tip().block_id)
     pchain.issue(pchain.make())
     turn.ends = 1
 
-    assert builder.build_block(now=pchain.now) is None
+    assert builder.build_block(platform_chain(), now=pchain.now) is None
 
     assert tried
-    assert renewal._attempts.tip is None
+    assert platform_chain().renewals.tip is None

@@ -41,7 +41,7 @@ def test_a_transaction_that_breaks_admission_is_its_senders_trouble_alone(
     bad, good = pchain.make(), pchain.make()
     breaking.add(bad.tx_id)
 
-    refused, taken = mempool.issue([bad, good], now=pchain.now)
+    refused, taken = mempool.issue(platform_chain(), [bad, good], now=pchain.now)
 
     assert isinstance(refused, Broken)
     assert taken == good.tx_id
@@ -88,4 +88,4 @@ def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before
     monkeypatch.setattr(mempool._Admission, "_look_at", mistaken_at_first)
     monkeypatch.setattr(mempool, "blocks", SimpleNamespace(read=lambda _db: None))
 
-    assert mempool.issue([tx], now=pchain.now) == [tx.tx_id]
+    assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]

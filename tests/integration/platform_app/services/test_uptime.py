@@ -41,13 +41,13 @@ def seen(node_id: NodeID) -> Uptime:
 
 def online(pchain: PChain, node_id: NodeID = PEER) -> int:
     """Return the seconds that a validator was online until now."""
-    return seen(node_id).up_until(pchain.now, tracking=uptime.tracking())
+    return seen(node_id).up_until(pchain.now, tracking=uptime.tracking(platform_chain()))
 
 
 @pytest.fixture
 def tracked(pchain: PChain) -> PChain:
     """A chain whose node has had a peer, that does not validate, from the beginning on."""
-    uptime.observe([OTHER], pchain.now)
+    uptime.observe(platform_chain(), [OTHER], pchain.now)
     return pchain
 
 
@@ -61,16 +61,16 @@ def travelling(tracked: PChain, monkeypatch: pytest.MonkeyPatch) -> PChain:
 def test_tracking_begins_with_the_first_peer_ever(pchain: PChain) -> None:
     pchain.do(validator(pchain, "peer", end=30 * DAY))
     began = staker_of_node(PEER).start_time
-    uptime.begin(pchain.now)
-    uptime.observe([], pchain.now)
-    uptime.observe([pchain.node_id], pchain.now)
-    assert not uptime.tracking()
+    uptime.begin(platform_chain(), pchain.now)
+    uptime.observe(platform_chain(), [], pchain.now)
+    uptime.observe(platform_chain(), [pchain.node_id], pchain.now)
+    assert not uptime.tracking(platform_chain())
     assert not models.ConnectedNode.objects.exists()
 
     pchain.now = began + 500
-    uptime.observe([OTHER], pchain.now)
+    uptime.observe(platform_chain(), [OTHER], pchain.now)
 
-    assert uptime.tracking()
+    assert uptime.tracking(platform_chain())
     assert rows.tracking(platform_chain().db) == (pchain.now, pchain.now)
     pchain.now = began + 1000
     # Half of the time nobody looked, then it was not there.
@@ -82,7 +82,7 @@ def test_who_comes_and_goes_is_counted_from_look_to_look(tracked: PChain) -> Non
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
     for second, connected in ((10, [PEER]), (20, [PEER]), (35, []), (40, []), (47, [PEER, OTHER])):
-        uptime.observe(connected, start + second)
+        uptime.observe(platform_chain(), connected, start + second)
     tracked.now = start + 50
 
     assert online(tracked) == (35 - 10) + (50 - 47)
@@ -90,31 +90,31 @@ def test_who_comes_and_goes_is_counted_from_look_to_look(tracked: PChain) -> Non
 
 
 def test_a_validator_that_is_connected_already_when_it_begins_is_found(tracked: PChain) -> None:
-    uptime.observe([PEER], tracked.now)
+    uptime.observe(platform_chain(), [PEER], tracked.now)
     tracked.do(scheduled_validator(tracked, "peer", start=600, end=10 * DAY))
     tracked.wait(700)
     tracked.now = staker_of_node(PEER).start_time + 400
 
     assert online(tracked) == 400
     assert seen(PEER).fraction(tracked.now) == 1.0
-    uptime.observe([PEER], tracked.now)
+    uptime.observe(platform_chain(), [PEER], tracked.now)
     assert online(tracked) == 400
 
 
 def test_looking_again_writes_nothing_until_a_minute_is_over(tracked: PChain) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
-    uptime.observe([PEER], start)
+    uptime.observe(platform_chain(), [PEER], start)
     row = staker_of_node(PEER).uptime
     settled_at = models.UptimeTracking.objects.get().settled_at
 
     with CaptureQueriesContext(connection) as asked:
-        uptime.observe([PEER], settled_at + uptime.CHECKPOINT - 1)
+        uptime.observe(platform_chain(), [PEER], settled_at + uptime.CHECKPOINT - 1)
     assert len(asked) == 2
     row.refresh_from_db()
     assert (row.up_duration, row.last_updated) == (0, start)
 
-    uptime.observe([PEER], settled_at + uptime.CHECKPOINT)
+    uptime.observe(platform_chain(), [PEER], settled_at + uptime.CHECKPOINT)
 
     row.refresh_from_db()
     assert row.last_updated == settled_at + uptime.CHECKPOINT
@@ -124,29 +124,29 @@ def test_looking_again_writes_nothing_until_a_minute_is_over(tracked: PChain) ->
 def test_a_killed_node_counts_the_gap_as_online_but_no_more(tracked: PChain) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
-    uptime.observe([PEER], start)
-    uptime.observe([], start + 100)
-    uptime.observe([], start + 400)  # a checkpoint; then it is killed
-    uptime.begin(start + 1000)
+    uptime.observe(platform_chain(), [PEER], start)
+    uptime.observe(platform_chain(), [], start + 100)
+    uptime.observe(platform_chain(), [], start + 400)  # a checkpoint; then it is killed
+    uptime.begin(platform_chain(), start + 1000)
     tracked.now = start + 1100
 
     assert online(tracked) == 100 + 600
     assert seen(PEER).fraction(tracked.now) == 700 / 1100
     assert set(rows.connected(platform_chain().db)) == {tracked.node_id}
-    uptime.begin(tracked.now)
-    uptime.begin(tracked.now)
+    uptime.begin(platform_chain(), tracked.now)
+    uptime.begin(platform_chain(), tracked.now)
     assert online(tracked) == 100 + 600 + 100
 
 
 def test_a_node_that_was_killed_while_others_were_connected_begins_anew(tracked: PChain) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
-    uptime.observe([PEER], start)
-    uptime.begin(start + 500)  # killed and back
+    uptime.observe(platform_chain(), [PEER], start)
+    uptime.begin(platform_chain(), start + 500)  # killed and back
     tracked.now = start + 800
 
     assert online(tracked) == 500
-    uptime.observe([PEER], start + 700)
+    uptime.observe(platform_chain(), [PEER], start + 700)
     assert online(tracked) == 500 + 100
 
 
@@ -155,15 +155,15 @@ def test_who_was_connected_before_a_leap_of_the_clock_was_so_through_it(
 ) -> None:
     first = travelling.do(validator(travelling, "peer", end=100 * DAY))
     second = travelling.do(validator(travelling, "other", end=100 * DAY))
-    uptime.observe([PEER], clock.now())
+    uptime.observe(platform_chain(), [PEER], clock.now())
 
-    time_travel(30 * DAY)
+    time_travel(platform_chain(), 30 * DAY)
 
     now = clock.now()
     assert seen(PEER).fraction(now) > 0.999999
     assert seen(OTHER).fraction(now) < 0.000001
-    uptime.observe([OTHER], now)
-    time_travel(30 * DAY)
+    uptime.observe(platform_chain(), [OTHER], now)
+    time_travel(platform_chain(), 30 * DAY)
     assert round(seen(PEER).fraction(clock.now()), 4) == 0.5
     assert round(seen(OTHER).fraction(clock.now()), 4) == 0.5
     assert {staker_of(tx).outcome for tx in (first, second)} == {None}
@@ -179,11 +179,11 @@ def test_a_reward_takes_four_fifths_of_observed_time(
     tx = travelling.do(validator(travelling, "peer", end=30 * DAY + 1))
     row = staker_of(tx)
     stay = row.end_time - row.start_time
-    uptime.observe([PEER], clock.now())
+    uptime.observe(platform_chain(), [PEER], clock.now())
 
-    time_travel(row.start_time + stay * hundredths // 100 - clock.now())
-    uptime.observe([], clock.now())
-    time_travel(10 * DAY)
+    time_travel(platform_chain(), row.start_time + stay * hundredths // 100 - clock.now())
+    uptime.observe(platform_chain(), [], clock.now())
+    time_travel(platform_chain(), 10 * DAY)
 
     block = accepted.block_at(platform_chain(), platform_chain().tip().height)
     assert block is not None
@@ -197,8 +197,8 @@ def test_a_reward_takes_four_fifths_of_observed_time(
 def test_connections_that_came_in_parts_make_four_fifths_too(travelling: PChain) -> None:
     tx = travelling.do(validator(travelling, "peer", end=20 * DAY + 1))
     for connected in ([PEER], [], [PEER], [PEER], [PEER]):
-        uptime.observe(connected, clock.now())
-        time_travel(4 * DAY)
+        uptime.observe(platform_chain(), connected, clock.now())
+        time_travel(platform_chain(), 4 * DAY)
 
     assert staker_of(tx).outcome == Outcome.REWARDED
     assert staker_of(tx).uptime.up_duration == 16 * DAY
@@ -208,10 +208,10 @@ def test_a_delegator_is_rewarded_by_its_validators_uptime(travelling: PChain) ->
     travelling.do(validator(travelling, "peer", end=50 * DAY))
     first = travelling.do(delegator(travelling, "peer", end=10 * DAY))
     second = travelling.do(delegator(travelling, "peer", end=40 * DAY))
-    uptime.observe([PEER], clock.now())
-    time_travel(12 * DAY)
-    uptime.observe([], clock.now())
-    time_travel(30 * DAY)
+    uptime.observe(platform_chain(), [PEER], clock.now())
+    time_travel(platform_chain(), 12 * DAY)
+    uptime.observe(platform_chain(), [], clock.now())
+    time_travel(platform_chain(), 30 * DAY)
 
     assert staker_of(first).outcome == Outcome.REWARDED
     assert staker_of(second).outcome == Outcome.UNREWARDED
@@ -219,8 +219,8 @@ def test_a_delegator_is_rewarded_by_its_validators_uptime(travelling: PChain) ->
 
 def test_while_nobody_was_ever_connected_everybody_is_rewarded(pchain: PChain) -> None:
     tx = pchain.do(validator(pchain, "peer", end=30 * DAY))
-    uptime.begin(pchain.now)
-    uptime.observe([], pchain.now)
+    uptime.begin(platform_chain(), pchain.now)
+    uptime.observe(platform_chain(), [], pchain.now)
 
     pchain.wait(40 * DAY)
 
@@ -238,13 +238,13 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
 
     assert shown(PEER)[1] is False
     assert shown(tracked.node_id) == ("1.0000", True)
-    uptime.observe([PEER, OTHER], start + 500)
+    uptime.observe(platform_chain(), [PEER, OTHER], start + 500)
     tracked.now = start + 1000
     assert shown(PEER) == ("0.5000", True)
     (pending,) = rpc("platform.getPendingValidators")["validators"]
     assert pending["connected"] is True
 
-    uptime.observe([], start + 1000)
+    uptime.observe(platform_chain(), [], start + 1000)
     tracked.now = start + 2000
 
     assert shown(PEER) == ("0.2500", False)
@@ -256,8 +256,8 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
 def test_with_the_reference_s_parameters_uptime_is_a_percentage(reference_pchain: PChain) -> None:
     ask = asking(doors.platform().dispatcher)
     (first, *_) = stakers.current_validators(platform_chain()).validators
-    uptime.observe([OTHER], first.start)
-    uptime.observe([first.node_id], first.start + 477)
+    uptime.observe(platform_chain(), [OTHER], first.start)
+    uptime.observe(platform_chain(), [first.node_id], first.start + 477)
     reference_pchain.now = first.start + 10_000
 
     (shown,) = ask("platform.getCurrentValidators", nodeIDs=[str(first.node_id)])["validators"]
@@ -289,12 +289,12 @@ def test_no_history_of_looks_and_restarts_counts_more_than_there_was(
     for leap, connected in steps:
         now += leap
         if connected is None:
-            uptime.begin(now)
+            uptime.begin(platform_chain(), now)
         else:
-            uptime.observe(connected, now)
+            uptime.observe(platform_chain(), connected, now)
         for one in stakers.uptimes(platform_chain(), NODES).values():
-            until = one.up_until(now, tracking=uptime.tracking())
-            assert 0.0 <= one.fraction(now, tracking=uptime.tracking()) <= 1.0
+            until = one.up_until(now, tracking=uptime.tracking(platform_chain()))
+            assert 0.0 <= one.fraction(now, tracking=uptime.tracking(platform_chain())) <= 1.0
             assert before[one.node_id] <= until <= min(now, end) - start
             assert one.up_duration <= one.last_updated - start
             before[one.node_id] = until

@@ -9,7 +9,6 @@ from platform_app.selectors import accepted as rows
 from platform_app.selectors import coins, outputs, stakers, subnets
 from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx, NothingImports
-from platform_app.services.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
@@ -27,6 +26,7 @@ from platform_app.wallet.errors import (
     SubnetValidatorOfPrimaryNetwork,
     ZeroAmount,
 )
+from platform_app.wallet.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
 from primitives.codec_errors import UnencodableValue
 from primitives.devkeys import EWOQ_KEY
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
@@ -62,7 +62,7 @@ def rich(pchain: PChain) -> PChain:
 
 
 def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
-    issued = wallet.add_validator(PAYER, **validator(rich))
+    issued = wallet.add_validator(platform_chain(), PAYER, **validator(rich))
 
     assert issued.change_address == EWOQ
     assert rows.status(platform_chain(), issued.tx_id).status is TxStatus.PROCESSING
@@ -77,34 +77,46 @@ def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
 
 
 def test_without_a_node_it_is_this_one(rich: PChain) -> None:
-    issued = wallet.add_delegator(PAYER, **delegator(rich))
+    issued = wallet.add_delegator(platform_chain(), PAYER, **delegator(rich))
 
     assert accepted(rich, issued).unsigned.validator.node_id == rich.node_id
 
 
 def test_without_a_start_it_begins_at_once(rich: PChain) -> None:
-    issued = wallet.add_validator(PAYER, **validator(rich, start=0))
+    issued = wallet.add_validator(platform_chain(), PAYER, **validator(rich, start=0))
 
     assert accepted(rich, issued).unsigned.validator.start == 0
     assert stakers.current_validators(platform_chain()).by_node[platform.NODE_ID].start == rich.now
 
 
 def test_a_subnet_s_validator_without_a_start_begins_at_once(rich: PChain) -> None:
-    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    created = wallet.create_subnet(
+        platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
+    )
     accepted(rich, created)
     terms = period(rich, start=0)
-    accepted(rich, wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=20, **terms))
+    accepted(
+        rich,
+        wallet.add_subnet_validator(
+            platform_chain(), PAYER, subnet_id=created.tx_id, weight=20, **terms
+        ),
+    )
 
     (begun,) = stakers.current_validators(platform_chain(), created.tx_id).validators
     assert (begun.start, begun.end) == (rich.now, terms["end"])
 
 
 def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
-    created = wallet.create_subnet(PAYER, control_keys=[EWOQ, ADDRESS], threshold=1, now=rich.now)
+    created = wallet.create_subnet(
+        platform_chain(), PAYER, control_keys=[EWOQ, ADDRESS], threshold=1, now=rich.now
+    )
     accepted(rich, created)
-    added = wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=20, **period(rich))
+    added = wallet.add_subnet_validator(
+        platform_chain(), PAYER, subnet_id=created.tx_id, weight=20, **period(rich)
+    )
     accepted(rich, added)
     chain_issued = wallet.create_blockchain(
+        platform_chain(),
         PAYER,
         subnet_id=created.tx_id,
         name="A chain",
@@ -125,6 +137,7 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
 def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
     with pytest.raises(NothingImports) as refused:
         wallet.export_avax(
+            platform_chain(),
             PAYER,
             amount=UNIT,
             to=ADDRESS,
@@ -140,7 +153,9 @@ def test_funds_come_from_another_chain(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id)
     shared_outputs.receive(platform_chain().db, x_chain, [coming], 1)
-    imported = wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
+    imported = wallet.import_avax(
+        platform_chain(), PAYER, source_chain=x_chain, to=OTHER, now=rich.now
+    )
 
     accepted(rich, imported)
     assert (
@@ -152,7 +167,9 @@ def test_funds_come_from_another_chain(rich: PChain) -> None:
 
 def test_nothing_to_import_is_refused(rich: PChain) -> None:
     with pytest.raises(TxNotCreated) as refused:
-        wallet.import_avax(PAYER, source_chain=rich.network.x_chain_id, to=OTHER, now=rich.now)
+        wallet.import_avax(
+            platform_chain(), PAYER, source_chain=rich.network.x_chain_id, to=OTHER, now=rich.now
+        )
 
     assert str(refused.value) == "couldn't create tx: no spendable funds were found"
     assert isinstance(refused.value.reason, NoImportableFunds)
@@ -161,7 +178,9 @@ def test_nothing_to_import_is_refused(rich: PChain) -> None:
 def test_change_goes_where_it_is_told_to(rich: PChain) -> None:
     payer = Payer(NAME, PASSWORD, change_address=OTHER)
 
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+    issued = wallet.create_subnet(
+        platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=rich.now
+    )
 
     assert issued.change_address == OTHER
     (change,) = accepted(rich, issued).unsigned.outputs
@@ -173,7 +192,9 @@ def test_only_named_addresses_pay(pchain: PChain) -> None:
     some_user(EWOQ_KEY, KEY)
     payer = Payer(NAME, PASSWORD, addresses=[ADDRESS, OTHER])
 
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+    issued = wallet.create_subnet(
+        platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+    )
 
     assert issued.change_address == ADDRESS
     tx = accepted(pchain, issued)
@@ -185,7 +206,9 @@ def test_without_keys_nobody_pays(pchain: PChain) -> None:
     some_user()
 
     with pytest.raises(NoKeys) as refused:
-        wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        wallet.create_subnet(
+            platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=pchain.now
+        )
 
     assert str(refused.value) == "user has no keys or funds"
 
@@ -194,14 +217,18 @@ def test_with_none_of_the_named_addresses_nobody_pays(rich: PChain) -> None:
     payer = Payer(NAME, PASSWORD, addresses=[OTHER])
 
     with pytest.raises(NoKeys):
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+        wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=rich.now
+        )
 
 
 def test_a_wrong_password_pays_nothing(rich: PChain) -> None:
     payer = Payer(NAME, "wrong")
 
     with pytest.raises(UserNotRetrieved) as refused:
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=rich.now)
+        wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=rich.now
+        )
 
     assert str(refused.value) == ('problem retrieving user "anna": incorrect password: user "anna"')
 
@@ -210,7 +237,7 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
     payer = funded(pchain, 3 * UNIT, UNIT)
 
     with pytest.raises(TxNotCreated) as refused:
-        wallet.add_validator(payer, **validator(pchain))
+        wallet.add_validator(platform_chain(), payer, **validator(pchain))
 
     assert isinstance(refused.value.reason, InsufficientFunds)
     assert str(refused.value) == (
@@ -223,7 +250,7 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
 def test_larger_coins_are_taken_first(pchain: PChain) -> None:
     payer = funded(pchain, 10 * UNIT, 30 * UNIT, 20 * UNIT)
 
-    issued = wallet.add_delegator(payer, **delegator(pchain, stake=40 * UNIT))
+    issued = wallet.add_delegator(platform_chain(), payer, **delegator(pchain, stake=40 * UNIT))
 
     spent = accepted(pchain, issued).unsigned.inputs
     assert sorted(one.input.amount for one in spent) == [20 * UNIT, 30 * UNIT]
@@ -232,12 +259,16 @@ def test_larger_coins_are_taken_first(pchain: PChain) -> None:
 def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
     payer = funded(pchain, UNIT, 3 * UNIT)
     issued = [
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+        )
         for _ in range(2)
     ]
 
     with pytest.raises(ConflictingTx):
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+        )
 
     for one in issued:
         accepted(pchain, one)
@@ -290,10 +321,10 @@ def test_terms_are_looked_at_before_the_password(
     nobody = Payer("", "")
     times = period(pchain, start=pchain.now + ahead["start"])
     for refuse in (
-        lambda: wallet.add_validator(nobody, **validator(pchain, **times)),
-        lambda: wallet.add_delegator(nobody, **delegator(pchain, **times)),
+        lambda: wallet.add_validator(platform_chain(), nobody, **validator(pchain, **times)),
+        lambda: wallet.add_delegator(platform_chain(), nobody, **delegator(pchain, **times)),
         lambda: wallet.add_subnet_validator(
-            nobody, subnet_id=platform.SUBNET_ID, weight=1, **times
+            platform_chain(), nobody, subnet_id=platform.SUBNET_ID, weight=1, **times
         ),
     ):
         with pytest.raises(reason) as refused:
@@ -304,13 +335,14 @@ def test_terms_are_looked_at_before_the_password(
 def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> None:
     nobody = Payer("", "")
     with pytest.raises(RateOutOfRange):
-        wallet.add_validator(nobody, **validator(pchain, delegation_fee_rate=101))
+        wallet.add_validator(platform_chain(), nobody, **validator(pchain, delegation_fee_rate=101))
     with pytest.raises(SubnetValidatorOfPrimaryNetwork):
         wallet.add_subnet_validator(
-            nobody, subnet_id=PRIMARY_NETWORK_ID, weight=1, **period(pchain)
+            platform_chain(), nobody, subnet_id=PRIMARY_NETWORK_ID, weight=1, **period(pchain)
         )
     with pytest.raises(ChainOfPrimaryNetwork):
         wallet.create_blockchain(
+            platform_chain(),
             nobody,
             subnet_id=PRIMARY_NETWORK_ID,
             name="A chain",
@@ -321,14 +353,21 @@ def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> No
         )
     with pytest.raises(ZeroAmount) as refused:
         wallet.export_avax(
-            nobody, amount=0, to=OTHER, destination_chain=platform.X_CHAIN_ID, now=pchain.now
+            platform_chain(),
+            nobody,
+            amount=0,
+            to=OTHER,
+            destination_chain=platform.X_CHAIN_ID,
+            now=pchain.now,
         )
     assert str(refused.value) == "argument 'amount' must be > 0"
 
 
 def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
     with pytest.raises(TxNotCreated) as refused:
-        wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=2, now=rich.now)
+        wallet.create_subnet(
+            platform_chain(), PAYER, control_keys=[EWOQ], threshold=2, now=rich.now
+        )
 
     assert isinstance(refused.value.reason, UnspendableOutput)
     assert str(refused.value) == "couldn't create tx: output is unspendable"
@@ -340,11 +379,14 @@ def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
 def test_a_blockchain_of_an_illegal_name_is_not_created(
     rich: PChain, name: str, reason: type[Exception]
 ) -> None:
-    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    created = wallet.create_subnet(
+        platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
+    )
     accepted(rich, created)
 
     with pytest.raises(TxNotCreated) as refused:
         wallet.create_blockchain(
+            platform_chain(),
             PAYER,
             subnet_id=created.tx_id,
             name=name,
@@ -358,11 +400,15 @@ def test_a_blockchain_of_an_illegal_name_is_not_created(
 
 
 def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
-    created = wallet.create_subnet(PAYER, control_keys=[OTHER], threshold=1, now=rich.now)
+    created = wallet.create_subnet(
+        platform_chain(), PAYER, control_keys=[OTHER], threshold=1, now=rich.now
+    )
     accepted(rich, created)
 
     with pytest.raises(TxNotCreated) as refused:
-        wallet.add_subnet_validator(PAYER, subnet_id=created.tx_id, weight=1, **period(rich))
+        wallet.add_subnet_validator(
+            platform_chain(), PAYER, subnet_id=created.tx_id, weight=1, **period(rich)
+        )
 
     assert isinstance(refused.value.reason, CannotSign)
     assert str(refused.value) == (
@@ -371,13 +417,16 @@ def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
 
 
 def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
-    created = wallet.create_subnet(PAYER, control_keys=[EWOQ], threshold=1, now=rich.now)
+    created = wallet.create_subnet(
+        platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
+    )
     accepted(rich, created)
 
     with pytest.raises(StakeTooLow):
-        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
+        wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
     with pytest.raises(NotPrimaryValidator):
         wallet.add_subnet_validator(
+            platform_chain(),
             PAYER,
             subnet_id=created.tx_id,
             weight=1,
@@ -394,7 +443,7 @@ def test_locked_coins_are_staked_and_come_back_locked(pchain: PChain) -> None:
     pchain.do(pchain.make(platform.BaseTx, locked))
     payer = Payer(some_user(KEY), PASSWORD)
 
-    tx = accepted(pchain, wallet.add_validator(payer, **validator(pchain)))
+    tx = accepted(pchain, wallet.add_validator(platform_chain(), payer, **validator(pchain)))
 
     (staked,), (change,) = tx.unsigned.stake, tx.unsigned.outputs
     assert staked == pchain.output(STAKE, ADDRESS, stakeable_until=until)
@@ -409,10 +458,12 @@ def test_an_unknown_subnet_is_named(rich: PChain) -> None:
     unknown = ID(bytes(31) + b"\1")
 
     with pytest.raises(TxNotCreated) as refused:
-        wallet.add_subnet_validator(PAYER, subnet_id=unknown, weight=1, **period(rich))
+        wallet.add_subnet_validator(
+            platform_chain(), PAYER, subnet_id=unknown, weight=1, **period(rich)
+        )
 
     assert str(refused.value) == (
         "couldn't create tx: couldn't authorize tx's subnet restrictions: "
         f"failed to fetch subnet {unknown}: not found"
     )
-    assert keystore.list_users() == [NAME]
+    assert keystore.list_users(platform_chain()) == [NAME]

@@ -1,11 +1,13 @@
 """Requests that are overtaken: others spend the coins between choosing and issuing."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.config import DAY, UNIT
 from platform_app.executor.staking_errors import StakeTooLow
 from platform_app.selectors import subnets
@@ -52,12 +54,12 @@ def overtaken(monkeypatch: pytest.MonkeyPatch, times: int, meanwhile: Any) -> No
     """Let something happen after a wallet has built, so many times."""
     issue_tx, left = services_mempool.issue_tx, times
 
-    def issued(tx: Tx, *, now: int) -> ID:
+    def issued(chain: PlatformChain, tx: Tx, *, now: int) -> ID:
         nonlocal left
         if left:
             left -= 1
-            meanwhile(tx, issue_tx)
-        return issue_tx(tx, now=now)
+            meanwhile(tx, partial(issue_tx, chain))
+        return issue_tx(chain, tx, now=now)
 
     monkeypatch.setattr(services_mempool, "issue_tx", issued)
 
@@ -77,7 +79,9 @@ def test_who_is_overtaken_pays_with_other_coins(
     payer = funded(pchain, *[2 * UNIT] * 5)
     overtaken(monkeypatch, 4, rivals(pchain))
 
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+    issued = wallet.create_subnet(
+        platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+    )
 
     accepted(pchain, issued)
     assert len(subnets.subnets(platform_chain())) == 5
@@ -90,7 +94,9 @@ def test_who_is_overtaken_each_time_is_refused(
     overtaken(monkeypatch, 5, rivals(pchain))
 
     with pytest.raises(ConflictingTx):
-        wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+        )
 
     assert len(list(mempool.oldest_first(platform_chain().db))) == 5
 
@@ -107,7 +113,9 @@ def test_whose_coins_are_gone_with_a_block_pays_with_others(
 
     overtaken(monkeypatch, 1, accept)
 
-    issued = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+    issued = wallet.create_subnet(
+        platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+    )
 
     (spent,) = accepted(pchain, issued).unsigned.inputs
     assert spent.input.amount in {UNIT, 3 * UNIT - FEES.create_subnet}
@@ -119,9 +127,11 @@ def test_locked_coins_that_are_being_staked_leave_the_stake_to_others(pchain: PC
     locked = pchain.output(stake, ADDRESS, stakeable_until=until)
     pchain.do(pchain.make(platform.BaseTx, locked, pchain.output(3 * stake, ADDRESS)))
     payer = Payer(some_user(KEY), PASSWORD)
-    first = wallet.add_delegator(payer, **delegator(pchain))
+    first = wallet.add_delegator(platform_chain(), payer, **delegator(pchain))
 
-    second = wallet.add_delegator(payer, **delegator(pchain, end=pchain.now + 80 * DAY))
+    second = wallet.add_delegator(
+        platform_chain(), payer, **delegator(pchain, end=pchain.now + 80 * DAY)
+    )
 
     (staked,) = accepted(pchain, first).unsigned.stake
     assert staked == locked
@@ -133,12 +143,16 @@ def test_what_is_being_imported_is_left_to_the_first(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = [platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id, number=n) for n in range(2)]
     shared_outputs.receive(platform_chain().db, x_chain, coming[:1], 1)
-    imports = [wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)]
+    imports = [
+        wallet.import_avax(platform_chain(), PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
+    ]
     with pytest.raises(ConflictingTx):
-        wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
+        wallet.import_avax(platform_chain(), PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
 
     shared_outputs.receive(platform_chain().db, x_chain, coming[1:], 2)
-    imports.append(wallet.import_avax(PAYER, source_chain=x_chain, to=OTHER, now=rich.now))
+    imports.append(
+        wallet.import_avax(platform_chain(), PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
+    )
 
     spent = [accepted(rich, one).unsigned.imported_inputs for one in imports]
     assert [[one.utxo_id for one in inputs] for inputs in spent] == [
@@ -153,7 +167,9 @@ def test_the_same_asked_for_while_it_is_being_issued_is_another(
     issued: list[Issued] = []
 
     def ask() -> None:
-        one = wallet.create_subnet(payer, control_keys=[EWOQ], threshold=1, now=pchain.now)
+        one = wallet.create_subnet(
+            platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
+        )
         issued.append(one)
 
     overtaken(monkeypatch, 1, lambda _tx, _issue_tx: ask())
@@ -166,8 +182,8 @@ def test_the_same_asked_for_while_it_is_being_issued_is_another(
 
 def test_a_claim_ends_with_the_request(rich: PChain) -> None:
     with pytest.raises(StakeTooLow) as first:
-        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
+        wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
     with pytest.raises(StakeTooLow) as second:
-        wallet.add_validator(PAYER, **validator(rich, stake=STAKE - 1))
+        wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
 
     assert str(first.value) == str(second.value)
