@@ -27,6 +27,7 @@ REFUSALS = ("tx conflicts with other tx: ", "failed to read consumed UTXO ")
 ISSUER = """
 import json, pathlib, time
 from chaindb import clock
+from platform_app.apps import platform_chain
 from platform_app.services.errors import RefusedIssue
 from platform_app.services.mempool import issue_tx
 from platform_app.txs.codec import parse
@@ -40,7 +41,7 @@ while not (directory / "go").exists():
 taken = []
 for tx in txs:
     try:
-        taken.append(str(issue_tx(tx, now=clock.now())))
+        taken.append(str(issue_tx(platform_chain(), tx, now=clock.now())))
     except (InvalidTx, RefusedIssue):
         pass
 (directory / "taken").write_text(json.dumps(taken))
