@@ -15,13 +15,13 @@ TURN = 1.0
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
     """Make blocks until nothing in the pool can be mined, or others should have their turn."""
-    scheduling.answer_request()
+    scheduling.answer_request(evm_chain())
     made = 0
     until = time.monotonic() + TURN
-    while chain.produce_block(now=clock.now()) is not None:
+    while chain.produce_block(evm_chain(), now=clock.now()) is not None:
         made += 1
         if time.monotonic() > until:
-            scheduling.request_block()
+            scheduling.request_block(evm_chain())
             break
     return {"blocks": made}
 
@@ -40,8 +40,8 @@ def beat() -> dict[str, int]:
     if evm_chain().node.mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if evm_chain().node.mining == "interval" and scheduling.is_due(now := clock.now()):
-        block = chain.produce_block(now=now, allow_empty=True)
+    if evm_chain().node.mining == "interval" and scheduling.is_due(evm_chain(), now := clock.now()):
+        block = chain.produce_block(evm_chain(), now=now, allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}
 
@@ -49,4 +49,4 @@ def beat() -> dict[str, int]:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
     """Drop transactions that have waited too long."""
-    return {"expired": pool.expire(now=clock.now())}
+    return {"expired": pool.expire(evm_chain(), now=clock.now())}

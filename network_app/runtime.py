@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 
 from cchain_app import notifications as cchain_notifications
+from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock, pointers
 from chaindb.chains import Chain, present
@@ -175,7 +176,7 @@ def _genesis() -> GenesisBytes:
     """Return what this network began with, for nodes that join it."""
     return GenesisBytes(
         accepted.genesis_bytes(platform_chain()) or b"",
-        genesis_text().encode(),
+        genesis_text(evm_chain()).encode(),
         turns.told_to_others(),
     )
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
+from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
@@ -75,8 +76,10 @@ def initialise() -> None:
     with Console(stderr=True).status("Asking for the network's genesis"):
         fetch_genesis()
     with Console(stderr=True).status("Looking at the genesis blocks"):
-        cchain_genesis.load_genesis()
-        platform_genesis.load_genesis(platform_chain(), signer(), cchain_genesis.genesis_text())
+        cchain_genesis.load_genesis(evm_chain())
+        platform_genesis.load_genesis(
+            platform_chain(), signer(), cchain_genesis.genesis_text(evm_chain())
+        )
     _make_admin_user()
 
 

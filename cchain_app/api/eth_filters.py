@@ -34,17 +34,19 @@ def new_filter(client: str, criteria: LogCriteria) -> str:
     if criteria.block_hash is not None:
         block = blocks.by_hash(evm_chain(), criteria.block_hash)
         first = last = 0 if block is None else block.number
-    return encode_quantity(poll_filters.new_log_filter(client, criteria.log_filter, first, last))
+    return encode_quantity(
+        poll_filters.new_log_filter(evm_chain(), client, criteria.log_filter, first, last)
+    )
 
 
 def new_block_filter(client: str) -> str:
     """eth_newBlockFilter: report hashes of blocks from now on."""
-    return encode_quantity(poll_filters.new_block_filter(client))
+    return encode_quantity(poll_filters.new_block_filter(evm_chain(), client))
 
 
 def new_pending_transaction_filter(client: str, full: bool) -> str:  # noqa: FBT001
     """eth_newPendingTransactionFilter: report transactions that become executable."""
-    return encode_quantity(poll_filters.new_pending_filter(client, full=full))
+    return encode_quantity(poll_filters.new_pending_filter(evm_chain(), client, full=full))
 
 
 def get_filter_changes(filter_id: int) -> Any:
@@ -53,7 +55,7 @@ def get_filter_changes(filter_id: int) -> Any:
     Raises:
         FilterNotFound: There is no such filter.
     """
-    changes = poll_filters.changes(filter_id)
+    changes = poll_filters.changes(evm_chain(), filter_id)
     if changes.kind is Kind.LOGS:
         return join(map(eth_logs.render, changes.logs))
     if changes.full:
@@ -67,17 +69,17 @@ def get_filter_logs(filter_id: int) -> Raw:
     Raises:
         FilterNotFound: There is no such filter, or it is not one of logs.
     """
-    found = poll_filters.get(filter_id)
+    found = poll_filters.get(evm_chain(), filter_id)
     if found.kind is not Kind.LOGS or found.log_filter is None:
         raise FilterNotFound
-    poll_filters.keep(filter_id, found)
+    poll_filters.keep(evm_chain(), filter_id, found)
     first, last = eth_logs.resolve_range(_bound(found.first), _bound(found.last))
     return join(eth_logs.find(found.log_filter, first, last))
 
 
 def uninstall_filter(filter_id: int) -> bool:
     """eth_uninstallFilter: whether there was such a filter; now there is none."""
-    return poll_filters.remove(filter_id)
+    return poll_filters.remove(evm_chain(), filter_id)
 
 
 def _bound(given: int | str | None) -> int | Tag | None:

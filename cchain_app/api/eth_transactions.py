@@ -85,7 +85,7 @@ def get_raw_transaction_by_hash_and_index(block_hash: Hash, index: int) -> str:
 
 def send_raw_transactions(calls: Sequence[tuple[bytes]]) -> list[Any]:
     """eth_sendRawTransaction for all calls of a batch: each one's hash, or why it was refused."""
-    outcomes = transactions.submit([raw for (raw,) in calls])
+    outcomes = transactions.submit(evm_chain(), [raw for (raw,) in calls])
     return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
 
 
@@ -102,7 +102,7 @@ def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
     if not _waiting.acquire(blocking=False):
         raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
     try:
-        (sent,) = transactions.submit([raw])
+        (sent,) = transactions.submit(evm_chain(), [raw])
         if isinstance(sent, Exception):
             raise sent
         return wait_for_receipt(sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000)

@@ -8,9 +8,9 @@ still their parent.
 from collections.abc import Callable, Sequence
 
 from cchain_app import notifications
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, next_env
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateReader
 from cchain_app.evm.trie import NodeReader
 from cchain_app.feemarket import next_gas_limit
@@ -30,32 +30,36 @@ class HeadMoved(Exception):
     """Somebody else has written a block on the same parent."""
 
 
-def surroundings(parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+def surroundings(chain: EvmChain, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
     """Return what the block after `parent` sees of its surroundings, whoever makes it.
 
     Args:
+        chain: Which chain.
         parent: The block before.
         timestamp: Unix seconds, not below the parent's.
     """
     return next_env(
         parent,
-        evm_chain().config,
+        chain.config,
         timestamp=timestamp,
-        gas_limit=next_gas_limit(parent.header.gas_limit, evm_chain().genesis.gas_limit),
-        base_fee=base_fee_after(evm_chain(), parent),
+        gas_limit=next_gas_limit(parent.header.gas_limit, chain.genesis.gas_limit),
+        base_fee=base_fee_after(chain, parent),
     )
 
 
 def finish(
+    chain: EvmChain,
     env: BlockEnv,
     transactions: Sequence[Transaction],
     executed: ExecutedBlock,
     before: tuple[Hash, NodeReader],
+    *,
     extra_data: bytes = b"",
 ) -> Made:
     """Compute the roots of an executed block and put it together.
 
     Args:
+        chain: Which chain.
         env: What it was executed in.
         transactions: Those that are in it, in order.
         executed: What became of them.
@@ -66,19 +70,20 @@ def finish(
         TrieError: The stored nodes are not that state's.
     """
     root, nodes = before
-    trie = evm_chain().trie.update(root, executed.changes, nodes)
+    trie = chain.trie.update(root, executed.changes, nodes)
     block = assemble(
         env,
         transactions,
         executed,
         state_root=trie.root,
-        ordered_root=evm_chain().trie.ordered_root,
+        ordered_root=chain.trie.ordered_root,
         extra_data=extra_data,
     )
     return Made(block, executed, trie)
 
 
 def execute(
+    chain: EvmChain,
     env: BlockEnv,
     transactions: Sequence[Transaction],
     state: StateReader,
@@ -86,12 +91,12 @@ def execute(
     skip_invalid: bool,
 ) -> ExecutedBlock:
     """Execute transactions by this node's engine; raises as `Engine.execute_block` does."""
-    return evm_chain().engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
+    return chain.engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
 
 
-def head_moved(head: AcceptedBlock) -> bool:
+def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
     """Say whether the rows have another head by now."""
-    return stored.head_pointer(evm_chain().db) != (head.number, head.hash)
+    return stored.head_pointer(chain.db) != (head.number, head.hash)
 
 
 def nothing(block: AcceptedBlock) -> None:
@@ -104,6 +109,7 @@ def at_once() -> None:
 
 
 def accept(
+    chain: EvmChain,
     made: Sequence[Made],
     head: AcceptedBlock,
     *,
@@ -114,6 +120,7 @@ def accept(
     """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
 
     Args:
+        chain: Which chain.
         made: The blocks, executed.
         head: The parent of the first.
         unusable: Of the pool, what can never be mined and goes too.
@@ -123,26 +130,26 @@ def accept(
     Raises:
         HeadMoved: `head` is not the head any more.
     """
-    with evm_chain().db.atomic(durable=True):
-        evm_chain().db.acquire(Lock.CCHAIN)
-        if head_moved(head):
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN)
+        if head_moved(chain, head):
             raise HeadMoved
         before()
-        stored.commit(evm_chain().db, made)
+        stored.commit(chain.db, made)
         for one in made:
             beside(one.block)
-        evm_chain().db.acquire(Lock.CCHAIN_POOL)
-        rows.remove_mined(evm_chain().db, (tx for one in made for tx in one.block.transactions))
-        rows.remove(evm_chain().db, unusable)
-    _move(made)
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        rows.remove_mined(chain.db, (tx for one in made for tx in one.block.transactions))
+        rows.remove(chain.db, unusable)
+    _move(chain, made)
 
 
-def _move(made: Sequence[Made]) -> None:
+def _move(chain: EvmChain, made: Sequence[Made]) -> None:
     """Move this process to the new head, and tell the others."""
-    memory = evm_chain().memory
+    memory = chain.memory
     memory.pool.changed()
     last = made[-1]
-    evm_chain().trie.commit(last.trie.root)
+    chain.trie.commit(last.trie.root)
     for one in made:
         memory.advance(one.block, one.executed.changes)
     notifications.head_accepted(last.block.number, last.block.hash)

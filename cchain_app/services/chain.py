@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import ExecutedBlock
 from cchain_app.evm.trie import TrieError
 from cchain_app.pool.ordering import select
@@ -42,90 +42,96 @@ many blocks less (p2p.md 9), so a larger block could not be fetched by anybody."
 _log = logging.getLogger(__name__)
 
 
-def produce_block(*, now: int, allow_empty: bool = False) -> AcceptedBlock | None:
+def produce_block(chain: EvmChain, *, now: int, allow_empty: bool = False) -> AcceptedBlock | None:
     """Make one block of what the pool has and return it.
 
     None when there is nothing to put in, or when it is another node's turn.
 
     Args:
+        chain: Which chain.
         now: Unix seconds; the block's time, unless its parent's is later.
         allow_empty: Make a block even so.
     """
     while True:
-        head = blocks.catch_up(evm_chain())
+        head = blocks.catch_up(chain)
         if not turns.may_produce(Chain.C, head.number + 1, now):
             return None
-        chosen = _choose(head)
+        chosen = _choose(chain, head)
         if not chosen and not allow_empty:
             return None
         try:
             with building(Chain.C, head.number + 1):
-                return _produce(head, chosen, now, allow_empty=allow_empty)
+                return _produce(chain, head, chosen, now, allow_empty=allow_empty)
         except HeadMoved:
             continue
         except turns.TurnOver as over:
-            evm_chain().offer.was_late(over)
+            chain.offer.was_late(over)
             return None
         except TrieError:
             # Unless another process has written a block meanwhile, the rows are damaged.
-            if not head_moved(head):
+            if not head_moved(chain, head):
                 raise
 
 
 def _produce(
-    head: AcceptedBlock, chosen: Sequence[Transaction], now: int, *, allow_empty: bool
+    chain: EvmChain,
+    head: AcceptedBlock,
+    chosen: Sequence[Transaction],
+    now: int,
+    *,
+    allow_empty: bool,
 ) -> AcceptedBlock | None:
-    made, invalid = _make(head, chosen, now)
+    made, invalid = _make(chain, head, chosen, now)
     if not made.block.transactions and not allow_empty:
-        _drop(invalid)
+        _drop(chain, invalid)
         return None
     hold = partial(turns.hold, Chain.C, made.block.number)
-    accept([made], head, unusable=invalid, before=hold)
-    evm_chain().offer.was_taken()
+    accept(chain, [made], head, unusable=invalid, before=hold)
+    chain.offer.was_taken()
     return made.block
 
 
-def _choose(head: AcceptedBlock) -> list[Transaction]:
+def _choose(chain: EvmChain, head: AcceptedBlock) -> list[Transaction]:
     """Return transactions of the pool in the order in which they should run."""
-    waiting = rows.entries(evm_chain().db)
+    waiting = rows.entries(chain.db)
     if not waiting:
         return []
-    executable = [lane.executable for lane in pool.lanes(evm_chain(), waiting).values()]
+    executable = [lane.executable for lane in pool.lanes(chain, waiting).values()]
     chosen = select(
         executable,
-        base_fee_after(evm_chain(), head) or 0,
+        base_fee_after(chain, head) or 0,
         head.header.gas_limit * _CHOICE,
-        evm_chain().pool_limits.minimum_tip,
+        chain.pool_limits.minimum_tip,
         MOST_BYTES,
     )
-    chosen = tuple(evm_chain().offer.of(chosen))
-    memory = evm_chain().memory.transactions
-    unknown = pool.transactions(evm_chain(), (one.hash for one in chosen if one.hash not in memory))
+    chosen = tuple(chain.offer.of(chosen))
+    memory = chain.memory.transactions
+    unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
     return [one for one in found if one is not None]
 
 
 def _make(
-    head: AcceptedBlock, transactions: Sequence[Transaction], now: int
+    chain: EvmChain, head: AcceptedBlock, transactions: Sequence[Transaction], now: int
 ) -> tuple[Made, tuple[Hash, ...]]:
     """Execute transactions on the head; return the block, and what of them can never be mined."""
-    env = surroundings(head, max(now, head.header.timestamp))
+    env = surroundings(chain, head, max(now, head.header.timestamp))
     recipients = {tx.to for tx in transactions if tx.to is not None}
-    state.prefetch_accounts(evm_chain(), [*recipients, env.coinbase], head.number)
+    state.prefetch_accounts(chain, [*recipients, env.coinbase], head.number)
     executed = execute(
-        env, transactions, state.state_at(evm_chain(), head.number), skip_invalid=True
+        chain, env, transactions, state.state_at(chain, head.number), skip_invalid=True
     )
     included = [transactions[index] for index in executed.included]
-    before = (head.header.state_root, evm_state.NodeRows(evm_chain().db))
-    return finish(env, included, executed, before), _invalid(transactions, executed)
+    before = (head.header.state_root, evm_state.NodeRows(chain.db))
+    return finish(chain, env, included, executed, before), _invalid(transactions, executed)
 
 
-def _drop(invalid: Sequence[Hash]) -> None:
+def _drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
     if invalid:
-        with evm_chain().db.atomic(durable=True):
-            evm_chain().db.acquire(Lock.CCHAIN_POOL)
-            rows.remove(evm_chain().db, invalid)
-        evm_chain().memory.pool.changed()
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN_POOL)
+            rows.remove(chain.db, invalid)
+        chain.memory.pool.changed()
 
 
 def _invalid(transactions: Sequence[Transaction], executed: ExecutedBlock) -> tuple[Hash, ...]:

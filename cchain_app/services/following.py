@@ -6,7 +6,6 @@ transactions, by the functions that make blocks here, and compared.
 
 from collections.abc import Iterable, Sequence
 
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import (
     CandidateBlock,
@@ -21,6 +20,7 @@ from cchain_app.blocks.verification import (
     verify_place,
     verify_surroundings,
 )
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv, InvalidBlock
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader, TrieError, TrieUpdate, overlay
@@ -55,13 +55,14 @@ __all__ = ["CandidateBlock", "CandidateHeader", "accept", "parse_block", "parse_
 
 
 def accept(
-    candidates: Sequence[CandidateBlock], *, now: int, beside: Beside = nothing
+    chain: EvmChain, candidates: Sequence[CandidateBlock], *, now: int, beside: Beside = nothing
 ) -> list[AcceptedBlock]:
     """Verify, execute and accept blocks that follow the head and each other: all or none of them.
 
     They are committed together, in one transaction. Memory moves and pointers are sent after it.
 
     Args:
+        chain: Which chain.
         candidates: The blocks in order of height.
         now: This node's time in Unix seconds; blocks may be ten seconds ahead of it.
         beside: Called in the transaction for each block, after it was written; what it raises
@@ -73,25 +74,27 @@ def accept(
     """
     if not candidates:
         return []
-    head = blocks.catch_up(evm_chain())
+    head = blocks.catch_up(chain)
     with building(Chain.C, candidates[0].header.number):
         try:
-            made = _execute_all(candidates, head, now)
-            accept_made(made, head, beside=beside)
+            made = _execute_all(chain, candidates, head, now)
+            accept_made(chain, made, head, beside=beside)
         except (HeadMoved, TrieError) as error:
             # Unless somebody else has written a block meanwhile, the rows are damaged.
-            if not head_moved(head):
+            if not head_moved(chain, head):
                 raise
-            new = blocks.catch_up(evm_chain())
+            new = blocks.catch_up(chain)
             raise _located(
                 UnknownParent(candidates[0].header.parent_hash, new.hash), candidates[0]
             ) from error
     return [one.block for one in made]
 
 
-def _execute_all(candidates: Sequence[CandidateBlock], head: AcceptedBlock, now: int) -> list[Made]:
-    signed = _read_transactions(candidates)
-    run = _Run(head, now)
+def _execute_all(
+    chain: EvmChain, candidates: Sequence[CandidateBlock], head: AcceptedBlock, now: int
+) -> list[Made]:
+    signed = _read_transactions(chain, candidates)
+    run = _Run(chain, head, now)
     run.prefetch([one for listed in signed if not isinstance(listed, Exception) for one in listed])
     for candidate, transactions in zip(candidates, signed, strict=True):
         try:
@@ -109,21 +112,22 @@ def _located(refusal: InvalidBlock, candidate: CandidateBlock) -> InvalidBlock:
 class _Run:
     """Blocks that are executed one after the other, on what those before them have changed."""
 
-    def __init__(self, head: AcceptedBlock, now: int) -> None:
+    def __init__(self, chain: EvmChain, head: AcceptedBlock, now: int) -> None:
+        self._chain = chain
         self._head = head
         self._now = now
-        self._state = PendingState(state.state_at(evm_chain(), head.number))
+        self._state = PendingState(state.state_at(chain, head.number))
         self._changed_nodes: dict[bytes, bytes | None] = {}
         self.made: list[Made] = []
 
     def prefetch(self, transactions: Iterable[Transaction]) -> None:
         """Read the accounts that are surely needed, in a few statements."""
-        wanted = {evm_chain().config.coinbase}
+        wanted = {self._chain.config.coinbase}
         for one in transactions:
             wanted.add(one.sender)
             if one.to is not None:
                 wanted.add(one.to)
-        state.prefetch_accounts(evm_chain(), list(wanted), self._head.number)
+        state.prefetch_accounts(self._chain, list(wanted), self._head.number)
 
     def follow(
         self, candidate: CandidateBlock, transactions: Sequence[Transaction] | TransactionRefused
@@ -137,9 +141,9 @@ class _Run:
         header = candidate.header
         parent = self.made[-1].block if self.made else self._head
         verify_place(header, parent, now=self._now)
-        env = surroundings(parent, header.timestamp)
+        env = surroundings(self._chain, parent, header.timestamp)
         verify_surroundings(header, env)
-        verify_body(header, evm_chain().trie.ordered_root(candidate.transactions))
+        verify_body(header, self._chain.trie.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
         made = self._execute(env, transactions, parent, header.extra_data)
@@ -156,23 +160,31 @@ class _Run:
         extra_data: bytes,
     ) -> Made:
         try:
-            executed = execute(env, transactions, self._state, skip_invalid=False)
+            executed = execute(self._chain, env, transactions, self._state, skip_invalid=False)
         except InvalidBlock as refusal:
             raise ExecutionRefused(str(refusal)) from refusal
         root = parent.header.state_root
-        return finish(env, transactions, executed, (root, self._nodes(root)), extra_data)
+        return finish(
+            self._chain,
+            env,
+            transactions,
+            executed,
+            (root, self._nodes(root)),
+            extra_data=extra_data,
+        )
 
     def _nodes(self, root: Hash) -> NodeReader:
         """Return who reads the trie's nodes before the next block."""
         if not self.made:
-            return evm_state.NodeRows(evm_chain().db)
+            return evm_state.NodeRows(self._chain.db)
         # What the block before did goes into the trie's cache although it is not stored yet. That
         # is safe: the cache is true for this root alone, and another root empties it.
-        evm_chain().trie.commit(root)
-        return overlay(evm_state.NodeRows(evm_chain().db), TrieUpdate(root, self._changed_nodes))
+        self._chain.trie.commit(root)
+        return overlay(evm_state.NodeRows(self._chain.db), TrieUpdate(root, self._changed_nodes))
 
 
 def _read_transactions(
+    chain: EvmChain,
     candidates: Sequence[CandidateBlock],
 ) -> list[list[Transaction] | TransactionRefused]:
     """Read the transactions of all blocks; where one is none, that is its block's entry.
@@ -180,7 +192,7 @@ def _read_transactions(
     Senders of all blocks are recovered together: the engine does that in parallel. Those that wait
     in this node's pool are known.
     """
-    read = [_decode_all(one.transactions) for one in candidates]
+    read = [_decode_all(chain, one.transactions) for one in candidates]
     unsigned = [
         one
         for listed in read
@@ -188,7 +200,7 @@ def _read_transactions(
         for one in listed
         if isinstance(one, DecodedTransaction)
     ]
-    recovered = evm_chain().recover_senders([signed_digest(one) for one in unsigned])
+    recovered = chain.recover_senders([signed_digest(one) for one in unsigned])
     senders = dict(zip((one.hash for one in unsigned), recovered, strict=True))
     return [
         listed if isinstance(listed, TransactionRefused) else _with_senders(listed, senders)
@@ -197,10 +209,11 @@ def _read_transactions(
 
 
 def _decode_all(
+    chain: EvmChain,
     raws: Sequence[bytes],
 ) -> list[Transaction | DecodedTransaction] | TransactionRefused:
-    known = evm_chain().memory.transactions
-    chain_id = evm_chain().config.chain_id
+    known = chain.memory.transactions
+    chain_id = chain.config.chain_id
     found: list[Transaction | DecodedTransaction] = []
     for index, raw in enumerate(raws):
         waiting = known.get(keccak256(raw))

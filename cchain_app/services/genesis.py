@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
+from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.genesis import Genesis, complete_text
@@ -52,7 +52,7 @@ class OtherChainId(GenesisMismatch):
         self.wanted = wanted
 
 
-def load_genesis() -> AcceptedBlock:
+def load_genesis(chain: EvmChain) -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
     A genesis file without a timestamp (the local network's) begins at the first start; beside a P-Chain
@@ -63,57 +63,55 @@ def load_genesis() -> AcceptedBlock:
         OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
     """
-    with evm_chain().db.atomic(durable=True):
-        evm_chain().db.acquire(Lock.CCHAIN)
-        genesis = evm_chain().genesis
-        if stored.head_number(evm_chain().db) is None:
-            return _write(genesis)
-        first = stored.load_block(evm_chain().db, 0)
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN)
+        genesis = chain.genesis
+        if stored.head_number(chain.db) is None:
+            return _write(chain, genesis)
+        first = stored.load_block(chain.db, 0)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
-        block, _ = _first_block(genesis)
+        block, _ = _first_block(chain, genesis)
         if block.hash != first.hash:
             raise OtherGenesis(first.hash, block.hash)
-        stored_id = stored.chain_id(evm_chain().db)
+        stored_id = stored.chain_id(chain.db)
         if stored_id != genesis.config.chain_id:
             raise OtherChainId(stored_id or 0, genesis.config.chain_id)
         return first
 
 
-def genesis_text() -> str:
+def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
     Before the first start of a chain whose file leaves its time open, that time is now.
     """
-    timestamp = evm_chain().genesis.timestamp
+    timestamp = chain.genesis.timestamp
     if not timestamp:
-        began = stored.head_number(evm_chain().db) is not None
-        timestamp = (
-            stored.load_block(evm_chain().db, 0).header.timestamp if began else _first_time()
-        )
-    return complete_text(evm_chain().genesis_file(), timestamp=timestamp, config=evm_chain().config)
+        began = stored.head_number(chain.db) is not None
+        timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
+    return complete_text(chain.genesis_file(), timestamp=timestamp, config=chain.config)
 
 
-def _first_time() -> int:
+def _first_time(chain: EvmChain) -> int:
     """Return when a chain begins whose genesis leaves that open (Unix seconds).
 
     Nodes of a network that comes with them ask nobody, and have to begin alike.
     """
-    return REFERENCE_LOCAL_TIME if evm_chain().node.has_built_in_network else clock.now()
+    return REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now()
 
 
-def _write(genesis: Genesis) -> AcceptedBlock:
+def _write(chain: EvmChain, genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
-        genesis = genesis.with_timestamp(_first_time())
-    block, update = _first_block(genesis)
-    stored.begin(evm_chain().db, block, genesis.config.chain_id)
-    stored.commit_state(evm_chain().db, [(0, genesis.state_changes())], [update])
+        genesis = genesis.with_timestamp(_first_time(chain))
+    block, update = _first_block(chain, genesis)
+    stored.begin(chain.db, block, genesis.config.chain_id)
+    stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     return block
 
 
-def _first_block(genesis: Genesis) -> tuple[AcceptedBlock, TrieUpdate]:
+def _first_block(chain: EvmChain, genesis: Genesis) -> tuple[AcceptedBlock, TrieUpdate]:
     """Return the genesis block and the trie of its state."""
-    update = evm_chain().trie.update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
+    update = chain.trie.update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
     fork = genesis.fork
     header = Header(
         parent_hash=genesis.parent_hash,

@@ -17,9 +17,8 @@ from enum import Enum, auto
 
 from django.core.cache import BaseCache, caches
 
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.chain import FILTERS
+from cchain_app.chain import FILTERS, EvmChain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, logs, pool
 from cchain_app.selectors.logs import FoundLog
@@ -83,75 +82,79 @@ class Changes:
 
 
 def new_log_filter(
-    client: str, log_filter: LogFilter, first: int | str | None, last: int | str | None
+    chain: EvmChain,
+    client: str,
+    log_filter: LogFilter,
+    first: int | str | None,
+    last: int | str | None,
 ) -> int:
     """Make a filter that reports logs of blocks from now on, and return its ID."""
-    following = blocks.head(evm_chain()).number + 1
+    following = blocks.head(chain).number + 1
     made = PollFilter(Kind.LOGS, client, following, log_filter=log_filter, first=first, last=last)
-    return _add(made)
+    return _add(chain, made)
 
 
-def new_block_filter(client: str) -> int:
+def new_block_filter(chain: EvmChain, client: str) -> int:
     """Make a filter that reports the hashes of blocks from now on, and return its ID."""
-    return _add(PollFilter(Kind.BLOCKS, client, blocks.head(evm_chain()).number + 1))
+    return _add(chain, PollFilter(Kind.BLOCKS, client, blocks.head(chain).number + 1))
 
 
-def new_pending_filter(client: str, *, full: bool) -> int:
+def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
     """Make a filter that reports transactions that become executable, and return its ID."""
-    following = blocks.head(evm_chain()).number + 1
-    waiting = _remembered(pool.executable_hashes(evm_chain()))
-    return _add(PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
+    following = blocks.head(chain).number + 1
+    waiting = _remembered(pool.executable_hashes(chain))
+    return _add(chain, PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
 
 
-def changes(filter_id: int) -> Changes:
+def changes(chain: EvmChain, filter_id: int) -> Changes:
     """Return what a filter has to report since the last poll, which keeps it alive.
 
     Raises:
         FilterNotFound: There is no such filter.
     """
-    found = get(filter_id)
+    found = get(chain, filter_id)
     if found.kind is Kind.LOGS:
-        advanced, result = _log_changes(found)
+        advanced, result = _log_changes(chain, found)
     elif found.kind is Kind.BLOCKS:
-        advanced, result = _block_changes(found)
+        advanced, result = _block_changes(chain, found)
     else:
-        advanced, result = _pending_changes(found)
+        advanced, result = _pending_changes(chain, found)
     if _cache().touch(
-        _key(filter_id), evm_chain().node.filter_lifetime
+        _key(chain, filter_id), chain.node.filter_lifetime
     ):  # unless uninstalled since
-        _store(filter_id, advanced)
+        _store(chain, filter_id, advanced)
     return result
 
 
-def get(filter_id: int) -> PollFilter:
+def get(chain: EvmChain, filter_id: int) -> PollFilter:
     """Return a filter as it is.
 
     Raises:
         FilterNotFound: There is no such filter.
     """
-    found = _cache().get(_key(filter_id))
+    found = _cache().get(_key(chain, filter_id))
     if not isinstance(found, PollFilter):
         raise FilterNotFound
     return found
 
 
-def keep(filter_id: int, found: PollFilter) -> None:
+def keep(chain: EvmChain, filter_id: int, found: PollFilter) -> None:
     """Begin a filter's lifetime anew."""
-    if _cache().touch(_key(filter_id), evm_chain().node.filter_lifetime):
-        _enter(filter_id, found)
+    if _cache().touch(_key(chain, filter_id), chain.node.filter_lifetime):
+        _enter(chain, filter_id, found)
 
 
-def remove(filter_id: int) -> bool:
+def remove(chain: EvmChain, filter_id: int) -> bool:
     """Forget a filter, and return whether it was there."""
-    found = _cache().get(_key(filter_id))
+    found = _cache().get(_key(chain, filter_id))
     if isinstance(found, PollFilter):
-        evm_chain().filter_index.remove(found.client, filter_id)
-    return bool(_cache().delete(_key(filter_id)))
+        chain.filter_index.remove(found.client, filter_id)
+    return bool(_cache().delete(_key(chain, filter_id)))
 
 
-def _log_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
+def _log_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
     assert found.log_filter is not None
-    head = blocks.head(evm_chain()).number
+    head = blocks.head(chain).number
     first = found.next_number
     if isinstance(found.first, int):
         first = max(first, found.first)
@@ -159,37 +162,39 @@ def _log_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     matching: list[FoundLog] = []
     following = head + 1
     if first <= last:
-        matching, searched = _find_some(found.log_filter, first, last)
+        matching, searched = _find_some(chain, found.log_filter, first, last)
         if searched < last:
             following = searched + 1
     advanced = replace(found, next_number=max(found.next_number, following))
     return advanced, Changes(Kind.LOGS, full=False, logs=matching)
 
 
-def _find_some(log_filter: LogFilter, first: int, last: int) -> tuple[list[FoundLog], int]:
+def _find_some(
+    chain: EvmChain, log_filter: LogFilter, first: int, last: int
+) -> tuple[list[FoundLog], int]:
     """Return matching logs and the last block that was searched.
 
     A range with more logs than one answer may hold is cut: the next poll goes on after it.
     """
     while True:
-        limit = evm_chain().node.logs_results if last > first else 0
+        limit = chain.node.logs_results if last > first else 0
         try:
-            return logs.find_logs(evm_chain(), log_filter, first, last, limit), last
+            return logs.find_logs(chain, log_filter, first, last, limit), last
         except logs.TooManyLogs:
             last = (first + last) // 2
 
 
-def _block_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
-    accepted = _unreported(found)
+def _block_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
+    accepted = _unreported(chain, found)
     advanced = replace(found, next_number=_after(found, accepted))
     hashes = [block.hash for block in accepted]
     return advanced, Changes(Kind.BLOCKS, full=False, hashes=hashes)
 
 
-def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
+def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
     """Report what became executable; also what was and is in a block already."""
-    waiting = pool.executable_hashes(evm_chain())
-    accepted = _unreported(found)
+    waiting = pool.executable_hashes(chain)
+    accepted = _unreported(chain, found)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
     known = found.reported
     reported = {known[place : place + REMEMBERED] for place in range(0, len(known), REMEMBERED)}
@@ -200,13 +205,11 @@ def _pending_changes(found: PollFilter) -> tuple[PollFilter, Changes]:
     return advanced, Changes(Kind.PENDING, full=found.full, hashes=hashes)
 
 
-def _unreported(found: PollFilter) -> list[AcceptedBlock]:
+def _unreported(chain: EvmChain, found: PollFilter) -> list[AcceptedBlock]:
     """Return the blocks since the last poll; of very many the first, and the next poll goes on."""
-    last = min(blocks.head(evm_chain()).number, found.next_number + BLOCKS_A_POLL - 1)
+    last = min(blocks.head(chain).number, found.next_number + BLOCKS_A_POLL - 1)
     numbers = range(found.next_number, last + 1)
-    return [
-        block for number in numbers if (block := blocks.by_number(evm_chain(), number)) is not None
-    ]
+    return [block for number in numbers if (block := blocks.by_number(chain, number)) is not None]
 
 
 def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
@@ -217,28 +220,28 @@ def _remembered(hashes: Sequence[Hash]) -> bytes:
     return b"".join(one[:REMEMBERED] for one in hashes)
 
 
-def _add(made: PollFilter) -> int:
+def _add(chain: EvmChain, made: PollFilter) -> int:
     filter_id = secrets.randbits(ID_BITS)
-    _store(filter_id, made)
+    _store(chain, filter_id, made)
     return filter_id
 
 
-def _store(filter_id: int, value: PollFilter) -> None:
-    _cache().set(_key(filter_id), value, evm_chain().node.filter_lifetime)
-    _enter(filter_id, value)
+def _store(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
+    _cache().set(_key(chain, filter_id), value, chain.node.filter_lifetime)
+    _enter(chain, filter_id, value)
 
 
-def _enter(filter_id: int, value: PollFilter) -> None:
+def _enter(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
     """Enter a filter as polled just now, and drop those that give way."""
     weight = 1 + len(pickle.dumps(value)) // UNIT
-    evicted = evm_chain().filter_index.put(value.client, filter_id, weight)
+    evicted = chain.filter_index.put(value.client, filter_id, weight)
     if evicted:
-        _cache().delete_many(map(_key, evicted))
+        _cache().delete_many([_key(chain, one) for one in evicted])
 
 
 def _cache() -> BaseCache:
     return caches[FILTERS]
 
 
-def _key(filter_id: int) -> str:
-    return f"filter-{evm_chain().aliases[0]}-{filter_id:032x}"
+def _key(chain: EvmChain, filter_id: int) -> str:
+    return f"filter-{chain.aliases[0]}-{filter_id:032x}"

@@ -6,7 +6,7 @@ Nothing is stored here, and no account is looked at; that is `transactions`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.pool.admission import (
     AdmissionRules,
     check_after_sender,
@@ -33,43 +33,47 @@ from primitives.evm import Address
 Refusal = PoolRejection | InvalidTransaction
 
 
-def read(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Newcomer | Refusal]:
+def read(
+    chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
+) -> list[Newcomer | Refusal]:
     """Decode envelopes, recover their signers together, and check what needs no account.
 
     The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
     so that nothing oversized is decoded.
 
     Args:
+        chain: Which chain.
         raws: The envelopes.
         gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
             guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
-    head = blocks.head(evm_chain())
-    limits = evm_chain().pool_limits
+    head = blocks.head(chain)
+    limits = chain.pool_limits
     if gossiped:
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
     rules = AdmissionRules(
-        fork=fork_after(evm_chain(), head, clock.now()),
+        fork=fork_after(chain, head, clock.now()),
         block_gas_limit=head.header.gas_limit,
         limits=limits,
     )
-    outcomes = [_decoded(raw, rules) for raw in raws]
+    outcomes = [_decoded(chain, raw, rules) for raw in raws]
     decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
-    senders = iter(evm_chain().recover_senders([signed_digest(one) for one in decoded]))
+    senders = iter(chain.recover_senders([signed_digest(one) for one in decoded]))
     return _with_authorities(
+        chain,
         [
             _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
             for one in outcomes
-        ]
+        ],
     )
 
 
-def _decoded(raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
     try:
         check_size(len(raw), rules.limits)
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)
-        check_signature(decoded, evm_chain().config.chain_id)
+        check_signature(decoded, chain.config.chain_id)
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
     return decoded
@@ -87,10 +91,12 @@ def _with_sender(
     return with_sender(decoded, sender)
 
 
-def _with_authorities(outcomes: Sequence[Transaction | Refusal]) -> list[Newcomer | Refusal]:
+def _with_authorities(
+    chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
+) -> list[Newcomer | Refusal]:
     """Recover authorities only now: nobody has them recovered without gas for each of them."""
     setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
-    recovered = iter(authorities_of(setting_code, evm_chain().recover_senders))
+    recovered = iter(authorities_of(setting_code, chain.recover_senders))
     return [
         Newcomer(one, next(recovered) if one.authorizations else ())
         if isinstance(one, Transaction)

@@ -7,8 +7,8 @@ transaction of the database (`pool.admissions`).
 from collections.abc import Iterable, Sequence
 
 from cchain_app import notifications
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
 from cchain_app.pool.admission import Admission, PoolCounts, check_against
 from cchain_app.pool.admissions import Outcome
@@ -30,39 +30,43 @@ _NOT_YET_STORED = 1 << 62
 """Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
 
 
-def submit(raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
+def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
     """Take signed envelopes into the pool, in order, and return what became of each.
 
     A hash is returned after the transaction that stores it is committed: it survives a crash. What
     is `gossiped` is free of what only RPC refuses.
     """
-    outcomes = submissions.read(raws, gossiped=gossiped)
+    outcomes = submissions.read(chain, raws, gossiped=gossiped)
     newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
-    admitted = iter(evm_chain().admissions.admit(newcomers, _admit) if newcomers else ())
+    admitted = iter(
+        chain.admissions.admit(newcomers, lambda waiting: _admit(chain, waiting))
+        if newcomers
+        else ()
+    )
     return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
 
 
-def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
+def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
     now = clock.now()
-    memory = evm_chain().memory.transactions
+    memory = chain.memory.transactions
     admissions: _Admissions | None = None
     try:
-        with evm_chain().db.atomic(durable=True):
-            evm_chain().db.acquire(Lock.CCHAIN_POOL)
-            admissions = _Admissions(blocks.catch_up(evm_chain()), newcomers, now)
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN_POOL)
+            admissions = _Admissions(chain, blocks.catch_up(chain), newcomers, now)
             outcomes = [admissions.admit(one) for one in newcomers]
-            rows.remove(evm_chain().db, admissions.removed)
-            rows.add(evm_chain().db, admissions.added.values(), now)
+            rows.remove(chain.db, admissions.removed)
+            rows.add(chain.db, admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
             if admissions.executable:
-                scheduling.request_block()
+                scheduling.request_block(chain)
     except BaseException:
         if admissions is not None:
             memory.forget(one.transaction for one in admissions.added.values())
         raise
-    evm_chain().memory.pool.changed()
+    chain.memory.pool.changed()
     if admissions.executable:
         notifications.pending_transactions(admissions.executable)
     return outcomes
@@ -71,21 +75,24 @@ def _admit(newcomers: Sequence[Newcomer]) -> list[Outcome]:
 class _Admissions:
     """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
 
-    def __init__(self, head: AcceptedBlock, batch: Sequence[Newcomer], now: int) -> None:
-        self._limits = evm_chain().pool_limits
-        self._base_fee = base_fee_after(evm_chain(), head) or 0
+    def __init__(
+        self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], now: int
+    ) -> None:
+        self._chain = chain
+        self._limits = self._chain.pool_limits
+        self._base_fee = base_fee_after(self._chain, head) or 0
         accounts = {one.transaction.sender for one in batch}
         accounts.update(*(one.authorities for one in batch))
-        state.prefetch_accounts(evm_chain(), list(accounts), head.number)
-        self._state = state.state_at(evm_chain(), head.number)
-        self._lanes = pool.lanes(evm_chain(), rows.entries_of(evm_chain().db, accounts))
-        extent = rows.extent(evm_chain().db)
+        state.prefetch_accounts(self._chain, list(accounts), head.number)
+        self._state = state.state_at(self._chain, head.number)
+        self._lanes = pool.lanes(self._chain, rows.entries_of(self._chain.db, accounts))
+        extent = rows.extent(self._chain.db)
         self._authorities = Authorities(
-            rows.entries_with_authorities(evm_chain().db) if extent.with_authorities else ()
+            rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
         )
         self._counts: PoolCounts | None = None
         if self._may_fill(batch, extent.slots):
-            self._lanes = pool.lanes(evm_chain(), rows.entries(evm_chain().db))
+            self._lanes = pool.lanes(self._chain, rows.entries(self._chain.db))
             self._counts = _counts_of(self._lanes.values())
         self._now = now
         self._arrivals = 0
@@ -154,7 +161,7 @@ class _Admissions:
             gone = {entry.hash for entry in admission.evicted}
             waiting = [entry for lane in self._lanes.values() for entry in lane.waiting]
             self._lanes = pool.lanes(
-                evm_chain(), (entry for entry in waiting if entry.hash not in gone)
+                self._chain, (entry for entry in waiting if entry.hash not in gone)
             )
             self._counts = _counts_of(self._lanes.values())
             return

@@ -86,14 +86,16 @@ class CChain:
         """
         candidates = [cast(CandidateBlock, one.parsed) for one in blocks]
         try:
-            following.accept(candidates, now=now, beside=lambda block: beside(ID(block.hash)))
+            following.accept(
+                evm_chain(), candidates, now=now, beside=lambda block: beside(ID(block.hash))
+            )
         except InvalidBlock as error:
             raise Refused(str(error)) from error
         return sum(len(one.transactions) for one in candidates)
 
     def request_block(self) -> None:
         """Wake the maker of blocks."""
-        scheduling.request_block()
+        scheduling.request_block(evm_chain())
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of transactions that wait, newest last."""
@@ -111,7 +113,7 @@ class CChain:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Take transactions in that other nodes have acknowledged, or say why not."""
         del now  # the pool asks the clock itself
-        return [_outcome(one) for one in transactions.submit(raws, gossiped=True)]
+        return [_outcome(one) for one in transactions.submit(evm_chain(), raws, gossiped=True)]
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:

@@ -142,13 +142,13 @@ def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
 
 
 def _offer(raws: Sequence[bytes]) -> None:
-    for outcome in transactions.submit(raws):
+    for outcome in transactions.submit(evm_chain(), raws):
         if isinstance(outcome, Exception):
             raise outcome
 
 
 def _produce(wanted: int) -> None:
-    block = produce_block(now=clock.now(), allow_empty=True)
+    block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
     if block is None or len(block.transactions) != wanted:
         raise NotMade(f"{block} has not {wanted} transactions")
 

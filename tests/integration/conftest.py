@@ -33,7 +33,7 @@ class Chain:
     """A chain whose blocks are made on command, and whose clock is the test's."""
 
     def __init__(self) -> None:
-        self.genesis = load_genesis()
+        self.genesis = load_genesis(evm_chain())
         self.now = self.genesis.header.timestamp
         self.nonce = 0
         """Of the well-known key's account."""
@@ -42,7 +42,7 @@ class Chain:
         """Put transactions into the pool; all of them must get in."""
         # The commit is what asks for a block, and here the outermost transaction never commits.
         with TestCase.captureOnCommitCallbacks(execute=True):
-            outcomes = transactions.submit([one.raw for one in sent])
+            outcomes = transactions.submit(evm_chain(), [one.raw for one in sent])
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -51,7 +51,7 @@ class Chain:
     def mine(self) -> AcceptedBlock:
         """Make a block a second later, with what the pool has."""
         self.now += 1
-        block = produce_block(now=self.now, allow_empty=True)
+        block = produce_block(evm_chain(), now=self.now, allow_empty=True)
         assert block is not None
         return block
 

@@ -27,7 +27,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         for _ in range(options["count"]):
-            block = produce_block(now=clock.now(), allow_empty=options["empty"])
+            block = produce_block(evm_chain(), now=clock.now(), allow_empty=options["empty"])
             if block is None:
                 self.stdout.write(_why_none())
                 return

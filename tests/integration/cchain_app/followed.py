@@ -58,14 +58,14 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
     candidates = (
         [parse_block(one.raw) for one in raw_blocks(evm_chain(), 1, head, 1 << 40)] if head else []
     )
-    text = genesis_text().encode()
+    text = genesis_text(evm_chain()).encode()
     models_to_empty: list[type[models.Model]] = [*WRITTEN_BY_BLOCKS, rows.PoolTransaction]
     with connection.cursor() as cursor:
         for model in models_to_empty:
             cursor.execute(f"DELETE FROM {model._meta.db_table}")
     monkeypatch.setattr(evm_chain(), "genesis_file", lambda: text)
     forget()
-    load_genesis()
+    load_genesis(evm_chain())
     return candidates
 
 
@@ -77,7 +77,7 @@ def forget() -> None:
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
     """Accept blocks in one call."""
-    return following.accept(candidates, **{"now": FUTURE, **given})
+    return following.accept(evm_chain(), candidates, **{"now": FUTURE, **given})
 
 
 def forged(block: CandidateBlock, *transactions: bytes, **changes: Any) -> CandidateBlock:

@@ -158,7 +158,7 @@ def test_by_hand_neither_an_arrival_nor_a_tick_makes_a_block(chain: Chain, sent:
 
     assert tasks.tick() == {"blocks": 0}
     assert sent.names == []
-    assert produce_block(now=chain.now) is not None
+    assert produce_block(evm_chain(), now=chain.now) is not None
 
 
 def test_expiry_runs_by_the_clock(chain: Chain) -> None:

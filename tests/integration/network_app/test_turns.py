@@ -8,6 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.chain import produce_block
 from chaindb import clock
 from chaindb import turns as asked
@@ -102,7 +103,7 @@ def test_a_follower_never_may(world: World, configure: Configure, another: NodeI
     assert turns.validators_at(0) == {world.p.node_id: 1}
     world.p.issue(world.p.make())
     world.c.send(world.c.make(value=1))
-    assert produce_block(now=clock.now()) is None
+    assert produce_block(evm_chain(), now=clock.now()) is None
     assert platform.build_block(platform_chain(), now=clock.now()) is None
 
 
@@ -114,7 +115,7 @@ def test_the_genesis_first_validator_is_followed_and_makes_blocks(
 
     assert turns.is_producer()
     assert all(may(alias) for alias in Chain)
-    assert produce_block(now=clock.now(), allow_empty=True) is not None
+    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is not None
 
 
 def test_who_is_not_named_never_may(world: World, configure: Configure) -> None:
@@ -261,7 +262,7 @@ def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
     inner = turns.wrapper(alias).inner
     before = inner.tip()
     build: Callable[..., Any] = partial(platform.build_block, platform_chain())
-    make = build if alias is Chain.P else partial(produce_block, allow_empty=True)
+    make = build if alias is Chain.P else partial(produce_block, evm_chain(), allow_empty=True)
     told = []
 
     def slow(chain: Chain, height: int, now: int | None) -> bool:
@@ -286,7 +287,7 @@ def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, r
     now = several.times(platform_chain().node_id, rest=rest)[-1]
     several.world.wall.seconds = now
     assert may(height=2)
-    made = produce_block(now=clock.now(), allow_empty=True)
+    made = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
     assert made is not None
     several.world.wall.seconds += 1_000
 
@@ -301,15 +302,15 @@ def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, r
 
 def test_nothing_is_made_in_the_last_second_of_a_slot(several: Several) -> None:
     several.world.wall.seconds = several.times(platform_chain().node_id, rest=SLOT - 1)[0]
-    assert produce_block(now=clock.now(), allow_empty=True) is None
+    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is None
     several.world.wall.seconds -= 1
-    assert produce_block(now=clock.now(), allow_empty=True) is not None
+    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is not None
 
 
 def test_a_follower_takes_what_was_made_by_turns(several: Several) -> None:
     world = several.world
     for _ in range(4):
-        while produce_block(now=clock.now(), allow_empty=True) is None:
+        while produce_block(evm_chain(), now=clock.now(), allow_empty=True) is None:
             world.wall.seconds += 1
     blocks = raws(several.chain)
     p_blocks = raws(WrappedChain(turns.wrapper(Chain.P), makes_blocks=False))

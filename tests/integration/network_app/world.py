@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.services.chain import produce_block
 from chaindb import clock, models
@@ -100,7 +101,7 @@ class World:
         self.wall.seconds += after
         if values:
             self.c.send(*(self.c.make(value=value) for value in values))
-        block = produce_block(now=clock.now(), allow_empty=True)
+        block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
         assert block is not None
         return block
 

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.pool import expire
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import SET_CODE
@@ -143,7 +144,7 @@ def test_a_replacement_that_names_another_frees_the_first(send):
 def test_an_authority_is_free_when_what_named_it_expires(send, chain):
     assert send(delegating(0, nonce=5)) is None  # queued
     assert send(of_owner(1)) == GAPPED
-    assert expire(now=2**33) == 1
+    assert expire(evm_chain(), now=2**33) == 1
     assert send(of_owner(1)) is None
 
 

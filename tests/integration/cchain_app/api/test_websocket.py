@@ -129,10 +129,10 @@ async def test_submissions_by_several_sockets_share_commits(application, shared_
     commits, go = [], threading.Event()
     admit = transactions._admit
 
-    def held(newcomers):
+    def held(chain, newcomers):
         commits.append(len(newcomers))
         go.wait(SECONDS)
-        return admit(newcomers)
+        return admit(chain, newcomers)
 
     monkeypatch.setattr(transactions, "_admit", held)
     async with Socket(application) as one, Socket(application) as two, Socket(application) as three:

@@ -31,7 +31,7 @@ def balance(address: Address, number: int) -> int:
 
 
 def test_without_transactions_there_is_no_block(chain: Chain) -> None:
-    assert service.produce_block(now=chain.now) is None
+    assert service.produce_block(evm_chain(), now=chain.now) is None
     assert blocks.head(evm_chain()).number == 0
 
 
@@ -92,7 +92,9 @@ def test_whoever_is_slower_makes_its_block_on_the_new_head(
         accept(*arguments, **more)
 
     monkeypatch.setattr(service, "accept", overtake)
-    assert service.produce_block(now=chain.now) is None  # the other block took the transaction
+    assert (
+        service.produce_block(evm_chain(), now=chain.now) is None
+    )  # the other block took the transaction
 
     assert blocks.head(evm_chain()) == overtaken[0]
     assert models.Block.objects.count() == 2
@@ -117,7 +119,7 @@ def test_a_process_that_missed_blocks_catches_up(
 
 
 def test_the_genesis_is_written_once(chain: Chain) -> None:
-    assert load_genesis() == chain.genesis
+    assert load_genesis(evm_chain()) == chain.genesis
     assert models.Block.objects.count() == 1
 
 
@@ -125,7 +127,7 @@ def test_another_genesis_is_refused(chain: Chain) -> None:
     models.Block.objects.update(hash=bytes(32))  # what another genesis file would give
 
     with pytest.raises(OtherGenesis, match="choose another data directory"):
-        load_genesis()
+        load_genesis(evm_chain())
 
     models.Block.objects.update(hash=chain.genesis.hash)
 
@@ -163,7 +165,7 @@ def test_another_chain_id_on_the_same_chain_is_refused(
     monkeypatch.setattr(evm_chain(), "genesis", other)
 
     with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 777"):
-        load_genesis()
+        load_genesis(evm_chain())
 
 
 def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
@@ -180,7 +182,7 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
         return make(*arguments)
 
     monkeypatch.setattr(service, "_make", overtaken)
-    block = service.produce_block(now=chain.now)
+    block = service.produce_block(evm_chain(), now=chain.now)
 
     assert block is not None
     assert [one.hash for one in block.transactions] == [second.hash]
@@ -226,8 +228,8 @@ def test_when_it_is_another_nodes_turn_no_block_is_made(
 ) -> None:
     chain.send(signed(nonce=0))
 
-    assert service.produce_block(now=77) is None
-    assert service.produce_block(now=78, allow_empty=True) is None
+    assert service.produce_block(evm_chain(), now=77) is None
+    assert service.produce_block(evm_chain(), now=78, allow_empty=True) is None
 
     assert rule == [("C", 1, 77), ("C", 1, 78)]
     assert models.PoolTransaction.objects.count() == 1

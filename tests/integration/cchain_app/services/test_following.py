@@ -219,7 +219,8 @@ def test_any_blocks_that_were_made_are_followed_to_the_same_rows(
         for kind, sender, number in actions:
             account = (SENDER, *SENDERS)[sender]
             submitting.submit(
-                [_drawn(kind, sender, number, pool.next_nonce(evm_chain(), account)).raw]
+                evm_chain(),
+                [_drawn(kind, sender, number, pool.next_nonce(evm_chain(), account)).raw],
             )
         chain.mine()
     made = dump()
@@ -397,7 +398,7 @@ def test_whoever_is_overtaken_while_executing_is_refused(
 
     def overtaken(*arguments: Any, **more: Any) -> Any:
         executed = execute(*arguments, **more)
-        produce_block(now=chain.now + 9, allow_empty=True)
+        produce_block(evm_chain(), now=chain.now + 9, allow_empty=True)
         return executed
 
     monkeypatch.setattr(following, "execute", overtaken)

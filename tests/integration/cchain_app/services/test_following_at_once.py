@@ -84,7 +84,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
     def submit() -> None:
         begin.wait()
         for one in own:
-            assert transactions.submit([one.raw]) == [one.hash]
+            assert transactions.submit(evm_chain(), [one.raw]) == [one.hash]
 
     def make() -> int:
         begin.wait()
@@ -95,7 +95,9 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
             pass
         produced = 0
         while produced < 3:
-            produced += produce_block(now=shared_chain.now, allow_empty=True) is not None
+            produced += (
+                produce_block(evm_chain(), now=shared_chain.now, allow_empty=True) is not None
+            )
         return produced
 
     with ThreadPoolExecutor(3) as pool:

@@ -23,7 +23,7 @@ def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
 
 
 def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
-    document = json.loads(service.genesis_text())
+    document = json.loads(service.genesis_text(evm_chain()))
     built_in = json.loads(built_in_text("local"))
 
     assert int(document["timestamp"], 16) == chain.genesis.header.timestamp > 0
@@ -35,7 +35,7 @@ def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
 
 @pytest.mark.node_settings(chain_id=777, min_base_fee=5)
 def test_it_says_what_the_settings_say(chain: Chain) -> None:
-    config = load_genesis(service.genesis_text(), min_base_fee=10**9).config
+    config = load_genesis(service.genesis_text(evm_chain()), min_base_fee=10**9).config
 
     assert (config.chain_id, config.min_base_fee) == (777, 5)
 
@@ -45,15 +45,15 @@ def test_before_the_first_start_its_time_is_now(
 ) -> None:
     monkeypatch.setattr("cchain_app.services.genesis.clock.now", lambda: 1_234_567_890)
 
-    assert load_genesis(service.genesis_text()).timestamp == 1_234_567_890
+    assert load_genesis(service.genesis_text(evm_chain())).timestamp == 1_234_567_890
 
 
 def test_a_complete_file_stays_what_it_is(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = service.genesis_text()
+    text = service.genesis_text(evm_chain())
     monkeypatch.setattr(evm_chain(), "genesis_file", text.encode)
     evm_chain().read_genesis_again()
 
-    assert service.genesis_text() == text
+    assert service.genesis_text(evm_chain()) == text
 
 
 @pytest.mark.node_settings(min_base_fee=5)
@@ -62,7 +62,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
 ) -> None:
     for value in (1, 2):
         chain.do(value=value)
-    made, text = dump(), service.genesis_text()
+    made, text = dump(), service.genesis_text(evm_chain())
     candidates = rewind(monkeypatch)
     monkeypatch.undo()
     for model in (models.Block, models.Account, models.TrieNode, models.Chain):
@@ -74,7 +74,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     use(None)
     forget()
 
-    assert service.load_genesis() == chain.genesis
+    assert service.load_genesis(evm_chain()) == chain.genesis
     follow(*candidates)
     assert dump() == made
     assert evm_chain().pool_limits.minimum_fee == 5

@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import load_genesis
 from health_app.metrics import exposition, rows
 from health_app.metrics.figures import Figure
@@ -195,7 +196,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(
 
 
 def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
-    load_genesis()
+    load_genesis(evm_chain())
     found = {one.family.name: one.value for one in Reader().figures()}
     assert found["database_up"] == 1
     assert found["chain_height"] == 0

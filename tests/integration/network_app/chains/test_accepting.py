@@ -7,6 +7,7 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.chain import produce_block
 from chaindb import clock
 from network_app.chains import wrapping
@@ -144,7 +145,7 @@ def test_a_block_of_this_nodes_own_overtakes(
     accept = chain._inner.accept
 
     def overtaken(*blocks: Any, **given: Any) -> int:
-        produce_block(now=clock.now(), allow_empty=True)
+        produce_block(evm_chain(), now=clock.now(), allow_empty=True)
         return accept(*blocks, **given)
 
     monkeypatch.setattr(chain._inner, "accept", overtaken)

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.chain import produce_block
 from chaindb import clock
 from chaindb.locks import Lock, acquire
@@ -81,7 +82,7 @@ def test_blocks_are_wrapped_once_however_many_ask_while_they_are_made(shared_wor
     def make() -> None:
         begin.wait()
         for _ in range(BLOCKS):
-            produce_block(now=clock.now(), allow_empty=True)
+            produce_block(evm_chain(), now=clock.now(), allow_empty=True)
         made.set()
 
     def ask(chain: WrappedChain) -> None:
@@ -175,7 +176,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
     def make() -> None:
         begin.wait()
         for _ in range(3):
-            produce_block(now=clock.now(), allow_empty=True)
+            produce_block(evm_chain(), now=clock.now(), allow_empty=True)
 
     with ThreadPoolExecutor(2) as pool:
         taking, making = elsewhere(pool, accept), elsewhere(pool, make)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from cchain_app.apps import evm_chain
 from cchain_app.services.chain import produce_block
 from cchain_app.services.genesis import load_genesis as load_cchain
 from chaindb import clock, turns
@@ -245,11 +246,11 @@ def test_nobody_travels_back(pchain: PChain) -> None:
 
 
 def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
-    first = load_cchain()
+    first = load_cchain(evm_chain())
 
     time_travel(platform_chain(), 30 * DAY)
 
-    block = produce_block(now=clock.now(), allow_empty=True)
+    block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
     assert block is not None
     assert block.header.timestamp == clock.now()
     assert block.header.timestamp >= first.header.timestamp + 30 * DAY

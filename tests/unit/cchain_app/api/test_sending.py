@@ -24,7 +24,7 @@ def submitted(monkeypatch):
     """Each call of the service with its envelopes; `short` and `low` are refused."""
     seen: list[list[bytes]] = []
 
-    def submit(raws):
+    def submit(_chain, raws):
         seen.append(list(raws))
         fates = {b"short": TypedTransactionTooShort(), b"low": NonceTooLow(5, 3)}
         return [fates.get(raw, bytes(31) + raw[-1:]) for raw in raws]
@@ -74,7 +74,7 @@ def test_a_batch_is_submitted_at_once_and_each_call_has_its_own_fate(submitted):
 
 def test_waiting_for_a_receipt_returns_it(rpc, memory_chain, monkeypatch):
     sent = signed()
-    monkeypatch.setattr(transactions, "submit", lambda _raws: [sent.hash])
+    monkeypatch.setattr(transactions, "submit", lambda _chain, _raws: [sent.hash])
     memory_chain.accept(sent)
     receipt = rpc("eth_sendRawTransactionSync", hexed(sent.raw))
     assert receipt == rpc("eth_getTransactionReceipt", hexed(sent.hash))
@@ -82,7 +82,7 @@ def test_waiting_for_a_receipt_returns_it(rpc, memory_chain, monkeypatch):
 
 def test_waiting_ends_with_code_4_and_the_hash(rpc, memory_chain, monkeypatch):
     sent = signed()
-    monkeypatch.setattr(transactions, "submit", lambda _raws: [sent.hash])
+    monkeypatch.setattr(transactions, "submit", lambda _chain, _raws: [sent.hash])
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransactionSync", hexed(sent.raw), 10)
     assert (failure.value.code, failure.value.data) == (4, hexed(sent.hash))
