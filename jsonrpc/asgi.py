@@ -136,7 +136,7 @@ class RawDoor:
             body = before if before is not None and before.text == text else Body(text)
             reply = await self._answer(endpoint, head, body, connection)
             if len(reply.body) > SMALL:
-                share.grow(len(body) + len(reply.body))
+                share.grow(len(text) + len(reply.body))
         except _BodyTooLarge:
             return _closing(gate.too_large(head))
         except TimeoutError:

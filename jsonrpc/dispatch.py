@@ -126,9 +126,10 @@ class Dispatcher:
         would block has executed the earlier ones: hot methods must be free to run twice.
         In a turn of the loop that is spent only small single calls are answered.
         """
-        if len(body) > self._small and self._is_for_a_thread(body):
+        asked = body if isinstance(body, Body) else Body(body)
+        if len(asked.text) > self._small and self._is_for_a_thread(asked.text):
             return MISS
-        request = self._read(body)
+        request = asked.says(self.dialect.read, self.limits.batch)
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
@@ -151,7 +152,7 @@ class Dispatcher:
         waiting = self._waiting(connection)
         # A thread that reads does not let go of the interpreter: several are not faster, but
         # the event loop would have to wait for each of them in turn.
-        with self._reading if len(body) > self._small else nullcontext():
+        with self._reading if len(_text(body)) > self._small else nullcontext():
             waiting.is_over()
             request = self._read(body)
         if isinstance(request, JsonRpcError):
@@ -169,14 +170,13 @@ class Dispatcher:
 
     def is_long(self, body: bytes | Body) -> bool:
         """Whether a body takes longer to read than the event loop should be held up."""
-        limits = self.limits
-        return len(body) > limits.hot_body or may_hold_more(_text(body), limits.hot_values)
+        text, limits = _text(body), self.limits
+        return len(text) > limits.hot_body or may_hold_more(text, limits.hot_values)
 
     def may_gather(self, body: bytes | Body) -> bool:
         """Whether a body is one call that is best worked off together with others like it."""
-        if not _text(body).startswith(b"{") or (
-            len(body) > self._small and self._is_for_a_thread(body)
-        ):
+        text = _text(body)
+        if not text.startswith(b"{") or (len(text) > self._small and self._is_for_a_thread(text)):
             return False
         request = self._read(body)
         if not isinstance(request, Call):
@@ -237,7 +237,7 @@ class Dispatcher:
         asked = body if isinstance(body, Body) else Body(body)
         return asked.says(self.dialect.read, self.limits.batch)
 
-    def _is_for_a_thread(self, body: bytes | Body) -> bool:
+    def _is_for_a_thread(self, body: bytes) -> bool:
         """Whether not even reading a body that is not small is for the event loop now."""
         return self.is_long(body) or self._turn.is_spent()
 

@@ -91,9 +91,6 @@ class Body:
         self.text: Final = text
         self._said: Said | None = None
 
-    def __len__(self) -> int:
-        return len(self.text)
-
     def says(self, read: Callable[[bytes, int], Call | list[Call]], most: int) -> Said:
         """Return what `read` makes of it; of a batch with more calls than `most` only a few more."""
         if self._said is None:

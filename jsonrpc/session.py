@@ -142,7 +142,7 @@ class Session:
             del message  # else what one message needed is held until the next one comes
             if self._connection.closed:
                 continue
-            if len(body) > self._limits.message:
+            if len(body.text) > self._limits.message:
                 await self._connection.close(MESSAGE_TOO_BIG, "message too big")
                 continue
             await self._handle(head, body, client)
@@ -154,7 +154,7 @@ class Session:
         exchange = Exchange(self._hub, self._connection, client)
         share = Share(self._memory, lambda: client)
         try:
-            share.grow(len(body))
+            share.grow(len(body.text))
         except Overloaded:
             await self._deliver(exchange, self._dispatcher.refuse(b"", server_busy(), OVERLOADED))
             return
