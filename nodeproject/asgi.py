@@ -6,6 +6,7 @@ Its life is that of the process: the follower and the health checks begin and en
 from collections.abc import Mapping
 from typing import Any
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
@@ -14,13 +15,12 @@ from django.urls import Resolver404, path, re_path, resolve
 from nodeproject.profile import choose_settings
 
 choose_settings()
-django_application: Any = get_asgi_application()
+django.setup()
 
 # Only now: these import models.
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
-from health_app.metrics import SOURCES  # noqa: E402
-from health_app.metrics.sources import OTHER  # noqa: E402
+from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
@@ -30,6 +30,10 @@ from nodeproject.chain_paths import ChainPaths  # noqa: E402
 from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
 
+# Before Django makes its middleware, which counts.
+observation.processes().enrol("web")
+django_application: Any = get_asgi_application()
+
 
 class Node:
     """All that this process serves; it follows the chain from its first request or start on."""
@@ -37,6 +41,7 @@ class Node:
     def __init__(self) -> None:
         endpoint = doors.cchain()
         workers = doors.workers()
+        metrics = observation.metrics()
         gatherers = Gatherers(workers)
         memory = doors.memory()
         consumer: Any = EthConsumer.as_asgi(
@@ -55,7 +60,7 @@ class Node:
                     at_once=DJANGO_THREADS,
                     waiting=WAITING_PAGES,
                     gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
-                    replies=SOURCES.replies_of(OTHER),
+                    replies=metrics.replies_of(OTHER),
                     memory=memory,
                 ),
                 "websocket": URLRouter(sockets),
@@ -70,7 +75,7 @@ class Node:
             workers,
             gatherers=gatherers,
             gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
-            replies=SOURCES.replies_of(OTHER),
+            replies=metrics.replies_of(OTHER),
             memory=memory,
             takes_body=takes_body,
             other_body=settings.NODE.page_body_limit,

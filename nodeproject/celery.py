@@ -23,10 +23,10 @@ app.autodiscover_tasks()
 @worker_init.connect
 def _observe_worker(**_kwargs: Any) -> None:
     """Count what this process does; in the embedded profile the web server's process does so."""
-    from nodeproject.observation import observe_work
+    from nodeproject.observation import observe_worker
 
     _name_unknown_variables()
-    observe_work()
+    observe_worker()
 
 
 @beat_init.connect

@@ -15,7 +15,6 @@ from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
 from health_app.api import HealthApi
-from health_app.metrics import SOURCES
 from info_app import api as info_api
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import Connections
@@ -72,13 +71,13 @@ def cchain() -> Endpoint:
         limits,
         would_block=(SynchronousOnlyOperation, WouldBlock),
         one_request=one_request,
-        observer=SOURCES.tally("C").observe,
-        inflight=SOURCES.inflight,
+        observer=observation.metrics().tally("C").observe,
+        inflight=observation.metrics().inflight,
         outage=servers.away,
         turn=turn(),
         interpreter=interpreter(),
     )
-    replies = SOURCES.replies_of("C")
+    replies = observation.metrics().replies_of("C")
     return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
 
 
@@ -187,17 +186,17 @@ def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> End
 
     Monitoring knows its calls by the interface's name.
     """
-    observer = SOURCES.tally(name).observe
+    metrics = observation.metrics()
     dispatcher = Dispatcher(
         registry,
         GORILLA,
-        observer=observer,
-        inflight=SOURCES.inflight,
+        observer=metrics.tally(name).observe,
+        inflight=metrics.inflight,
         outage=servers.away,
         turn=turn(),
         interpreter=interpreter(),
     )
-    return Endpoint(paths, dispatcher, gate_config(), replies=SOURCES.replies_of(name))
+    return Endpoint(paths, dispatcher, gate_config(), replies=metrics.replies_of(name))
 
 
 def _throttle() -> Throttle | None:

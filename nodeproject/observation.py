@@ -1,6 +1,6 @@
 """Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -11,12 +11,15 @@ from cchain_app.api.subscriptions import hub
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.bloom import bloom_bits
 from chaindb import building, servers
-from health_app import metrics
 from health_app.checks import ALL, TAGS, table
 from health_app.history import History
-from health_app.metrics import SOURCES, celery_tasks, statements
-from health_app.metrics.sources import CacheState, CheckState
+from health_app.metrics.exposition import Page
+from health_app.metrics.listeners import StatementListener, TaskListener
+from health_app.metrics.process import CacheState, ProcessMetrics
+from health_app.metrics.rows import Reader, parts
+from health_app.metrics.sharing import Alone, Shared
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
+from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
@@ -25,15 +28,31 @@ from platform_app.api import wire
 from platform_app.apps import platform_chain
 from primitives.counting import Asked
 
-_NANOSECONDS: Final = 1_000_000_000
-
-
 _REMEMBERING: Final[Mapping[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,
     "platform_ids": wire.id_text,
     "platform_node_ids": wire.node_text,
 }
 """Functions with an `lru_cache`."""
+
+
+@cache
+def metrics() -> ProcessMetrics:
+    """Return what this process counts into."""
+    return ProcessMetrics()
+
+
+@cache
+def processes() -> Alone | Shared:
+    """Return those that count together with this one, where there are several."""
+    directory = settings.METRICS_DIRECTORY
+    return Alone(metrics()) if directory is None else Shared(metrics(), directory)
+
+
+@cache
+def page() -> Page:
+    """Return the page for Prometheus."""
+    return Page(processes(), Reader(parts()), check_results)
 
 
 @cache
@@ -47,7 +66,7 @@ def reporter() -> Reporter:
     """Return what runs this process's health checks, and writes changes to the history."""
     history = History(writes=writes())
     return Reporter(
-        table(metrics.router, writes()),
+        table(processes().router, writes()),
         changed=history.note,
         begin=history.probe,
         outages=servers.outages,
@@ -63,52 +82,51 @@ def _health_interval() -> float:
 @cache
 def observe_work() -> None:
     """Count statements, tasks and blocks of this process; once, in whatever process."""
-    statements.connect()
-    celery_tasks.connect(writes())
-    building.observe(SOURCES.blocks.observe)
-    SOURCES.caches = _cache_states
+    StatementListener(metrics()).connect()
+    TaskListener(metrics(), processes(), writes()).connect()
+    building.observe(metrics().block)
+    metrics().caches = _cache_states
 
 
 def observe_web(workers: Workers) -> None:
     """Count what a process with a web server has besides, and tell the others of it."""
     observe_work()
-    SOURCES.workers = workers
-    SOURCES.hub = hub()
-    SOURCES.http_connections = DirectProtocol.open_connections
-    SOURCES.checks = check_states
-    metrics.start("web")
+    own = metrics()
+    own.workers, own.hub = workers, hub()
+    own.http_connections = DirectProtocol.open_connections
+    processes().start()
 
 
 def observe_network() -> None:
     """Count what the network's own process does."""
-    observe_work()
-    metrics.start("network")
+    _observe("network")
 
 
 def observe_producer() -> None:
     """Count what the process does that makes blocks."""
-    observe_work()
-    metrics.start("producer")
+    _observe("producer")
 
 
 def observe_beat() -> None:
     """Count what the process does that sends tasks by the clock."""
+    _observe("beat")
+
+
+def observe_worker() -> None:
+    """Count what a worker does; its processes are forked later, and start with their first task."""
+    processes().enrol("worker")
     observe_work()
-    metrics.start("beat")
 
 
-def check_states() -> list[CheckState]:
-    """Return how the health checks of this process came out."""
-    return [
-        CheckState(
-            name=name,
-            tags=TAGS[name] | {ALL},
-            fails=not result.healthy,
-            seconds=result.duration / _NANOSECONDS,
-            contiguous_failures=result.contiguous_failures,
-        )
-        for name, result in reporter().health().checks.items()
-    ]
+def check_results() -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
+    """Return how the health checks of this process came out, and their tags."""
+    return reporter().health().checks, {name: tags | {ALL} for name, tags in TAGS.items()}
+
+
+def _observe(role: str) -> None:
+    processes().enrol(role)
+    observe_work()
+    processes().start()
 
 
 def _cache_states() -> dict[str, CacheState]:

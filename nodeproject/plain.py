@@ -17,8 +17,7 @@ from django.http import HttpRequest, HttpResponse
 
 from chaindb.connections import release
 from health_app.api import Answer, HealthApi
-from health_app.metrics import SOURCES, exposition
-from health_app.metrics.sources import OTHER
+from health_app.metrics.process import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import Send
 from jsonrpc.errors import Overloaded
@@ -197,7 +196,7 @@ def front() -> Front:
     """Return what stands in front of this node's interfaces."""
     others = {*by_path(doors.endpoints()), *DOCUMENTS}
     gate = Gate(doors.gate_config(), GORILLA)
-    return Front(pages(), gate, others, SOURCES.replies_of, doors.absent())
+    return Front(pages(), gate, others, observation.metrics().replies_of, doors.absent())
 
 
 @cache
@@ -222,7 +221,7 @@ def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query], Show
 
 
 def _metrics(_query: Query) -> Shown:
-    content_type, text = exposition()
+    content_type, text = observation.page().text()
     return Shown(HTTPStatus.OK, content_type, text)
 
 

@@ -1,12 +1,6 @@
 """What monitoring sees of the node: the page at /ext/metrics, and who counts what for it.
 
-Begin with `exposition`. The hot path counts into `sources` (plain Python); `counted` reads that, `shared`
-adds up what several processes counted (`ledger`, `files`); `chains`, `network` and `database` ask rows,
-`rows` does so within a time; `statements` and `celery_tasks` listen to Django and Celery.
+Begin with `exposition`. A process counts into a `process.ProcessMetrics`, which `listeners` tell of the
+database and of Celery; `sharing` adds up what several processes counted; `chains` and `network` ask rows,
+`rows` does so within a time. Names and meanings are in the `catalogue`.
 """
-
-from health_app.metrics.exposition import exposition
-from health_app.metrics.shared import router, start
-from health_app.metrics.sources import SOURCES
-
-__all__ = ["SOURCES", "exposition", "router", "start"]

@@ -1,50 +1,98 @@
 """The page at /ext/metrics, put together from all that is known of the node's processes and rows."""
 
-from collections.abc import Iterator
-from functools import cache
+import platform
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final
 
-from prometheus_client import REGISTRY, disable_created_metrics, generate_latest
+import django
+from django.conf import settings
+from django.db import connection
+from prometheus_client import ProcessCollector, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from health_app.metrics import counted, files, health, machine, shared
-from health_app.metrics.figures import PREFIX, metrics
+from cchain_app.apps import evm_chain
+from health_app.metrics.instruments import NAMESPACE, gauge, grouped
 from health_app.metrics.rows import Reader
-from health_app.metrics.sources import SOURCES
+from health_app.metrics.sharing import Alone, Process, Shared
+from health_app.result import CheckResult
+from info_app.commit import COMMIT
+from info_app.version import PRODUCT
 
-# A series more for each figure, that nobody reads.
-disable_created_metrics()  # type: ignore[no-untyped-call]
+_NANOSECONDS: Final = 1_000_000_000
+
+Checks = Callable[[], tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]]
+"""Returns how the health checks of this process came out, and their tags, by name."""
 
 
-def exposition() -> tuple[str, bytes]:
-    """Return content type and text of the page. It may wait for the database: for a thread."""
-    return CONTENT_TYPE_PLAIN_0_0_4, generate_latest(_Page())
+class Page(Collector):
+    """Everything, in the client library's form.
 
+    Args:
+        processes: what was counted.
+        rows: what the database says.
+        checks: how health is.
+    """
 
-class _Page(Collector):
-    """Everything, in the client library's form."""
+    def __init__(self, processes: Alone | Shared, rows: Reader, checks: Checks) -> None:
+        self._processes = processes
+        self._rows = rows
+        self._checks = checks
+
+    def text(self) -> tuple[str, bytes]:
+        """Return content type and text of the page. It may wait for the database: for a thread."""
+        return CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self)
 
     @override
     def collect(self) -> Iterator[Metric]:
-        yield from metrics([*health.read(SOURCES), *machine.build(), *_reader().figures()])
-        yield from _processes()
-        yield from machine.processes()
+        yield from grouped([*of_checks(*self._checks()), *of_build(), *self._rows.metrics()])
+        yield from self._processes.collect()
+        yield from grouped(of_processes(self._processes.living()))
 
 
-def _processes() -> Iterator[Metric]:
-    """Walk what the processes have counted: all of them, or the one that there is."""
-    place = files.directory()
-    if place is not None:
-        shared.write()
-        yield from shared.read(place)
-        return
-    figures = [one for one in counted.read(SOURCES) if one.family is not counted.OLDEST_CALL]
-    yield from metrics([*figures, counted.LONGEST_CALL.of(SOURCES.router()[1])])
-    yield from (one for one in REGISTRY.collect() if one.name.startswith(PREFIX))
+def of_checks(
+    results: Mapping[str, CheckResult], tags: Mapping[str, Collection[str]]
+) -> Iterator[Metric]:
+    """Walk how health checks came out. One plain gauge for the alert; what tells checks apart has other names.
+
+    Sums over a gauge with and without labels would count twice (gaps.md 7).
+    """
+    yield gauge("health_checks_failing", sum(not one.healthy for one in results.values()))
+    failing = Counter({tag: 0 for name in results for tag in tags[name]})
+    failing.update(tag for name, one in results.items() if not one.healthy for tag in tags[name])
+    for tag, number in sorted(failing.items()):
+        yield gauge("health_checks_failing_of_tag", number, tag=tag)
+    for name, one in results.items():
+        yield gauge("health_check_fails", not one.healthy, check=name)
+        yield gauge("health_check_duration_seconds", one.duration / _NANOSECONDS, check=name)
+        yield gauge("health_check_contiguous_failures", one.contiguous_failures, check=name)
 
 
-@cache
-def _reader() -> Reader:
-    return Reader()
+def of_build() -> Iterator[Metric]:
+    """Return versions and choices as labels of a gauge that is always 1."""
+    node = settings.NODE
+    yield gauge(
+        "build_info",
+        1,
+        version=PRODUCT.rpartition("/")[2],
+        commit=COMMIT,
+        python=platform.python_version(),
+        django=django.get_version(),
+        engine=evm_chain().engine.name,
+        database=connection.vendor,
+        profile=node.profile,
+        network_id=str(node.network_id),
+    )
+
+
+def of_processes(living: Iterable[Process]) -> Iterator[Metric]:
+    """Walk what the system says of each process of the node, told apart by labels."""
+    for role, pid in living:
+        collector = ProcessCollector(NAMESPACE, pid=lambda pid=pid: pid, registry=None)  # type: ignore[misc]
+        for metric in collector.collect():
+            labels = {"role": role, "pid": str(pid)}
+            metric.samples = [sample._replace(labels=labels) for sample in metric.samples]
+            yield metric

@@ -8,80 +8,83 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Final
 
-from django.db import connections
+from django.db import connection, connections
+from django.db.migrations.loader import MigrationLoader
 from django.db.utils import InterfaceError, OperationalError
+from prometheus_client.core import Metric
 
-from health_app.metrics import chains, database, network
-from health_app.metrics.figures import Family, Figure
+from chaindb import sql
+from health_app.metrics import chains, network
+from health_app.metrics.instruments import gauge
 
 SECONDS: Final = 4.0
 """So long the database is waited for; Prometheus gives up after ten by default."""
 
-Part = tuple[str, Callable[[], Iterator[Figure]]]
-
-PARTS: Final[tuple[Part, ...]] = (
-    ("cchain", chains.of_cchain),
-    ("platform", chains.of_platform),
-    ("network", network.of_network),
-    ("bootstrap", network.of_bootstrap),
-    ("database", database.of_database),
-)
-
-_SUCCESS: Final = Family("scrape_success", "Whether a part could be read.", labels=("part",))
-_DURATION: Final = Family(
-    "scrape_duration_seconds", "Time that reading a part took.", labels=("part",)
-)
-
 _AWAY: Final = (OperationalError, InterfaceError)
 """What Django says when the database does not answer."""
 
-_failing: Final[set[str]] = set()
-"""Parts that could not be read the last time: the log tells each change, not each scrape."""
+_SIZE_OF_POSTGRESQL: Final = "SELECT pg_database_size(current_database())"
+_STATES: Final = """
+SELECT COALESCE(state, 'none'), COUNT(*) FROM pg_stat_activity
+WHERE datname = current_database() GROUP BY 1
+"""
+_APPLIED: Final = "SELECT app, name FROM django_migrations"
 
 _log: Final = logging.getLogger(__name__)
 
-
-def read(parts: Sequence[Part] = PARTS) -> list[Figure]:
-    """Read all parts here and now; nothing more is asked of a database that does not answer."""
-    found: list[Figure] = []
-    up = True
-    for name, part in parts:
-        began = time.monotonic()
-        error: Exception | None = None
-        if up:
-            try:
-                found += list(part())
-            except Exception as failure:  # whatever it is, the other parts are shown
-                error = failure
-            _tell(name, error)
-        up = up and not isinstance(error, _AWAY)
-        found.append(_SUCCESS.of(up and error is None, name))
-        found.append(_DURATION.of(time.monotonic() - began, name))
-    return [*found, database.UP.of(up)]
+Part = tuple[str, Callable[[], Iterator[Metric]]]
 
 
-def _tell(name: str, error: Exception | None) -> None:
-    """Log that a part cannot be read, when that is news."""
-    if error is None:
-        _failing.discard(name)
-    elif name not in _failing:
-        _failing.add(name)
-        trace = None if isinstance(error, _AWAY) else error
-        _log.warning("metrics: no figures of %s: %s", name, error, exc_info=trace)
+class DatabasePart:
+    """What the database says of itself: size, connections, migrations that are missing."""
+
+    def __init__(self) -> None:
+        self._migrations: frozenset[tuple[str, str]] = frozenset()
+
+    def __call__(self) -> Iterator[Metric]:
+        """Walk it. Squashed migrations count as those that they replace do."""
+        self._migrations = self._migrations or frozenset(MigrationLoader(None).disk_migrations)
+        applied = {(app, name) for app, name in sql.rows(_APPLIED)}
+        yield gauge("database_migrations_unapplied", len(self._migrations - applied))
+        if connection.vendor == "postgresql":
+            ((size,),) = sql.rows(_SIZE_OF_POSTGRESQL)
+            yield gauge("database_size_bytes", size, part="database")
+            for state, number in sql.rows(_STATES):
+                yield gauge("database_server_connections", number, state=state)
+            return
+        place = str(connection.settings_dict["NAME"])
+        for part, ending in (("database", ""), ("log", "-wal")):
+            path = Path(place + ending)
+            size = path.stat().st_size if path.exists() else 0
+            yield gauge("database_size_bytes", size, part=part)
+
+
+def parts() -> tuple[Part, ...]:
+    """Return all parts, in the order in which they are read."""
+    return (
+        ("cchain", chains.of_cchain),
+        ("platform", chains.of_platform),
+        ("network", network.of_network),
+        ("bootstrap", network.of_bootstrap),
+        ("database", DatabasePart()),
+    )
 
 
 class Reader:
     """Reads in a thread of its own. A reading that hangs is waited for by whoever asks next, too."""
 
-    def __init__(self, read: Callable[[], list[Figure]] = read, seconds: float = SECONDS) -> None:
-        self._read = read
+    def __init__(self, parts: Sequence[Part], seconds: float = SECONDS) -> None:
+        self._parts = parts
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._reading: Future[list[Figure]] | None = None
+        self._reading: Future[list[Metric]] | None = None
+        self._failing: set[str] = set()
+        """Parts that could not be read the last time: the log tells each change, not each scrape."""
 
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         """Return what is read anew, or that the database is away when that takes too long."""
         with self._lock:
             if self._reading is None:
@@ -94,11 +97,38 @@ class Reader:
         try:
             return reading.result(self._seconds)
         except TimeoutError:
-            return [database.UP.of(0)]
+            return [gauge("database_up", 0)]
 
-    def _work(self, reading: "Future[list[Figure]]") -> None:
+    def read(self) -> list[Metric]:
+        """Read all parts here and now; nothing more is asked of a database that does not answer."""
+        found: list[Metric] = []
+        up = True
+        for name, part in self._parts:
+            began = time.monotonic()
+            error: Exception | None = None
+            if up:
+                try:
+                    found += list(part())
+                except Exception as failure:  # whatever it is, the other parts are shown
+                    error = failure
+                self._tell(name, error)
+            up = up and not isinstance(error, _AWAY)
+            found.append(gauge("scrape_success", up and error is None, part=name))
+            found.append(gauge("scrape_duration_seconds", time.monotonic() - began, part=name))
+        return [*found, gauge("database_up", up)]
+
+    def _tell(self, name: str, error: Exception | None) -> None:
+        """Log that a part cannot be read, when that is news."""
+        if error is None:
+            self._failing.discard(name)
+        elif name not in self._failing:
+            self._failing.add(name)
+            trace = None if isinstance(error, _AWAY) else error
+            _log.warning("metrics: no figures of %s: %s", name, error, exc_info=trace)
+
+    def _work(self, reading: "Future[list[Metric]]") -> None:
         try:
-            found = self._read()
+            found = self.read()
         finally:
             connections.close_all()
             with self._lock:

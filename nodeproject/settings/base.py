@@ -81,6 +81,9 @@ MIDDLEWARE = [
 ]
 PROMETHEUS_METRIC_NAMESPACE = "svc"
 
+METRICS_DIRECTORY: Path | None = None
+"""Where the processes of this machine write down what they count, if the node has several."""
+
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

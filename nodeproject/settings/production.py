@@ -1,6 +1,5 @@
 """The production profile: PostgreSQL and Redis, processes that can be on several machines."""
 
-import os
 from typing import Any
 
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
@@ -18,11 +17,7 @@ if not is_postgresql(NODE.database_url):
 
 DATABASES = {"default": database(NODE)}
 
-# Where the processes of this machine write down what they count. Here, since Prometheus' client
-# library looks for it once, when it is imported.
-_METRICS = NODE.directory / "metrics"
-_METRICS.mkdir(exist_ok=True)
-os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(_METRICS))
+METRICS_DIRECTORY = NODE.directory / "metrics"
 
 _REDIS = {"BACKEND": "chaindb.redis_cache.RedisCache", "LOCATION": NODE.redis_url}
 CACHES: dict[str, dict[str, Any]] = {

@@ -40,8 +40,9 @@ def test_its_check_says_that_it_is_not_there() -> None:
 def test_nothing_is_measured_of_it() -> None:
     network_rows.sync("P")
     assert list(chains.of_cchain()) == []
-    figures = [figure for figure in network.of_bootstrap() if "C" in figure.labels]
-    assert figures == []
+    samples = [sample for metric in network.of_bootstrap() for sample in metric.samples]
+    assert samples
+    assert [one for one in samples if "C" in one.labels.values()] == []
 
 
 @pytest.mark.usefixtures("pchain")

@@ -9,10 +9,11 @@ import pytest
 from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
-from health_app import checks, metrics
+from health_app import checks
 from health_app.result import Finding
 from health_app.writing import Writes
 from network_app.models import SyncPhase
+from nodeproject import observation
 from tests.builders import network_rows, own_node
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
@@ -204,12 +205,13 @@ def test_the_router_counts_what_is_not_answered() -> None:
 
 
 def test_a_call_in_a_thread_is_a_request_of_the_router() -> None:
-    ticket = metrics.SOURCES.inflight.begin("eth_call")
+    inflight = observation.metrics().inflight
+    ticket = inflight.begin("eth_call")
     try:
-        found: Any = measure_router(metrics.router).message
+        found: Any = measure_router(observation.processes().router).message
         assert found["outstandingRequests"] >= 1
     finally:
-        metrics.SOURCES.inflight.end(ticket)
+        inflight.end(ticket)
 
 
 def test_there_is_no_x_chain_to_decide_anything() -> None:

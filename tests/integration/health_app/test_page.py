@@ -1,12 +1,13 @@
 """The OpenAPI page's table of paths, and the page for Prometheus."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
 
 from health_app.reporter import Reporter
-from nodeproject import plain
+from nodeproject import observation
 from tests.integration.health_app.conftest import through_the_doors
 
 
@@ -42,7 +43,8 @@ async def test_metrics_are_a_page_like_others(
     reporter: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = b"svc_network_peers 3.0\n"
-    monkeypatch.setattr(plain, "exposition", lambda: ("text/plain; version=0.0.4", text))
+    page = SimpleNamespace(text=lambda: ("text/plain; version=0.0.4", text))
+    monkeypatch.setattr(observation, "page", lambda: page)
 
     fast = await through_the_doors("/ext/metrics")
     slow = Client(headers={"host": "localhost"}).get("/ext/metrics")

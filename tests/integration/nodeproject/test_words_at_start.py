@@ -77,7 +77,7 @@ def test_celerys_processes_name_it_in_their_log(
     signal: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("NODE_MINNG", "manual")
-    for observe in ("observe_work", "observe_beat"):
+    for observe in ("observe_worker", "observe_beat"):
         monkeypatch.setattr(f"nodeproject.observation.{observe}", lambda: None)
 
     getattr(celery, signal).send(sender=None)

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.backends.signals import connection_created
 from django.test import Client
 
-from health_app.metrics import SOURCES, exposition, rows
+from health_app.metrics import exposition
+from health_app.metrics.listeners import TaskListener
+from health_app.metrics.rows import Reader, parts
 from jsonrpc.hub import Hub
 from network_app.models import SyncPhase
 from nodeproject import doors, observation
@@ -19,14 +23,22 @@ from tests.integration.platform_app.conftest import PChain, nothing_remembered, 
 
 __all__ = ["nothing_remembered", "pchain"]
 
+TICK = SimpleNamespace(name="cchain_app.tick")
+"""A task of Celery's."""
+
 Page = dict[str, float]
 """Values by name and labels, as they stand on the page."""
 
 
-class Here:
+def pytest_collection_finish() -> None:
+    """Be a web server's process before any test has Django make its middleware, which counts."""
+    observation.processes().enrol("web")
+
+
+class Here(Reader):
     """Reads rows in the test's own thread, which alone sees what the test wrote."""
 
-    figures = staticmethod(rows.read)
+    metrics = Reader.read
 
 
 class Socket:
@@ -38,6 +50,11 @@ class Socket:
     def is_gone(self) -> bool:
         """Return that it is there."""
         return False
+
+
+def scrape() -> Page:
+    """Return the page by name and labels."""
+    return parse(observation.page().text()[1].decode())
 
 
 def parse(text: str) -> Page:
@@ -56,12 +73,12 @@ def names(page: Page) -> set[str]:
 @pytest.fixture
 def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> Iterator[None]:
     """This process as one with a web server that monitoring watches."""
-    monkeypatch.setattr(import_module("health_app.metrics.exposition"), "_reader", Here)
-    for name in ("workers", "hub", "checks", "caches"):
-        monkeypatch.setattr(SOURCES, name, None)
+    made = exposition.Page(observation.processes(), Here(parts()), observation.check_results)
+    monkeypatch.setattr(observation, "page", lambda: made)
+    own = observation.metrics()
+    for name in ("workers", "hub", "http_connections"):
+        monkeypatch.setattr(own, name, getattr(own, name))
     observation.observe_web(doors.workers())
-    observation.observe_work.cache_clear()
-    observation.observe_work()
     observation.reporter.cache_clear()
     yield
     observation.reporter.cache_clear()
@@ -78,17 +95,17 @@ def busy(observed: None, chain: Chain, pchain: PChain, monkeypatch: pytest.Monke
         name = next(iter(endpoint.dispatcher.registry)).name.encode()
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % name)
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"no_such"}')
-    monkeypatch.setattr(SOURCES, "http_connections", lambda: 1)
-    monkeypatch.setattr(SOURCES, "hub", Hub())
-    assert SOURCES.hub is not None
-    socket = Socket()
-    SOURCES.hub.connect(socket)
-    SOURCES.hub.activate(SOURCES.hub.open(socket, "newHeads"))
-    SOURCES.blocks.observe("P", 0.1)
-    SOURCES.tasks.durations.observe("cchain_app.tick", 0.1)
-    SOURCES.tasks.last_ended["cchain_app.tick"] = 1.0
-    SOURCES.statements.observe("select", 0.1, "OperationalError")
-    SOURCES.connections.observe("opened", 0.0)
+    own, hub, socket = observation.metrics(), Hub(), Socket()
+    monkeypatch.setattr(own, "http_connections", lambda: 1)
+    monkeypatch.setattr(own, "hub", hub)
+    hub.connect(socket)
+    hub.activate(hub.open(socket, "newHeads"))
+    own.block("P", 0.1)
+    tasks = TaskListener(own, observation.processes(), observation.writes())
+    tasks.begin(task_id="1", task=TICK)
+    tasks.end(task_id="1", task=TICK)
+    own.statements.observe("select", 0.1, "OperationalError")
+    connection_created.send(type(connection), connection=connection)
     network_rows.report(connected=1, known=3, messages_sent=5, bytes_received=700)
     network_rows.peer(NodeID(bytes(20)), benched=["C"])
     network_rows.sync("P")
@@ -100,7 +117,7 @@ def busy(observed: None, chain: Chain, pchain: PChain, monkeypatch: pytest.Monke
 @pytest.fixture
 def text(busy: None) -> str:
     """The page as Prometheus gets it."""
-    return exposition()[1].decode()
+    return observation.page().text()[1].decode()
 
 
 @pytest.fixture

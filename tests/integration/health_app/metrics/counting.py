@@ -1,41 +1,47 @@
 """A process that counts what it is told on its standard input, a line at a time, and says when it has.
 
-`python -m tests.integration.health_app.metrics.counting ROLE`
+`python -m tests.integration.health_app.metrics.counting ROLE DIRECTORY`
 """
 
 import os
 import sys
+from pathlib import Path
 
 import django
 
 
-def main(role: str) -> None:
+def main(role: str, directory: str) -> None:
     """Obey until the input ends."""
     django.setup()
-    from health_app.metrics import SOURCES, shared
+    from health_app.metrics.process import ProcessMetrics
+    from health_app.metrics.sharing import Shared
 
-    shared.start(role)
+    process = ProcessMetrics()
+    shared = Shared(process, Path(directory))
+    shared.enrol(role)
+    shared.start()
     for line in sys.stdin:
         command, *words = line.split()
         if command == "call":
             method, number, seconds = words
             for _ in range(int(number)):
-                SOURCES.tally("C").observe(method, float(seconds), -32000 if method == "bad" else 0)
+                process.tally("C").observe(method, float(seconds), -32000 if method == "bad" else 0)
         elif command == "begin":
-            SOURCES.inflight.begin("eth_call")
+            process.inflight.begin("eth_call")
         elif command == "end":
-            SOURCES.tasks.last_ended["tick"] = float(words[0])
+            name = "celery_task_last_ended_timestamp_seconds"
+            process.instruments.gauge(name, mode="max", task="tick").set(float(words[0]))
         elif command == "fork":
             child = os.fork()
             if child == 0:
-                SOURCES.tally("C").observe("eth_chainId", 0.5)
-                shared.start("worker")
-                shared.write()
+                process.tally("C").observe("eth_chainId", 0.5)
+                shared.start()
+                shared.update()
                 os._exit(0)
             os.waitpid(child, 0)
-        shared.write()
+        shared.update()
         print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])

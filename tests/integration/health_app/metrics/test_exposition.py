@@ -2,7 +2,7 @@
 
 import subprocess
 import threading
-from importlib import import_module
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,19 +10,19 @@ from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from prometheus_client.core import Metric
 
 from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import load_genesis
-from health_app.metrics import exposition, rows
-from health_app.metrics.figures import Figure
-from health_app.metrics.rows import Reader
+from health_app.metrics.exposition import Page as MetricsPage
+from health_app.metrics.rows import Reader, parts
 from jsonrpc.calls import NOT_EXECUTED
-from nodeproject import doors
+from nodeproject import doors, observation
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from tests.builders import network_rows
 from tests.integration.conftest import Chain
-from tests.integration.health_app.metrics.conftest import Page, names, parse
+from tests.integration.health_app.metrics.conftest import Page, names, parse, scrape
 from tests.integration.platform_app.conftest import PChain
 
 STATEMENTS = 28
@@ -74,10 +74,10 @@ def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
 def test_queued_transactions_are_told_from_pending_ones(observed: None, chain: Chain) -> None:
     chain.nonce = 1
     chain.send(chain.make(), chain.make())
-    before = parse(exposition()[1].decode())
+    before = scrape()
     chain.nonce = 0
     chain.send(chain.make())
-    after = parse(exposition()[1].decode())
+    after = scrape()
     states = [
         [page[f'svc_mempool_transactions{{chain="C",state="{state}"}}'] for page in (before, after)]
         for state in ("pending", "queued")
@@ -121,21 +121,21 @@ def test_help_says_what_is_counted_and_when(text: str) -> None:
 
 def test_a_silent_network_has_no_peers(observed: None, db: None) -> None:
     network_rows.report(connected=7, heartbeat_at=network_rows.ago(60))
-    page = parse(exposition()[1].decode())
+    page = scrape()
     assert (page["svc_network_peers"], page["svc_network_process_up"]) == (0, 0)
 
 
 def test_peers_make_no_series_of_subnets_that_there_are_not(observed: None, pchain: PChain) -> None:
     network_rows.report(connected=1)
     network_rows.peer(pchain.node_id, tracked_subnets=[str(pchain.asset_id)], benched=[])
-    page = parse(exposition()[1].decode())
+    page = scrape()
     assert [line for line in page if line.startswith("svc_network_peers_subnet")] == [
         'svc_network_peers_subnet{subnetID="11111111111111111111111111111111LpoYY"}'
     ]
 
 
 def test_a_database_without_chains_is_no_failure(observed: None, db: None) -> None:
-    page = parse(exposition()[1].decode())
+    page = scrape()
     assert page["svc_database_up"] == 1
     assert {value for line, value in page.items() if line.startswith("svc_scrape_success")} == {1}
     assert "svc_chain_height" not in names(page)
@@ -155,13 +155,14 @@ def test_a_migration_that_is_missing_is_counted(observed: None, db: None) -> Non
         cursor.execute("DELETE FROM django_migrations WHERE app = 'health_app'")
         gone = cursor.rowcount
     assert gone >= 1
-    assert parse(exposition()[1].decode())["svc_database_migrations_unapplied"] == gone
+    assert scrape()["svc_database_migrations_unapplied"] == gone
 
 
 def test_a_scrape_asks_the_database_little(busy: None) -> None:
-    rows.read()
+    reader = Reader(parts())
+    reader.read()
     with CaptureQueriesContext(connection) as asked:
-        rows.read()
+        reader.read()
     assert len(asked) <= STATEMENTS, [one["sql"] for one in asked.captured_queries]
 
 
@@ -172,7 +173,7 @@ def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> No
     with pytest.MonkeyPatch.context() as patched:
         for name in ("cursor", "chunked_cursor", "ensure_connection", "connect"):
             patched.setattr(BaseDatabaseWrapper, name, away)
-        page = parse(exposition()[1].decode())
+        page = scrape()
     assert page["svc_database_up"] == 0
     assert page["svc_health_checks_failing"] == 6
     assert page['svc_api_calls_total{api="C",method="unknown"}'] >= 1
@@ -180,35 +181,33 @@ def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> No
     assert not {"svc_chain_height", "svc_network_peers"} & names(page)
 
 
-def test_a_database_that_hangs_does_not_hang_the_page(
-    observed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
     go_on = threading.Event()
 
-    def hang() -> list[Figure]:
+    def hang() -> Iterator[Metric]:
         go_on.wait(60)
-        return []
+        return iter(())
 
-    hanging = Reader(hang, seconds=0.05)
-    monkeypatch.setattr(import_module("health_app.metrics.exposition"), "_reader", lambda: hanging)
-    assert parse(exposition()[1].decode())["svc_database_up"] == 0
+    hanging = Reader([("hanging", hang)], seconds=0.05)
+    page = MetricsPage(observation.processes(), hanging, observation.check_results)
+    assert parse(page.text()[1].decode())["svc_database_up"] == 0
     go_on.set()
 
 
 def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
     load_genesis(evm_chain())
-    found = {one.family.name: one.value for one in Reader().figures()}
-    assert found["database_up"] == 1
-    assert found["chain_height"] == 0
+    found = {one.name: one.samples[0].value for one in Reader(parts()).metrics()}
+    assert found["svc_database_up"] == 1
+    assert found["svc_chain_height"] == 0
 
 
 def test_what_is_remembered_is_counted(observed: None, chain: Chain, pchain: PChain) -> None:
     chain.do()
     for _ in range(3):
         stakers.current_validators(platform_chain())
-    before = parse(exposition()[1].decode())
+    before = scrape()
     stakers.current_validators(platform_chain())
-    after = parse(exposition()[1].decode())
+    after = scrape()
     assert after['svc_cache_entries{cache="cchain_blocks"}'] == 2
     assert after['svc_cache_entries{cache="cchain_accounts"}'] >= 2
     assert after['svc_cache_entries{cache="platform_current"}'] == 1
@@ -229,7 +228,7 @@ def test_the_page_is_served_as_plain_text(busy: None) -> None:
 
 def test_clients_methods_make_no_series_of_their_own(observed: None, db: None) -> None:
     Client(headers={"host": "localhost"}).generic("BREW", "/admin/login/")
-    page = parse(exposition()[1].decode())
+    page = scrape()
     django = [line for line in page if line.startswith("svc_django") and 'method="' in line]
     assert django
     assert not [line for line in django if "BREW" in line]

@@ -11,11 +11,11 @@ pytestmark = pytest.mark.django_db
 
 
 def values() -> dict[str, Any]:
-    return {one.family.name: one.value for one in network.of_network()}
+    return {one.name: one.samples[0].value for one in network.of_network()}
 
 
 def test_a_node_without_network_has_no_process_to_miss(node_settings: Any, settings: Any) -> None:
-    assert values() == {"network_process_up": 0, "network_peers": 0}
+    assert values() == {"svc_network_process_up": 0, "svc_network_peers": 0}
 
     settings.NODE = replace(settings.NODE, network=False)
-    assert values() == {"network_peers": 0}
+    assert values() == {"svc_network_peers": 0}

@@ -1,6 +1,5 @@
 """Several real processes count, one adds up; what dead ones counted goes on counting."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from health_app.metrics import files, shared
-from health_app.metrics.files import VARIABLE
+from health_app.metrics.process import ProcessMetrics
+from health_app.metrics.sharing import Shared
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -22,9 +21,8 @@ class Process:
     def __init__(self, role: str, place: Path) -> None:
         module = "tests.integration.health_app.metrics.counting"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, role],
+            [sys.executable, "-m", module, role, str(place)],
             cwd=ROOT,
-            env={**os.environ, VARIABLE: str(place)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -80,23 +78,29 @@ def start(place: Path) -> Iterator[Start]:
         yield run
 
 
-def values(place: Path) -> dict[str, float]:
+@pytest.fixture
+def reader(place: Path) -> Shared:
+    """Whoever is asked what all processes say together; it counts nothing itself."""
+    return Shared(ProcessMetrics(), place)
+
+
+def values(reader: Shared) -> dict[str, float]:
     """Return what all processes say together, by name and labels."""
     return {
         "/".join(
             (sample.name, *(f"{sample.labels[name]}" for name in sorted(sample.labels)))
         ): sample.value
-        for metric in shared.read(place)
+        for metric in reader.collect()
         for sample in metric.samples
     }
 
 
-def test_two_processes_add_up(start: Start, place: Path) -> None:
+def test_two_processes_add_up(start: Start, reader: Shared) -> None:
     first, second = start("web"), start("worker")
     first.tell("call eth_chainId 3 0.00001")
     second.tell("call eth_chainId 4 0.5")
     second.tell("call bad 2 0.5")
-    found = values(place)
+    found = values(reader)
     assert found["svc_api_calls_total/C/eth_chainId"] == 7
     assert found["svc_api_calls_total/C/bad"] == 2
     assert found["svc_api_errors_total/C/-32000/bad"] == 2
@@ -106,77 +110,85 @@ def test_two_processes_add_up(start: Start, place: Path) -> None:
     ]  # fmt: skip
     assert found["svc_api_call_duration_seconds_count/C/eth_chainId"] == 7
     assert found["svc_api_call_duration_seconds_sum/C/eth_chainId"] == pytest.approx(2.00003)
-    assert [(one.role, one.pid) for one in files.living(place)] == sorted(
+    assert [(one.role, one.pid) for one in reader.living()] == sorted(
         [("web", first.pid), ("worker", second.pid)], key=lambda one: one[1]
     )
 
 
 def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_not(
-    start: Start, place: Path
+    start: Start, reader: Shared, place: Path
 ) -> None:
     first, second = start("web"), start("web")
     for process in (first, second):
         process.tell("call eth_chainId 5 0.5")
         process.tell("begin")
     second.tell("end 1234")
-    assert values(place)["svc_api_calls_processing"] == 2
+    assert values(reader)["svc_api_calls_processing"] == 2
     second.kill()
     for _ in range(2):
-        found = values(place)
+        found = values(reader)
         assert found["svc_api_calls_total/C/eth_chainId"] == 10
         assert found["svc_api_call_duration_seconds_bucket/C/+Inf/eth_chainId"] == 10
         assert found["svc_api_call_duration_seconds_bucket/C/0.25/eth_chainId"] == 0
         assert found["svc_api_calls_processing"] == 1
         assert found["svc_celery_task_last_ended_timestamp_seconds/tick"] == 1234
-    assert list(place.glob(f"*_{second.pid}*")) == []
-    assert [one.pid for one in files.living(place)] == [first.pid]
+    assert [one.pid for one in reader.living()] == [first.pid]
 
+    before = sorted(place.iterdir())
     third = start("web")
     third.tell("call eth_chainId 1 0.5")
     third.kill()
     first.tell("call eth_chainId 1 0.5")
-    assert values(place)["svc_api_calls_total/C/eth_chainId"] == 12
-    assert {path.name for path in place.glob("*_0.db")} == {
-        "counter_0.db", "histogram_0.db", "gauge_max_0.db",
-    }  # fmt: skip
+    assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 12
+    assert {*before} >= {one for one in place.iterdir() if "gauge_live" not in one.name}
 
 
-def test_a_forked_process_counts_from_nothing(start: Start, place: Path) -> None:
+def test_a_forked_process_counts_from_nothing(start: Start, reader: Shared) -> None:
     parent = start("worker")
     parent.tell("call eth_chainId 5 0.5")
     parent.tell("fork")
-    assert values(place)["svc_api_calls_total/C/eth_chainId"] == 6
+    assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 6
 
 
-def test_the_router_sees_the_calls_of_all_processes(
-    start: Start, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, str(place))
+def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared) -> None:
     first, second = start("web"), start("web")
-    assert shared.router() == (0, 0.0)
+    assert reader.router() == (0, 0.0)
     first.tell("begin")
     first.tell("begin")
     second.tell("begin")
-    outstanding, longest = shared.router()
+    outstanding, longest = reader.router()
     assert outstanding == 3
     assert longest > 0
     # One that can do nothing any more is the one to worry about.
     first.signal(signal.SIGSTOP)
-    assert shared.router()[1] > longest
+    assert reader.router()[1] > longest
     first.signal(signal.SIGCONT)
     first.kill()
-    assert shared.router()[0] == 1
+    assert reader.router()[0] == 1
 
 
-def test_a_process_with_the_number_of_a_dead_one_inherits_only_its_counts(
-    start: Start, place: Path
+def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
+    start: Start, reader: Shared
 ) -> None:
+    first = start("web")
+    first.tell("call eth_chainId 5 0.5")
+    first.tell("begin")
+    first.kill()
+    second = start("producer")
+    second.tell("call eth_chainId 1 0.5")
+    found = values(reader)
+    assert found["svc_api_calls_total/C/eth_chainId"] == 6
+    assert found["svc_api_calls_processing"] == 0
+    assert reader.router() == (0, 0.0)
+    assert [(one.role, one.pid) for one in reader.living()] == [("producer", second.pid)]
+
+
+def test_what_a_dead_process_was_at_is_gone_with_the_last_one(start: Start, reader: Shared) -> None:
     process = start("web")
     process.tell("call eth_chainId 5 0.5")
     process.tell("begin")
-    # As it looks when another process got the number since: it began at another time.
-    (place / f"process_{process.pid}").write_text("web 1")
-    found = values(place)
+    process.kill()
+    found = values(reader)
     assert found["svc_api_calls_total/C/eth_chainId"] == 5
     assert "svc_api_calls_processing" not in found
-    assert files.living(place) == []
+    assert reader.living() == []

@@ -1,30 +1,22 @@
 """Health as figures: the plain gauge of the alert, and what tells checks and tags apart."""
 
-from health_app.metrics import health
-from health_app.metrics.sources import CheckState, Sources
+from health_app.metrics.exposition import of_checks
+from health_app.result import CheckResult
 
-STATES = [
-    CheckState("C", frozenset({"all", "chain"}), fails=True, seconds=0.25, contiguous_failures=3),
-    CheckState("P", frozenset({"all", "chain"}), fails=False, seconds=0.5, contiguous_failures=0),
-    CheckState("router", frozenset({"all", "application"}), False, 0.0, 0),
-]
-
-
-def figures(sources: Sources) -> dict[str, float]:
-    return {
-        one.family.full_name + "".join(f"/{label}" for label in one.labels): float(one.value)
-        for one in health.read(sources)
-    }
-
-
-def test_a_process_that_runs_no_checks_says_nothing_of_them() -> None:
-    assert figures(Sources()) == {}
+RESULTS = {
+    "C": CheckResult(error="bad", duration=250_000_000, contiguous_failures=3),
+    "P": CheckResult(duration=500_000_000),
+    "router": CheckResult(),
+}
+TAGS = {"C": {"all", "chain"}, "P": {"all", "chain"}, "router": {"all", "application"}}
 
 
 def test_the_plain_gauge_counts_each_failing_check_once() -> None:
-    sources = Sources()
-    sources.checks = lambda: STATES
-    found = figures(sources)
+    found = {
+        "/".join((sample.name, *sample.labels.values())): sample.value
+        for metric in of_checks(RESULTS, TAGS)
+        for sample in metric.samples
+    }
     assert found["svc_health_checks_failing"] == 1
     assert found["svc_health_checks_failing_of_tag/all"] == 1
     assert found["svc_health_checks_failing_of_tag/chain"] == 1

@@ -1,0 +1,128 @@
+"""All metrics of this node by name, without the namespace and without the `_total` of counters.
+
+Those of Django's own pages come from django-prometheus, those of memory and processor from the client
+library. Amounts are in smallest units.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+HELP: Final[Mapping[str, str]] = {
+    # Calls and connections
+    "api_calls": "JSON-RPC calls by interface and method. Not executed were: unknown (no such method), "
+    "refused (unreadable or not allowed), limited, overloaded, late.",
+    "api_errors": "JSON-RPC calls that were answered with an error, by its code.",
+    "api_call_duration_seconds": "Time in which JSON-RPC calls were executed.",
+    "api_calls_processing": "JSON-RPC calls that run in threads or wait for one.",
+    "api_oldest_call_started_seconds": "When the oldest call came that is not answered, by the "
+    "machine's monotonic clock.",
+    "api_longest_call_seconds": "For how long the oldest JSON-RPC call has been running, or waiting for "
+    "a thread.",
+    "http_requests": "Requests over HTTP by the interface or page they were for, and the reply's "
+    "status; those that Django answers are in svc_django_http_responses_total_by_status_total.",
+    "http_connections": "Open HTTP connections of clients.",
+    "websocket_connections": "Open WebSocket connections.",
+    "websocket_subscriptions": "Subscriptions of WebSocket clients.",
+    # Work
+    "block_processing_duration_seconds": "Time in which this node made blocks, or checked and accepted "
+    "those of others.",
+    "celery_task_duration_seconds": "Time that background tasks took.",
+    "celery_tasks": "Background tasks by how they ended.",
+    "celery_tasks_running": "Background tasks that run now.",
+    "celery_task_last_ended_timestamp_seconds": "When a background task ended last.",
+    # Database
+    "database_statement_duration_seconds": "Time that statements of the database took, by their first "
+    "word.",
+    "database_errors": "Statements of the database that failed.",
+    "database_connections_opened": "Connections to the database that threads opened or took from the "
+    "pool.",
+    "database_pool_connections": "Connections of the pools, by what they do.",
+    "database_pool_waiting": "Threads that wait for a connection.",
+    "database_pool_requests": "Connections that threads asked a pool for.",
+    "database_pool_requests_queued": "Connections that a thread had to wait for.",
+    "database_pool_wait_seconds": "Time that threads waited for connections.",
+    "database_pool_requests_failed": "Connections that no thread got in time.",
+    "database_pool_connections_lost": "Connections that were found to be broken.",
+    "database_up": "Whether the database answered.",
+    "database_size_bytes": "Size of the database.",
+    "database_server_connections": "Connections that the server has, of all.",
+    "database_migrations_unapplied": "Migrations of this code that the database does not have.",
+    # Processes
+    "build_info": "What the node is made of.",
+    "cache_entries": "Entries in the memory of processes.",
+    "cache_hits": "Questions that a cache in memory answered.",
+    "cache_misses": "Questions that a cache in memory could not answer.",
+    "python_threads": "Threads of the interpreter.",
+    "python_gc_collections": "Runs of the garbage collector.",
+    "python_gc_collected_objects": "Objects that the garbage collector freed.",
+    # Health checks
+    "health_checks_failing": "Health checks that fail.",
+    "health_checks_failing_of_tag": "Health checks with a tag that fail.",
+    "health_check_fails": "Whether a health check fails.",
+    "health_check_duration_seconds": "Time that the last run of a check took.",
+    "health_check_contiguous_failures": "Runs of a check that failed in a row.",
+    # Both chains
+    "chain_height": "Height of the last accepted block.",
+    "chain_last_block_timestamp_seconds": "Time of the last accepted block.",
+    "chain_last_block_age_seconds": "Age of the last accepted block by the node's clock.",
+    "chain_recent_blocks": "Blocks of the last 60 seconds.",
+    "chain_recent_transactions": "Transactions in blocks of the last 60 seconds.",
+    "chain_bootstrapped": "Whether a chain has reached the network's frontier.",
+    "mempool_transactions": "Transactions that wait for a block; queued ones wait for others first.",
+    "mempool_bytes": "Bytes of the transactions that wait for a block.",
+    "node_clock_offset_seconds": "How far the node's clock is ahead of wall time.",
+    # C-Chain
+    "cchain_base_fee_wei": "Base fee of the last block, for each gas.",
+    "cchain_gas_used": "Gas used by the last block.",
+    "cchain_gas_limit": "Gas limit of the last block.",
+    "cchain_recent_gas_used": "Gas used in the last 60 seconds.",
+    "cchain_last_block_bytes": "Size of the last block.",
+    # P-Chain
+    "platform_local_staked": "Stake on this node, with delegations.",
+    "platform_total_staked": "Stake of the Primary Network.",
+    "platform_time_until_unstake": "Nanoseconds until this node's stay as a validator ends.",
+    "platform_validators": "Validators of the Primary Network.",
+    "platform_delegators": "Delegators of the Primary Network.",
+    "platform_validator_uptime_ratio": "Part of their stay that validators were online, as this node "
+    "sees it.",
+    "platform_gas_capacity": "Gas that was left after the last block, as platform.getFeeState says; "
+    "time since adds to it.",
+    "platform_gas_excess": "Gas used above the target, after the last block: it drives the price; time "
+    "since lowers it.",
+    "platform_gas_price": "Price of one gas after the last block.",
+    # Peers
+    "network_peers": "Connected peers.",
+    "network_peers_subnet": "Connected peers that track a subnet.",
+    "network_peers_benched": "Connected peers that are not asked on a chain.",
+    "network_known_nodes": "Validators and bootstrappers whose signed address is kept; no other peers, "
+    "and not this node.",
+    "network_process_up": "Whether the process that talks to peers reported lately.",
+    "network_start_time_seconds": "When the process that talks to peers began.",
+    "network_messages": "Messages to and from peers.",
+    "network_bytes": "Bytes to and from peers.",
+    "network_send_failures": "Messages that could not be sent.",
+    "network_send_fail_rate": "Part of the latest messages that could not be sent.",
+    "network_times_connected": "Peers that came.",
+    "network_times_disconnected": "Peers that went.",
+    "network_time_since_last_msg_sent": "Nanoseconds since the last message to a peer, before the first "
+    "one since the start.",
+    "network_time_since_last_msg_received": "Nanoseconds since the last message from a peer, before the "
+    "first one since the start.",
+    "network_connected_stake_ratio": "Part of the stake that is connected, with this node's own.",
+    "network_node_uptime_weighted_average": "This node's uptime as its peers see it, in percent, "
+    "weighted by stake.",
+    "network_node_uptime_rewarding_stake": "Percent of the stake that saw this node online long enough "
+    "for a reward.",
+    "network_blocks_outstanding": "Blocks of peers that are not decided yet.",
+    # The way to the network's frontier
+    "bootstrap_start_height": "Height at which the way to the frontier began.",
+    "bootstrap_height": "Height that was reached.",
+    "bootstrap_target_height": "Height of the frontier, as far as it is known.",
+    "bootstrap_fetched_blocks": "Blocks that were fetched and not executed yet.",
+    "bootstrap_blocks_per_second": "Blocks executed in a second.",
+    "bootstrap_eta_seconds": "Time until the frontier, at that rate.",
+    # Of this page
+    "scrape_success": "Whether a part could be read.",
+    "scrape_duration_seconds": "Time that reading a part took.",
+}
+"""What each of them means, as the page says it."""

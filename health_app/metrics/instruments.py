@@ -1,0 +1,100 @@
+"""The client library's instruments of one process, and values that are read when monitoring asks."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from health_app.metrics.catalogue import HELP
+from jsonrpc.tally import BOUNDS, Durations
+
+NAMESPACE: Final = "svc"
+"""Before each name."""
+
+# A series more for each figure, that nobody reads.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class Total(Counter):
+    """A counter that can follow a total which is counted elsewhere."""
+
+    _reached = 0.0
+
+    def reach(self, total: float) -> None:
+        """Add what has come since the last time; a total that fell was counted anew from 0."""
+        self.inc(total - self._reached if total >= self._reached else total)
+        self._reached = total
+
+
+class TalliedHistogram(Histogram):
+    """A histogram that can follow a tally with the same bounds."""
+
+    _reached: Sequence[float] = ()
+
+    def reach(self, durations: Durations) -> None:
+        """Add the observations that have come since the last time."""
+        totals = (*durations.counts, durations.seconds)
+        before = self._reached or (0.0,) * len(totals)
+        for value, total, reached in zip((*self._buckets, self._sum), totals, before, strict=True):
+            if total != reached:
+                value.inc(total - reached)
+        self._reached = totals
+
+
+class Instruments:
+    """Counters, gauges and histograms by name; one is made, and on the page, when it is first asked for."""
+
+    def __init__(self) -> None:
+        self.registry: Final = CollectorRegistry()
+        self._lock = threading.Lock()
+        self._made: dict[str, Any] = {}
+
+    def counter(self, name: str, /, **labels: str) -> Total:
+        """Return a counter."""
+        counter: Total = self._of(Total, name, labels)
+        return counter
+
+    def gauge(self, name: str, /, *, mode: str = "livesum", **labels: str) -> Gauge:
+        """Return a gauge; the mode says in the library's words what several processes' make together."""
+        gauge: Gauge = self._of(Gauge, name, labels, multiprocess_mode=mode)
+        return gauge
+
+    def histogram(
+        self, name: str, bounds: Sequence[float] = BOUNDS, /, **labels: str
+    ) -> TalliedHistogram:
+        """Return a histogram with these upper bounds, in seconds."""
+        histogram: TalliedHistogram = self._of(TalliedHistogram, name, labels, buckets=bounds)
+        return histogram
+
+    def _of(self, kind: Any, name: str, labels: dict[str, str], **options: Any) -> Any:
+        with self._lock:
+            made = self._made.get(name)
+            if made is None:
+                options |= {"namespace": NAMESPACE, "registry": self.registry}
+                made = self._made[name] = kind(name, HELP[name], tuple(labels), **options)
+        return made.labels(*labels.values()) if labels else made
+
+
+def gauge(name: str, value: float, /, **labels: str) -> Metric:
+    """Return a value that was read now."""
+    made = GaugeMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    made.add_metric(tuple(labels.values()), value)
+    return made
+
+
+def counter(name: str, value: float, /, **labels: str) -> Metric:
+    """Return a value that was read now and only rises."""
+    made = CounterMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    made.add_metric(tuple(labels.values()), value)
+    return made
+
+
+def grouped(metrics: Iterable[Metric]) -> list[Metric]:
+    """Return one metric for each name with all of its samples: on the page a name stands once."""
+    found: dict[str, Metric] = {}
+    for one in metrics:
+        whole = found.setdefault(one.name, Metric(one.name, one.documentation, one.type))
+        whole.samples.extend(one.samples)
+    return list(found.values())

@@ -1,0 +1,182 @@
+"""What one process counts, and what it can be asked: whoever has something makes it known here.
+
+Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.replies`, since the client
+library's histogram costs six times as much, and more where processes share a directory. `update` carries
+their counts over into the library's instruments. Rarer events count into these at once.
+"""
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from django.db import connections
+
+from health_app.metrics.instruments import Instruments
+from jsonrpc.calls import NOT_EXECUTED
+from jsonrpc.hub import Hub
+from jsonrpc.inflight import Inflight
+from jsonrpc.replies import Replies
+from jsonrpc.tally import Tally
+from jsonrpc.workers import Workers
+
+LONG_BOUNDS: Final = (
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0,
+)  # fmt: skip
+"""Upper bounds, in seconds, for tasks and blocks."""
+
+OTHER: Final = "other"
+"""Of requests: those for no interface and no page of this node."""
+
+
+class CacheState(NamedTuple):
+    """How a cache is."""
+
+    entries: int
+    hits: int
+    misses: int
+
+
+class ProcessMetrics:
+    """The tallies and instruments of one process."""
+
+    def __init__(self) -> None:
+        self.instruments = Instruments()
+        self.inflight: Final = Inflight(time.monotonic)
+        """Calls that run in threads, of all interfaces."""
+        self.statements: Final = Tally()
+        """Statements of the database by their first word; the code is the error's class."""
+        self.workers: Workers | None = None
+        self.hub: Hub | None = None
+        self.http_connections: Callable[[], int | None] = lambda: None
+        self.caches: Callable[[], Mapping[str, CacheState]] = dict
+        self._calls: Final[dict[str, Tally]] = {}
+        self._replies: Final[dict[str, Replies]] = {}
+        self._topics: Final[set[str]] = set()
+        """Of subscriptions that there ever were."""
+        self._lock = threading.Lock()
+
+    def tally(self, interface: str) -> Tally:
+        """Return what counts the calls of an interface, such as "C", "P" or "info"."""
+        return self._calls.setdefault(interface, Tally())
+
+    def replies_of(self, name: str) -> Replies:
+        """Return what counts the replies over HTTP of an interface, or on a page by its path."""
+        return self._replies.setdefault(name, Replies())
+
+    def block(self, chain: str, seconds: float) -> None:
+        """Count a block that was made, or checked and accepted, by the letter of its chain."""
+        made = self.instruments.histogram(
+            "block_processing_duration_seconds", LONG_BOUNDS, chain=chain
+        )
+        made.observe(seconds)
+
+    def router(self) -> tuple[int, float]:
+        """Return how many calls this process has not answered, and for how long the oldest one.
+
+        Those that wait for a thread are among them.
+        """
+        running = len(self.inflight), self.inflight.longest_seconds()
+        if self.workers is None:
+            return running
+        waiting = self.workers.pending, self.workers.longest_seconds()
+        return max(running[0], waiting[0]), max(running[1], waiting[1])
+
+    def update(self) -> None:
+        """Bring the instruments up to date with what was counted, and with how things are now."""
+        with self._lock:
+            self._update_calls()
+            self._update_doors()
+            self._update_database()
+            self._update_memory()
+
+    def begin_anew(self) -> None:
+        """Forget what was counted, in a process that was forked: its parent shows that."""
+        self._lock = threading.Lock()
+        self.instruments = Instruments()
+        for tally in (*self._calls.values(), self.statements):
+            tally.reset()
+        for replies in self._replies.values():
+            replies.reset()
+
+    def _update_calls(self) -> None:
+        show = self.instruments
+        for api, tally in self._calls.copy().items():
+            counted = tally.read()
+            for method, durations in counted.durations.items():
+                show.counter("api_calls", api=api, method=method).reach(durations.number)
+                if method not in NOT_EXECUTED:
+                    show.histogram("api_call_duration_seconds", api=api, method=method).reach(
+                        durations
+                    )
+            for (method, code), number in counted.errors.items():
+                show.counter("api_errors", api=api, method=method, code=str(code)).reach(number)
+        show.gauge("api_calls_processing").set(self.router()[0])
+
+    def _update_doors(self) -> None:
+        show = self.instruments
+        for api, replies in self._replies.copy().items():
+            for (method, status), number in replies.read().items():
+                show.counter("http_requests", api=api, method=method, status=str(status)).reach(
+                    number
+                )
+        connected = self.http_connections()
+        if connected is not None:
+            show.gauge("http_connections").set(connected)
+        if self.hub is None:
+            return
+        show.gauge("websocket_connections").set(self.hub.connections)
+        subscriptions = self.hub.counts()
+        self._topics.update(subscriptions)
+        for topic in self._topics:
+            show.gauge("websocket_subscriptions", kind=topic).set(subscriptions.get(topic, 0))
+
+    def _update_database(self) -> None:
+        show, counted = self.instruments, self.statements.read()
+        for statement, durations in counted.durations.items():
+            show.histogram("database_statement_duration_seconds", statement=statement).reach(
+                durations
+            )
+        for (statement, error), number in counted.errors.items():
+            show.counter("database_errors", statement=statement, error=str(error)).reach(number)
+        for stats in (pool.get_stats() for pool in _pools()):
+            idle = stats.get("pool_available", 0)
+            show.gauge("database_pool_connections", state="idle").set(idle)
+            used = stats.get("pool_size", 0) - idle
+            show.gauge("database_pool_connections", state="used").set(used)
+            show.gauge("database_pool_waiting").set(stats.get("requests_waiting", 0))
+            waited = stats.get("requests_wait_ms", 0) / 1000
+            show.counter("database_pool_wait_seconds").reach(waited)
+            for name, stat in _POOL_TOTALS.items():
+                show.counter(name).reach(stats.get(stat, 0))
+
+    def _update_memory(self) -> None:
+        show = self.instruments
+        for name, state in self.caches().items():
+            show.gauge("cache_entries", cache=name).set(state.entries)
+            show.counter("cache_hits", cache=name).reach(state.hits)
+            show.counter("cache_misses", cache=name).reach(state.misses)
+        show.gauge("python_threads").set(threading.active_count())
+        for number, stats in enumerate(gc.get_stats()):
+            generation = str(number)
+            collections = show.counter("python_gc_collections", generation=generation)
+            collections.reach(stats["collections"])
+            objects = show.counter("python_gc_collected_objects", generation=generation)
+            objects.reach(stats["collected"])
+
+
+_POOL_TOTALS: Final = {
+    "database_pool_requests": "requests_num",
+    "database_pool_requests_queued": "requests_queued",
+    "database_pool_requests_failed": "requests_errors",
+    "database_pool_connections_lost": "connections_lost",
+}
+"""Names of psycopg's statistics."""
+
+
+def _pools() -> list[Any]:
+    """Return the pools that this process has opened: asking for one by Django's way would open it."""
+    wrapper: Any = type(connections["default"])
+    opened: dict[str, Any] = getattr(wrapper, "_connection_pools", {})
+    return list(opened.values())
