@@ -1,11 +1,9 @@
 """How this node proves that its BLS key is its own (pchain.md 1.7). The secret stays in its file."""
 
-from functools import cache
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
-from django.conf import settings
-
-from platform_app.api.own_node import own_node_id
 from primitives import bls
 from primitives.ids import NodeID
 
@@ -26,19 +24,36 @@ class NoIdentity(Exception):
         super().__init__("this node has no identity yet: init_node makes its keys")
 
 
-@cache
-def identity() -> Identity:
-    """Return who this node is.
+class IdentityFiles:
+    """The files that say which node this is: read when it is first asked for, and not again.
 
-    Raises:
-        NoIdentity: Certificate or BLS key cannot be read.
+    Args:
+        node_id: returns what the certificate says; None where there is none to read.
+        signer: the file of the BLS key.
     """
-    node_id = own_node_id()
-    try:
-        secret = settings.NODE.signer_path.read_bytes()
-        public_key, proof = bls.public_key(secret), bls.prove_possession(secret)
-    except (OSError, bls.InvalidSecretKey) as error:
-        raise NoIdentity from error
-    if node_id is None:
-        raise NoIdentity
-    return Identity(node_id, public_key, proof)
+
+    def __init__(self, node_id: Callable[[], NodeID | None], signer: Path) -> None:
+        self._node_id = node_id
+        self._signer = signer
+        self._read: Identity | None = None
+
+    def identity(self) -> Identity:
+        """Return who this node is.
+
+        Raises:
+            NoIdentity: Certificate or BLS key cannot be read.
+        """
+        if self._read is None:
+            self._read = self._identity()
+        return self._read
+
+    def _identity(self) -> Identity:
+        node_id = self._node_id()
+        try:
+            secret = self._signer.read_bytes()
+            public_key, proof = bls.public_key(secret), bls.prove_possession(secret)
+        except (OSError, bls.InvalidSecretKey) as error:
+            raise NoIdentity from error
+        if node_id is None:
+            raise NoIdentity
+        return Identity(node_id, public_key, proof)

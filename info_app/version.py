@@ -1,12 +1,10 @@
 """Which product this is and in which version: what info.getNodeVersion says that needs no database."""
 
 from collections.abc import Mapping
-from functools import cache
 from importlib import metadata
 from typing import Final
 
 from cchain_app.api.node import NAME, VERSION
-from cchain_app.apps import evm_chain
 
 PRODUCT: Final = f"{NAME.lower()}/{VERSION}"
 """As operators and monitors see it. Peers are told another name: that of the protocol they expect."""
@@ -25,13 +23,11 @@ _ENGINES: Final[Mapping[str, str]] = {
 """The package that an EVM engine comes from."""
 
 
-@cache
-def vm_versions() -> Mapping[str, str]:
+def vm_versions(engine: str) -> Mapping[str, str]:
     """Return the version of each virtual machine by its name.
 
     The P-Chain's is the product's own, as is the little that there is of the X-Chain; the C-Chain's
-    is that of the engine which this process runs.
+    is that of the EVM engine which this process runs.
     """
     own = f"v{VERSION}"
-    engine = metadata.version(_ENGINES[evm_chain().engine.name])
-    return {"avm": own, "evm": f"v{engine}", "platform": own}
+    return {"avm": own, "evm": f"v{metadata.version(_ENGINES[engine])}", "platform": own}

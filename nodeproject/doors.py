@@ -10,12 +10,16 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
 from cchain_app.api.loop_gas import one_request
+from cchain_app.apps import evm_chain
 from chaindb import servers
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.hotpath import WouldBlock
 from health_app.api import HealthApi
 from info_app import api as info_api
+from info_app.api.node import OwnNode
+from info_app.identity import IdentityFiles
+from info_app.version import vm_versions
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import Connections
 from jsonrpc.dialects import GETH, GORILLA
@@ -102,7 +106,9 @@ def xchain() -> Endpoint:
 @cache
 def info() -> Endpoint:
     """Return the interface to what this node says of itself: `/ext/info`."""
-    return _by_name("info", INFO_PATHS, info_api.INFO)
+    files = IdentityFiles(own_node_id, settings.NODE.signer_path)
+    own = OwnNode(files, vm_versions(evm_chain().engine.name))
+    return _by_name("info", INFO_PATHS, info_api.methods(own))
 
 
 @cache

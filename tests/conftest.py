@@ -82,14 +82,12 @@ def forget_process() -> None:
     from django.core.cache import caches
 
     from cchain_app import apps as cchain
-    from info_app import identity as info_identity
-    from info_app import version
     from network_app import turns
     from nodeproject import doors, identity, observation, plain
     from platform_app import apps as platform
 
     modules: tuple[ModuleType, ...] = (
-        doors, identity, info_identity, version, plain, turns,
+        doors, identity, plain, turns,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():

@@ -5,8 +5,6 @@ asks for its node's address by info.getBlockchainID without params and hears the
 another asks info.peers for a chain and gets all peers.
 """
 
-from typing import Final
-
 from info_app.api import chains, node, upgrades
 from info_app.api import peers as connected
 from info_app.api.errors import to_error_object
@@ -15,14 +13,19 @@ from jsonrpc.registry import MethodRegistry
 from platform_app.api import params
 from primitives.ids import EMPTY_NODE_ID
 
-__all__ = ["INFO"]
 
-INFO: Final = MethodRegistry(to_error_object)
+def methods(own: node.OwnNode) -> MethodRegistry:
+    """Return the table of `info.*` of a node."""
+    table = MethodRegistry(to_error_object)
+    _node(table, own)
+    _chains(table)
+    _network(table)
+    return table
 
 
-def _node(methods: MethodRegistry) -> None:
-    methods.add("info.getNodeID", node.get_node_id, hot=True)
-    methods.add("info.getNodeVersion", node.get_node_version)
+def _node(methods: MethodRegistry, own: node.OwnNode) -> None:
+    methods.add("info.getNodeID", own.get_node_id, hot=True)
+    methods.add("info.getNodeVersion", own.get_node_version)
     methods.add("info.getNodeIP", node.get_node_ip)
     methods.add("info.getNetworkID", node.get_network_id, hot=True)
     methods.add("info.getNetworkName", node.get_network_name, hot=True)
@@ -47,7 +50,3 @@ def _network(methods: MethodRegistry) -> None:
     methods.add("info.uptime", connected.uptime)
     methods.add("info.upgrades", upgrades.upgrades, hot=True)
     methods.add("info.acps", upgrades.acps)
-
-
-for _group in (_node, _chains, _network):
-    _group(INFO)

@@ -1,13 +1,14 @@
 """What a node says of itself: who it is, what it runs, on which network, and what that costs."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from django.conf import settings
 
 from info_app import selectors
 from info_app.commit import COMMIT
-from info_app.identity import identity
-from info_app.version import PRODUCT, RPC_PROTOCOL, vm_versions
+from info_app.identity import IdentityFiles
+from info_app.version import PRODUCT, RPC_PROTOCOL
 from platform_app.api.wire import Json
 from platform_app.apps import platform_chain
 from primitives.hexadecimal import encode_data
@@ -25,27 +26,38 @@ _VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
 _FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
 
 
-def get_node_id() -> Json:
-    """info.getNodeID: the node's ID, and its BLS key with the proof that it is the node's own."""
-    own = identity()
-    return {
-        "nodeID": str(own.node_id),
-        "nodePOP": {
-            "publicKey": encode_data(own.public_key),
-            "proofOfPossession": encode_data(own.proof_of_possession),
-        },
-    }
+class OwnNode:
+    """What differs from one node of a network to the next.
 
+    Args:
+        files: who it is.
+        vm_versions: of its virtual machines, by their names.
+    """
 
-def get_node_version() -> Json:
-    """info.getNodeVersion: versions of the node, its tables, its virtual machines; its commit."""
-    return {
-        "version": PRODUCT,
-        "databaseVersion": selectors.database_version(),
-        "rpcProtocolVersion": str(RPC_PROTOCOL),
-        "gitCommit": COMMIT,
-        "vmVersions": dict(vm_versions()),
-    }
+    def __init__(self, files: IdentityFiles, vm_versions: Mapping[str, str]) -> None:
+        self._files = files
+        self._vm_versions = vm_versions
+
+    def get_node_id(self) -> Json:
+        """info.getNodeID: the node's ID, and its BLS key with the proof that it is the node's own."""
+        own = self._files.identity()
+        return {
+            "nodeID": str(own.node_id),
+            "nodePOP": {
+                "publicKey": encode_data(own.public_key),
+                "proofOfPossession": encode_data(own.proof_of_possession),
+            },
+        }
+
+    def get_node_version(self) -> Json:
+        """info.getNodeVersion: versions of the node, its tables, its virtual machines; its commit."""
+        return {
+            "version": PRODUCT,
+            "databaseVersion": selectors.database_version(),
+            "rpcProtocolVersion": str(RPC_PROTOCOL),
+            "gitCommit": COMMIT,
+            "vmVersions": dict(self._vm_versions),
+        }
 
 
 def get_node_ip() -> Json:

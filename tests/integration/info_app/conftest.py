@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from info_app import identity, version
 from network_app import turns
 from nodeproject import doors
 from tests.integration.platform_app.conftest import (
@@ -53,7 +52,5 @@ def bare(pchain: PChain) -> AskBare:
 
 
 def _forget() -> None:
-    for cached in (
-        identity.identity, version.vm_versions, turns.upgrades, doors.info, doors.gate_config,
-    ):  # fmt: skip
+    for cached in (turns.upgrades, doors.info, doors.gate_config):
         cached.cache_clear()

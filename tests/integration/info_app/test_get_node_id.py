@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from info_app import identity
+from nodeproject import doors
 from primitives import bls
-from tests.integration.platform_app.conftest import PChain, Rpc, refusal
+from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
 
 def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> None:
@@ -25,11 +25,9 @@ def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> No
 
 
 @pytest.mark.parametrize("setting", ["staking_cert_file", "signer_key_file"])
-def test_a_node_without_its_files_says_so(
-    pchain: PChain, rpc: Rpc, settings: Any, setting: str
-) -> None:
+def test_a_node_without_its_files_says_so(pchain: PChain, settings: Any, setting: str) -> None:
     settings.NODE = replace(settings.NODE, **{setting: "/nowhere/key"})
-    identity.identity.cache_clear()
+    rpc = asking(doors.info().dispatcher)
 
     assert refusal(rpc, "info.getNodeID") == (
         "this node has no identity yet: init_node makes its keys"

@@ -5,6 +5,7 @@ import re
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from cchain_app.apps import evm_chain
 from info_app.api import node
 from info_app.version import PRODUCT, vm_versions
 from tests.integration.platform_app.conftest import Rpc
@@ -18,7 +19,7 @@ def test_versions_of_all_that_runs(rpc: Rpc) -> None:
     }  # fmt: skip
     assert found["version"] == PRODUCT
     assert found["rpcProtocolVersion"] == "45"
-    assert found["vmVersions"] == vm_versions()
+    assert found["vmVersions"] == vm_versions(evm_chain().engine.name)
     assert set(found["vmVersions"]) == {"avm", "evm", "platform"}
     assert all(isinstance(value, str) for value in found["vmVersions"].values())
 

@@ -3,11 +3,9 @@
 import tomllib
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from cchain_app.apps import evm_chain
 from info_app import version
 
 
@@ -24,16 +22,9 @@ def test_the_product_is_this_project() -> None:
     ("engine", "package"),
     [("revm", "cchain-native"), ("ethereum-execution", "ethereum-execution")],
 )
-def test_the_evm_has_the_version_of_the_engine(
-    monkeypatch: pytest.MonkeyPatch, engine: str, package: str
-) -> None:
-    monkeypatch.setattr(evm_chain(), "engine", SimpleNamespace(name=engine))
-    version.vm_versions.cache_clear()
-    try:
-        assert version.vm_versions() == {
-            "avm": f"v{project_version()}",
-            "evm": f"v{metadata.version(package)}",
-            "platform": f"v{project_version()}",
-        }
-    finally:
-        version.vm_versions.cache_clear()
+def test_the_evm_has_the_version_of_the_engine(engine: str, package: str) -> None:
+    assert version.vm_versions(engine) == {
+        "avm": f"v{project_version()}",
+        "evm": f"v{metadata.version(package)}",
+        "platform": f"v{project_version()}",
+    }

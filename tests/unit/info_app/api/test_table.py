@@ -1,11 +1,16 @@
 """The table of `info.*`."""
 
+from pathlib import Path
+
 import pytest
 
-from info_app.api import INFO
+from info_app.api import methods
 from info_app.api.errors import to_error_object
-from info_app.identity import NoIdentity
+from info_app.api.node import OwnNode
+from info_app.identity import IdentityFiles, NoIdentity
 from platform_app.chain import NoGenesis
+
+INFO = methods(OwnNode(IdentityFiles(lambda: None, Path("/nowhere")), {}))
 
 SPECIFIED = [
     "getNodeID", "getNodeVersion", "getNodeIP", "getNetworkID", "getNetworkName", "isBootstrapped",
