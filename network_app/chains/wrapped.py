@@ -32,11 +32,12 @@ class WrappedChain:
 
     def __init__(self, wrapper: Wrapper, *, makes_blocks: bool) -> None:
         self._wrapper = wrapper
-        self._inner = wrapper.inner
-        self.alias = self._inner.alias
-        self.chain_id = self._inner.chain_id
+        self.inner = wrapper.inner
+        """The chain without outer blocks."""
+        self.alias = self.inner.alias
+        self.chain_id = self.inner.chain_id
         self._verifier = Verifier(wrapper)
-        after = self._inner.request_block if makes_blocks else _nothing
+        after = self.inner.request_block if makes_blocks else _nothing
         self._acceptor = Acceptor(wrapper, self._verifier, after)
 
     def last_accepted(self) -> BlockPlace:
@@ -67,7 +68,7 @@ class WrappedChain:
         """Return the accepted blocks at these heights."""
         self._wrapper.last()
         found = outer.ids_at(self.alias, [height for height in heights if 0 < height <= HIGHEST])
-        found[0] = self._inner.genesis().block_id
+        found[0] = self.inner.genesis().block_id
         return [found.get(height) for height in heights]
 
     def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
@@ -76,14 +77,14 @@ class WrappedChain:
         What was made here and is not wrapped yet has no ID that anybody could ask for.
         """
         found = outer.heights_of(self.alias, block_ids)
-        found[self._inner.genesis().block_id] = 0
+        found[self.inner.genesis().block_id] = 0
         return [found.get(block_id) for block_id in block_ids]
 
     def block(self, block_id: ID) -> bytes | None:
         """Return an accepted block's bytes; genesis is bare."""
         (height,) = self.height_of([block_id])
         if not height:
-            return None if height is None else self._inner.genesis().raw
+            return None if height is None else self.inner.genesis().raw
         return self._wrapper.raws(height, height, 1)[0][1]
 
     def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
@@ -94,7 +95,7 @@ class WrappedChain:
         until = time.monotonic() + seconds
         (top,) = self.height_of([block_id])
         if top == 0:
-            return [self._inner.genesis().raw]
+            return [self.inner.genesis().raw]
         found: list[bytes] = []
         while top and len(found) < count and (not found or time.monotonic() < until):
             bottom = max(1, top - min(CHUNK, count - len(found)) + 1)
@@ -149,19 +150,19 @@ class WrappedChain:
 
     def waiting(self, limit: int) -> Sequence[ID]:
         """Return IDs of transactions that wait, newest last."""
-        return self._inner.waiting(limit)
+        return self.inner.waiting(limit)
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         """Return waiting transactions' bytes."""
-        return self._inner.transactions(tx_ids)
+        return self.inner.transactions(tx_ids)
 
     def transaction_id(self, raw: bytes) -> ID:
         """Return the ID by which a transaction is known."""
-        return self._inner.transaction_id(raw)
+        return self.inner.transaction_id(raw)
 
     def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
         """Take transactions in, or say why not."""
-        return self._inner.issue(raws, now=clock.now())
+        return self.inner.issue(raws, now=clock.now())
 
 
 def _nothing() -> None:

@@ -81,8 +81,9 @@ class Network:
         self._tracked = [Address(*address) for address in tracked]
         self._context = tls.make_context(identity)
         self._buffer = bytearray(CHUNK)
-        self._roster = Roster(identity.node_id, config)
-        self._dialer = Dialer(config, self._dial, self._roster.absent)
+        self.roster = Roster(identity.node_id, config)
+        """Who is connected."""
+        self._dialer = Dialer(config, self._dial, self.roster.absent)
         self._listener = Listener(
             self._context, config, self._buffer, self._arrived, self.counters.connection_ended
         )
@@ -105,7 +106,7 @@ class Network:
         self._running = Running(
             port=port,
             introductions=introductions,
-            lives=Lives(self._around(introductions), self._roster, self._listener),
+            lives=Lives(self._around(introductions), self.roster, self._listener),
             discovery=Repeat(self._config.peer_list_interval, self._discover),
         )
         self._dialer.track(self._tracked)
@@ -137,7 +138,7 @@ class Network:
 
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         """Return the peers whose handshake is finished, as of now."""
-        return self._roster.connected()
+        return self.roster.connected()
 
     def tracked_nodes(self) -> Mapping[tuple[str, int], NodeID]:
         """Return who was found at the tracked addresses, this node itself included."""
@@ -145,7 +146,7 @@ class Network:
 
     def tracked_peers(self) -> set[NodeID]:
         """Return those that are connected of the nodes at tracked addresses."""
-        return {node_id for node_id in self._dialer.tracked if self._roster.get(node_id)}
+        return {node_id for node_id in self._dialer.tracked if self.roster.get(node_id)}
 
     def known_addresses(self) -> int:
         """Return of how many nodes an address is known."""
@@ -153,7 +154,7 @@ class Network:
 
     def send(self, node_id: NodeID, message: Message | Packed) -> bool:
         """Send a message, or queue it; False when the peer is not there or its queue is full."""
-        peer = self._roster.get(node_id)
+        peer = self.roster.get(node_id)
         if peer is None:
             name = framing.kind(message) if isinstance(message, Message) else message.kind
             self.counters.send_failed(name)
@@ -194,7 +195,7 @@ class Network:
             introductions=introductions,
             directory=self._directory,
             handler=self._handler,
-            strangers=Strangers(self._config, lambda: [peer.outbox for peer in self._roster]),
+            strangers=Strangers(self._config, lambda: [peer.outbox for peer in self.roster]),
             is_known=self._is_known,
         )
 
@@ -262,7 +263,7 @@ class Network:
         self._dial_validators()
         # made in any case: those that validate no more are forgotten with it
         request = self._running.introductions.request()
-        talking = self._roster.talking()
+        talking = self.roster.talking()
         validators = [peer for peer in talking if self._is_validator(peer.node_id)]
         if validators:
             secrets.choice(validators).ask_for_peers(request)

@@ -101,7 +101,7 @@ def test_the_next_block_is_this_nodes_own(world: World, past: Past) -> None:
 
     ((place, raw),) = node.c.accepted_since(len(past[1]), 10)
 
-    assert parse(raw).inner == node.c._inner.blocks(made.number, made.number, 1)[0].raw
+    assert parse(raw).inner == node.c.inner.blocks(made.number, made.number, 1)[0].raw
     assert parse(raw).parent_id == places(past[1])[-1].block_id
     assert place == node.c.last_accepted()
 
@@ -142,13 +142,13 @@ def test_a_block_of_this_nodes_own_overtakes(
     world: World, past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = world.node(FOLLOWER).c
-    accept = chain._inner.accept
+    accept = chain.inner.accept
 
     def overtaken(*blocks: Any, **given: Any) -> int:
         produce_block(evm_chain(), now=clock.now(), allow_empty=True)
         return accept(*blocks, **given)
 
-    monkeypatch.setattr(chain._inner, "accept", overtaken)
+    monkeypatch.setattr(chain.inner, "accept", overtaken)
 
     assert str(refusal(UnknownParent, chain, *past[1])) == "another block was accepted meanwhile"
     assert OuterBlock.objects.filter(chain="C").count() == 0
@@ -170,17 +170,17 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
     blocks, _ = world.hand_over()
     chain = world.node(FOLLOWER).p
     follow(chain, known)
-    accept = chain._inner.accept
+    accept = chain.inner.accept
 
     def overtaken(*blocks: Any, **given: Any) -> int:
         assert platform.build_block(platform_chain(), now=clock.now()) is not None
         return accept(*blocks, **given)
 
-    monkeypatch.setattr(chain._inner, "accept", overtaken)
+    monkeypatch.setattr(chain.inner, "accept", overtaken)
 
     assert str(refusal(UnknownParent, chain, *blocks)) == "another block was accepted meanwhile"
     assert OuterBlock.objects.filter(chain="P").count() == len(known)
-    assert chain._inner.tip().height == len(blocks) == len(known) + 1
+    assert chain.inner.tip().height == len(blocks) == len(known) + 1
 
 
 def test_who_makes_blocks_is_woken_when_others_were_accepted(
@@ -188,7 +188,7 @@ def test_who_makes_blocks_is_woken_when_others_were_accepted(
 ) -> None:
     for chain, blocks in zip(world.node(FOLLOWER), past, strict=True):
         woken: list[int] = []
-        inner = chain._inner
+        inner = chain.inner
         monkeypatch.setattr(inner, "request_block", lambda woken=woken: woken.append(1))
         rules = (FOLLOWER, UPGRADES, chain._wrapper.proposers)
         maker = WrappedChain(wrapping.Wrapper(inner, *rules), makes_blocks=True)

@@ -52,15 +52,15 @@ def test_the_whole_history_ends_with_the_first_block_after_genesis(
 
 def test_genesis_is_bare_and_given_to_whom_asks_for_it(world: World, made: Past) -> None:
     for chain in world.maker:
-        genesis = chain._inner.genesis()
+        genesis = chain.inner.genesis()
         assert ancestors(chain, genesis.block_id) == [genesis.raw]
         assert chain.block(genesis.block_id) == genesis.raw
-    assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p._inner.genesis().raw))]
+    assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p.inner.genesis().raw))]
 
 
 def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
     for chain, blocks in zip(world.maker, made, strict=True):
-        inner_id = chain._inner.tip().block_id
+        inner_id = chain.inner.tip().block_id
         for block_id in (UNKNOWN, inner_id):
             assert ancestors(chain, block_id) == []
             assert chain.block(block_id) is None
@@ -122,7 +122,7 @@ def test_much_is_given_in_pieces(world: World, made: Past, monkeypatch: pytest.M
 def test_an_answer_costs_few_statements(world: World, made: Past, alias: str, most: int) -> None:
     chain: WrappedChain = getattr(world.maker, alias)
     top = chain.last_accepted().block_id
-    chain._inner.genesis()
+    chain.inner.genesis()
     with CaptureQueriesContext(connection) as asked:
         assert len(ancestors(chain, top)) > 5
     assert len(asked) <= most

@@ -44,7 +44,7 @@ def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]
 
 def assert_keeps_all_rules(chain: WrappedChain, blocks: list[bytes]) -> None:
     """Verify blocks one after the other, as a follower does."""
-    genesis = chain._inner.genesis()
+    genesis = chain.inner.genesis()
     last = of_genesis(genesis.block_id, genesis.time or 0)
     for raw in blocks:
         one = chain._verifier.read(raw)
@@ -185,7 +185,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
 
     found = raws(node.c)
     assert found[:taken] == past.c[:taken]
-    assert len(found) == node.c._inner.tip().height == taken + 3
+    assert len(found) == node.c.inner.tip().height == taken + 3
     assert [row.block_id for row in OuterBlock.objects.order_by("height")] == [
         parse(raw).outer_id for raw in found
     ]

@@ -45,7 +45,7 @@ def unread(begun: WrappedChain, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_given: Any) -> Any:
         raise AssertionError("it is read")
 
-    monkeypatch.setattr(begun._inner, "parse", read)
+    monkeypatch.setattr(begun.inner, "parse", read)
 
 
 def test_what_is_not_the_producers_is_not_read(
@@ -81,7 +81,7 @@ def test_nor_is_a_first_block_for_which_nobody_vouches(
 ) -> None:
     chain = world.node(FOLLOWER).c
     first = forged(chain, past.c[0], inner=bomb(past.c[0]), by=None)
-    monkeypatch.setattr(chain._inner, "parse", None)
+    monkeypatch.setattr(chain.inner, "parse", None)
     refusal(Unvouched, chain, first, by=STRANGER)
 
 

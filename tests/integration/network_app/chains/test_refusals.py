@@ -56,7 +56,7 @@ def refused(
     known = chain.parse(bad)
     assert (why.block_id, why.height) == (known.block_id, known.height)
     assert str(why) == f"block {known.block_id} at height {known.height}: {why.reason}"
-    assert chain.last_accepted().height == start + len(good) == chain._inner.tip().height
+    assert chain.last_accepted().height == start + len(good) == chain.inner.tip().height
     return str(why.reason)
 
 
@@ -187,7 +187,7 @@ def test_bytes_that_are_no_outer_block(node: Chains, past: Past, raw: bytes) -> 
 
 def test_genesis_is_bare_and_no_block_to_accept(node: Chains) -> None:
     for chain in node:
-        why = refusal(InvalidBlock, chain, chain._inner.genesis().raw)
+        why = refusal(InvalidBlock, chain, chain.inner.genesis().raw)
         assert why.height is None
         assert chain.last_accepted().height == 0
 
@@ -378,9 +378,9 @@ def test_a_wrong_byte_anywhere_is_noticed(
     raw = blocks[4]
     at = data.draw(st.integers(0, len(raw) - 1))
     bad = raw[:at] + bytes([raw[at] ^ data.draw(st.integers(1, 255))]) + raw[at + 1 :]
-    before = chain._inner.tip(), chain.last_accepted()
+    before = chain.inner.tip(), chain.last_accepted()
 
     with pytest.raises((InvalidBlock, UnknownParent, NotYet)):
         follow(chain, [bad])
 
-    assert (chain._inner.tip(), chain.last_accepted()) == before
+    assert (chain.inner.tip(), chain.last_accepted()) == before

@@ -176,7 +176,7 @@ def test_two_processes_wrap_a_block_once(world: World, monkeypatch: pytest.Monke
     for value in (1, 2):
         world.make_c(value)
     mine, other = world.maker.c, world.node(MAKER).c
-    blocks = mine._inner.blocks
+    blocks = mine.inner.blocks
     asked = []
 
     def overtaken(*place: Any) -> Any:
@@ -187,7 +187,7 @@ def test_two_processes_wrap_a_block_once(world: World, monkeypatch: pytest.Monke
             other.last_accepted()
         return found
 
-    monkeypatch.setattr(mine._inner, "blocks", overtaken)
+    monkeypatch.setattr(mine.inner, "blocks", overtaken)
     place = mine.last_accepted()
 
     assert len(asked) == 1

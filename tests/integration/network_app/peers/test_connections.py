@@ -227,15 +227,15 @@ async def test_two_connections_that_came_at_once_are_reduced_to_the_one_of_the_s
     smaller, larger = sorted((node(0), node(1)), key=lambda who: who.identity.node_id)
     for own, other, kept in ((smaller, larger, "dialled"), (larger, smaller, "accepted")):
         async with silent(other) as address, running(own, tracked=(address,)) as one:
-            await eventually(lambda one=one: len(one.network._roster) == 1)  # type: ignore[misc]
+            await eventually(lambda one=one: len(one.network.roster) == 1)  # type: ignore[misc]
             async with stranger(one.address, other) as second:
                 if kept == "dialled":
                     assert await second.ended()
-                    assert [peer.outbound for peer in one.network._roster] == [True]
+                    assert [peer.outbound for peer in one.network.roster] == [True]
                 else:
                     await second.finish_handshake()
                     await eventually(one.network.connected)
-                    assert [peer.outbound for peer in one.network._roster] == [False]
+                    assert [peer.outbound for peer in one.network.roster] == [False]
                 assert one.ended["AlreadyConnected"] == 1
 
 

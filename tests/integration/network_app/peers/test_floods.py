@@ -115,12 +115,12 @@ async def test_five_hundred_nodes_that_connect_find_as_many_places_as_there_are(
             lambda: sum(one.ended[reason] for reason in turned_away) >= 400, str(one.ended)
         )
 
-        assert len(one.network._roster) <= 30
+        assert len(one.network.roster) <= 30
         assert one.network._listener.inside <= 130
         assert peak() < 32 * MIB
         await kept.aclose()
         await eventually(lambda: one.network._listener.inside == 0)
-        assert len(one.network._roster) == 0
+        assert len(one.network.roster) == 0
         await assert_serves(one)
 
 

@@ -161,7 +161,7 @@ async def test_a_large_filter_in_a_handshake_is_not_kept() -> None:
         await peer.finish_handshake(known_peers=large)
         await eventually(one.network.connected)
 
-        facts = next(iter(one.network._roster)).facts
+        facts = next(iter(one.network.roster)).facts
         assert facts is not None
         assert facts.known_peers == EMPTY
 

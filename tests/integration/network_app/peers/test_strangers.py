@@ -99,7 +99,7 @@ async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
             peer.writer.write(framing.MAX_FRAME.to_bytes(4, "big"))
         await eventually(lambda: one.pool.waiting == 4)  # two more have all that strangers may
 
-        reader = one.network._roster.get(honest.node_id)
+        reader = one.network.roster.get(honest.node_id)
         assert reader is not None
         assert reader._pace.take(0, asyncio.get_running_loop().time()) == 0
         honest.send(frontier_request(77))
@@ -152,7 +152,7 @@ async def test_a_stranger_that_is_turned_out_while_it_waits_holds_nothing() -> N
         peer.send(frontier_request(1), frontier_request(2))
         await eventually(lambda: one.network.counters.received.messages.total() == 4)
 
-        turned_out = one.network._roster.get(peer.node_id)
+        turned_out = one.network.roster.get(peer.node_id)
         assert turned_out is not None
         turned_out.close(NothingTaken(30.0))
 
@@ -171,7 +171,7 @@ def large(number: int) -> Message:
 
 
 def unsent(one: Running) -> int:
-    return sum(peer.outbox.unsent for peer in one.network._roster)
+    return sum(peer.outbox.unsent for peer in one.network.roster)
 
 
 async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_theirs(

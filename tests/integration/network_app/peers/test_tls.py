@@ -145,7 +145,7 @@ async def test_who_issued_a_certificate_does_not_matter(tmp_path: Path) -> None:
         reader, writer = await asyncio.open_connection(*one.address, ssl=context)
         assert await reader.readexactly(4)  # a handshake comes
 
-        here = next(iter(one.network._roster))
+        here = next(iter(one.network.roster))
         assert here.node_id == node_id_of(leaf.public_bytes(Encoding.DER))
         writer.transport.abort()
 
