@@ -1,5 +1,6 @@
 """Several real processes count, one adds up; what dead ones counted goes on counting."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -147,7 +148,18 @@ def test_a_forked_process_counts_from_nothing(start: Start, reader: Shared) -> N
     parent = start("worker")
     parent.tell("call eth_chainId 5 0.5")
     parent.tell("fork")
-    assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 6
+    assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 7
+
+
+def test_the_place_of_a_dead_process_is_not_kept_by_its_child(start: Start, reader: Shared) -> None:
+    parent = start("worker")
+    parent.tell("child")
+    (child,) = (one.pid for one in reader.living() if one.pid != parent.pid)
+    try:
+        parent.kill()
+        assert [(one.role, one.pid) for one in reader.living()] == [("worker", child)]
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared) -> None:
@@ -173,12 +185,15 @@ def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
     first = start("web")
     first.tell("call eth_chainId 5 0.5")
     first.tell("begin")
+    first.tell("listen")
+    assert values(reader)["svc_websocket_subscriptions/logs"] == 1
     first.kill()
     second = start("producer")
     second.tell("call eth_chainId 1 0.5")
     found = values(reader)
     assert found["svc_api_calls_total/C/eth_chainId"] == 6
     assert found["svc_api_calls_processing"] == 0
+    assert "svc_websocket_subscriptions/logs" not in found
     assert reader.router() == (0, 0.0)
     assert [(one.role, one.pid) for one in reader.living()] == [("producer", second.pid)]
 
