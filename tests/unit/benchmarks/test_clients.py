@@ -3,7 +3,6 @@
 from hashlib import sha256
 
 import pytest
-from eth_account import Account as EthAccount
 
 from benchmarks import texts
 from benchmarks.coins import (
@@ -33,6 +32,10 @@ from primitives.evm import Address
 from primitives.ids import ID, NodeID, ShortID
 from primitives.networks import LOCAL
 from primitives.secp256k1 import recover_address
+from tests.builders.recursion import recursion_limit_kept
+
+with recursion_limit_kept():
+    from eth_account import Account as EthAccount
 
 GIVEN = Coin(bytes([1]) * 32, 2, bytes([3]) * 32, 10 * COIN)
 
