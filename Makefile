@@ -120,6 +120,10 @@ fmt: $(STAMPS)/dev  ## Format the sources
 .PHONY: setup-test
 setup-test: $(STAMPS)/dev native system-packages $(CLIENTS)/node_modules/.stamp  ## Install what the tests need
 
+.PHONY: hooks
+hooks: $(STAMPS)/dev  ## Let git run ruff before each commit
+	$(BIN)/pre-commit install
+
 .PHONY: system-packages
 system-packages:
 	@scripts/system_packages.sh
