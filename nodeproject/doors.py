@@ -3,7 +3,7 @@
 Both HTTP doors and the WebSocket take them from here, so that they cannot differ.
 """
 
-from functools import cache
+from functools import cache, partial
 
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
@@ -34,8 +34,12 @@ from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
 from nodeproject import observation
 from nodeproject.process import connection_limits
-from platform_app import api as platform_api
+from nodeproject.rpc import platform_rpc
+from platform_app.api import keystore as keystore_api
+from platform_app.api import registry
+from platform_app.api import xchain as xchain_api
 from platform_app.api.own_node import own_node_id
+from platform_app.apps import platform_chain
 from primitives.ids import PRIMARY_NETWORK_ID
 
 CCHAIN_PATHS = ("/ext/bc/C/rpc",)
@@ -88,25 +92,25 @@ def cchain() -> Endpoint:
 @cache
 def platform() -> Endpoint:
     """Return the P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
-    return _by_name("P", PLATFORM_PATHS, platform_api.REGISTRY)
+    return _by_name("P", PLATFORM_PATHS, registry(platform_rpc()))
 
 
 @cache
 def keystore() -> Endpoint:
     """Return the interface to the node's keystore: `/ext/keystore`."""
-    return _by_name("keystore", KEYSTORE_PATHS, platform_api.KEYSTORE)
+    return _by_name("keystore", KEYSTORE_PATHS, keystore_api.registry(platform_rpc()))
 
 
 @cache
 def xchain() -> Endpoint:
     """Return what there is of the X-Chain's interface: `/ext/bc/X`."""
-    return _by_name("X", XCHAIN_PATHS, platform_api.AVM)
+    return _by_name("X", XCHAIN_PATHS, xchain_api.registry(platform_rpc()))
 
 
 @cache
 def info() -> Endpoint:
     """Return the interface to what this node says of itself: `/ext/info`."""
-    files = IdentityFiles(own_node_id, settings.NODE.signer_path)
+    files = IdentityFiles(partial(own_node_id, platform_chain()), settings.NODE.signer_path)
     own = OwnNode(files, vm_versions(evm_chain().engine.name))
     return _by_name("info", INFO_PATHS, info_api.methods(own))
 
@@ -148,7 +152,7 @@ def gate_config() -> GateConfig:
         websocket_origins=node.allowed_origins,
         max_body=node.body_limit,
         proxies=TrustedProxies.of(*node.trusted_proxies),
-        node_id=str(own_node_id() or ""),
+        node_id=str(own_node_id(platform_chain()) or ""),
     )
 
 

@@ -24,14 +24,12 @@ from health_app.writing import HOLD, Writes
 from jsonrpc.direct import DirectProtocol
 from jsonrpc.workers import Workers
 from nodeproject.memory_cache import MemoryCache
-from platform_app.api import wire
+from nodeproject.rpc import platform_rpc
 from platform_app.apps import platform_chain
 from primitives.counting import Asked
 
-_REMEMBERING: Final[Mapping[str, Any]] = {
+_REMEMBERING: Final[dict[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,
-    "platform_ids": wire.id_text,
-    "platform_node_ids": wire.node_text,
 }
 """Functions with an `lru_cache`."""
 
@@ -141,7 +139,12 @@ def _cache_states() -> dict[str, CacheState]:
         cache: Any = caches[alias]
         if isinstance(cache, MemoryCache):
             states[f"django_{alias}"] = _state(len(cache), cache.asked)
-    for name, function in _REMEMBERING.items():
+    rpc = platform_rpc()
+    remembering = _REMEMBERING | {
+        "platform_ids": rpc.id_text,
+        "platform_node_ids": rpc.node_text,
+    }
+    for name, function in remembering.items():
         known = function.cache_info()
         states[name] = CacheState(known.currsize, known.hits, known.misses)
     return states

@@ -36,10 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @receiver(setting_changed)
 def begin_anew(*, setting: str, **_: object) -> None:
     """Let a chain have the settings that a test has just changed."""
+    from nodeproject import doors
     from platform_app import apps as platform
 
     if setting == "NODE":
         platform.use(None)
+        for door in (doors.platform_rpc, doors.platform, doors.keystore, doors.xchain):
+            door.cache_clear()
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ def get_blockchain_id(alias: str) -> Json:
 
     Unspecified: also of one that this node does not take part in, as in the reference's partial sync.
     """
-    found = chain_names.find(alias)
+    found = chain_names.find(platform_chain(), alias)
     if found is None:
         raise refused(f"there is no ID with alias {shortened(alias)}")
     return {"blockchainID": str(found)}
@@ -33,7 +33,7 @@ def is_bootstrapped(chain_name: str) -> Json:
 
 
 def _letter_of(name: str) -> str | None:
-    found = chain_names.find(name)
+    found = chain_names.find(platform_chain(), name)
     if found is None:
         return None
     network = platform_chain().network()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chaindb import clock, sql
+from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.models import Phase, RewardUTXO, Staker, ValidatorUptime
 from platform_app.selectors import stakers
@@ -103,7 +103,9 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float]:
 def _delegated(nodes: Sequence[NodeID]) -> dict[NodeID, Delegated]:
     return {
         NodeID(bytes(node_id)): Delegated(count, int(weight))
-        for node_id, count, weight in sql.rows_by_keys(_DELEGATED, nodes, (PRIMARY_NETWORK_ID,))
+        for node_id, count, weight in platform_chain().db.rows_by_keys(
+            _DELEGATED, nodes, (PRIMARY_NETWORK_ID,)
+        )
     }
 
 

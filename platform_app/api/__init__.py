@@ -1,12 +1,12 @@
-"""The RPC doors of the P-Chain, and their tables of contents: `platform.*` by group, `keystore.*`.
+"""The RPC doors of a P-Chain, and their tables of contents: `platform.*` by group, `keystore.*`.
+
+`rpc` is what belongs to the doors of one chain, and what handlers take first; `registry` makes the table.
 
 What a method takes is read by `params` and `addresses`, what it answers is written by `wire` and
 `records`, and what can go wrong is in `errors`. As in the reference nothing is required by the form
 of a call: what is missing or null has a default, and methods say themselves what they cannot do
-without. `AVM` (in `xchain`) is the little that is asked of the X-Chain.
+without. `xchain` is the little that is asked of the X-Chain.
 """
-
-from typing import Final
 
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
@@ -22,15 +22,14 @@ from platform_app.api import (
     utxos,
     validators,
 )
-from platform_app.api.errors import to_error_object
 from platform_app.api.keys import add_key_methods
-from platform_app.api.keystore import KEYSTORE
+from platform_app.api.methods import Methods
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
-from platform_app.api.xchain import AVM
 from primitives.checksummed import Encoding
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
 
-__all__ = ["AVM", "KEYSTORE", "REGISTRY"]
+__all__ = ["PlatformRpc", "registry"]
 
 _SUBNET = Param("subnetID", params.identifier, PRIMARY_NETWORK_ID)
 _NODES = Param("nodeIDs", params.few_of("node IDs", params.node_id, EMPTY_NODE_ID), ())
@@ -39,10 +38,18 @@ _ENCODING = Param("encoding", params.encoding, Encoding.HEX)
 _TX = Param("txID", params.identifier, EMPTY_ID)
 _HEIGHT = Param("height", params.height, 0)
 
-REGISTRY: Final = MethodRegistry(to_error_object)
+
+def registry(rpc: PlatformRpc) -> MethodRegistry:
+    """Return `platform.*` of a chain."""
+    methods = Methods(rpc)
+    for add in (_chain, _funds, _transactions, _validators, _staking, _subnets, _fees):
+        add(methods)
+    add_key_methods(methods)
+    add_wallet_methods(methods)
+    return methods.registry
 
 
-def _chain(methods: MethodRegistry) -> None:
+def _chain(methods: Methods) -> None:
     methods.add("platform.getHeight", chains.get_height)
     methods.add("platform.getProposedHeight", chains.get_proposed_height)
     methods.add("platform.getTimestamp", chains.get_timestamp)
@@ -58,7 +65,7 @@ def _chain(methods: MethodRegistry) -> None:
     )
 
 
-def _funds(methods: MethodRegistry) -> None:
+def _funds(methods: Methods) -> None:
     methods.add(
         "platform.getBalance",
         utxos.get_balance,
@@ -78,17 +85,17 @@ def _funds(methods: MethodRegistry) -> None:
     methods.add("platform.getRewardUTXOs", staking.get_reward_utxos, params=[_TX, _ENCODING])
 
 
-def _transactions(methods: MethodRegistry) -> None:
-    methods.add(
+def _transactions(methods: Methods) -> None:
+    methods.add_vectorized(
         "platform.issueTx",
+        transactions.issue_txs,
         params=[Param("tx", params.text, ""), Param("encoding", params.encoding, None)],
-        vectorized=transactions.issue_txs,
     )
     methods.add("platform.getTx", transactions.get_tx, params=[_TX, _ENCODING])
     methods.add("platform.getTxStatus", transactions.get_tx_status, params=[_TX])
 
 
-def _validators(methods: MethodRegistry) -> None:
+def _validators(methods: Methods) -> None:
     methods.add(
         "platform.getCurrentValidators",
         validators.get_current_validators,
@@ -113,7 +120,7 @@ def _validators(methods: MethodRegistry) -> None:
     )
 
 
-def _staking(methods: MethodRegistry) -> None:
+def _staking(methods: Methods) -> None:
     methods.add("platform.getStakingAssetID", staking.get_staking_asset_id, params=[_SUBNET])
     methods.add("platform.getMinStake", staking.get_min_stake, params=[_SUBNET], hot=True)
     methods.add("platform.getTotalStake", staking.get_total_stake, params=[_SUBNET])
@@ -139,7 +146,7 @@ def _staking(methods: MethodRegistry) -> None:
     )
 
 
-def _subnets(methods: MethodRegistry) -> None:
+def _subnets(methods: Methods) -> None:
     blockchain = [Param("blockchainID", params.identifier, PRIMARY_NETWORK_ID)]
     methods.add("platform.getSubnet", subnets.get_subnet, params=[_SUBNET])
     methods.add(
@@ -157,14 +164,8 @@ def _subnets(methods: MethodRegistry) -> None:
     methods.add("platform.validates", chains.validates, params=[_SUBNET])
 
 
-def _fees(methods: MethodRegistry) -> None:
+def _fees(methods: Methods) -> None:
     methods.add("platform.getFeeConfig", fees.get_fee_config, hot=True)
     methods.add("platform.getFeeState", fees.get_fee_state)
     methods.add("platform.getValidatorFeeConfig", fees.get_validator_fee_config, hot=True)
     methods.add("platform.getValidatorFeeState", fees.get_validator_fee_state)
-
-
-for _group in (_chain, _funds, _transactions, _validators, _staking, _subnets, _fees):
-    _group(REGISTRY)
-add_key_methods(REGISTRY)
-add_wallet_methods(REGISTRY)

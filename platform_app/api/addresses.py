@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from platform_app.api.chain_names import chain_id_of
 from platform_app.api.errors import refused, saying, shortened
+from platform_app.chain import PlatformChain
 from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID, WrongIdLength
@@ -22,7 +23,7 @@ class ChainAddress(NamedTuple):
     short_id: ShortID
 
 
-def read(text: str) -> ShortID:
+def read(chain: PlatformChain, text: str) -> ShortID:
     """Return an address of the P-Chain.
 
     Raises:
@@ -33,7 +34,7 @@ def read(text: str) -> ShortID:
     except (Cb58Error, WrongIdLength):
         pass  # the usual case: it has a chain in front
     with saying(f"couldn't parse address {quoted(text)}"):
-        chain_id, short_id = read_with_chain(text)
+        chain_id, short_id = read_with_chain(chain, text)
         if chain_id != PRIMARY_NETWORK_ID:
             raise refused(
                 f'mismatched chainIDs: expected "{PRIMARY_NETWORK_ID}" but got "{chain_id}"'
@@ -41,16 +42,16 @@ def read(text: str) -> ShortID:
     return short_id
 
 
-def read_all(texts: Sequence[str]) -> list[ShortID]:
+def read_all(chain: PlatformChain, texts: Sequence[str]) -> list[ShortID]:
     """Return addresses of the P-Chain, in their order.
 
     Raises:
         JsonRpcError: -32000, one of the texts is none.
     """
-    return [read(text) for text in texts]
+    return [read(chain, text) for text in texts]
 
 
-def read_with_chain(text: str) -> ChainAddress:
+def read_with_chain(chain: PlatformChain, text: str) -> ChainAddress:
     """Return an address of any chain of the Primary Network.
 
     Raises:
@@ -58,7 +59,7 @@ def read_with_chain(text: str) -> ChainAddress:
         JsonRpcError: -32000, there is no such chain.
     """
     parsed = parse_address(text)
-    return ChainAddress(chain_id_of(parsed.chain), parsed.short_id)
+    return ChainAddress(chain_id_of(chain, parsed.chain), parsed.short_id)
 
 
 def quoted(text: str) -> str:

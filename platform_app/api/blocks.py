@@ -1,8 +1,8 @@
 """Blocks by ID and by height, as bytes or as JSON."""
 
 from platform_app.api.errors import NOT_FOUND, refused
-from platform_app.api.wire import Json, address
-from platform_app.apps import platform_chain
+from platform_app.api.rpc import PlatformRpc
+from platform_app.api.wire import Json
 from platform_app.blocks.block import parse_block
 from platform_app.blocks.render import render_block
 from platform_app.selectors import accepted
@@ -11,24 +11,27 @@ from primitives.checksummed import Encoding, encode
 from primitives.ids import ID
 
 
-def get_block(block_id: ID, encoding: Encoding) -> Json:
+def get_block(rpc: PlatformRpc, block_id: ID, encoding: Encoding) -> Json:
     """platform.getBlock: an accepted block by its ID."""
-    found = accepted.block(platform_chain(), block_id)
+    found = accepted.block(rpc.chain, block_id)
     if found is None:
         raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
-    return _shown(found, encoding)
+    return _shown(rpc, found, encoding)
 
 
-def get_block_by_height(height: int, encoding: Encoding) -> Json:
+def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Json:
     """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
-    found = accepted.block_at(platform_chain(), height)
+    found = accepted.block_at(rpc.chain, height)
     if found is None:
         raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
-    return _shown(found, encoding)
+    return _shown(rpc, found, encoding)
 
 
-def _shown(found: AcceptedBlock, encoding: Encoding) -> Json:
+def _shown(rpc: PlatformRpc, found: AcceptedBlock, encoding: Encoding) -> Json:
     """Return a block as asked for; in JSON all its numbers are plain, as in the reference."""
     if encoding is Encoding.JSON:
-        return {"block": render_block(parse_block(found.raw), address), "encoding": encoding.value}
+        return {
+            "block": render_block(parse_block(found.raw), rpc.address),
+            "encoding": encoding.value,
+        }
     return {"block": encode(found.raw, encoding), "encoding": encoding.value}

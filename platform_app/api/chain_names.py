@@ -7,29 +7,29 @@ their IDs.
 from typing import Final
 
 from platform_app.api.errors import refused, shortened
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _P_CHAIN: Final = frozenset({"P", "platform", str(PRIMARY_NETWORK_ID)})
 
 
-def chain_id_of(alias: str) -> ID:
+def chain_id_of(chain: PlatformChain, alias: str) -> ID:
     """Return the ID of a chain of the Primary Network.
 
     Raises:
         JsonRpcError: -32000, no chain has this alias.
     """
-    found = find(alias)
+    found = find(chain, alias)
     if found is None:
         raise refused(f"there is no ID with alias: {shortened(alias)}")
     return found
 
 
-def find(alias: str) -> ID | None:
+def find(chain: PlatformChain, alias: str) -> ID | None:
     """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
     if alias in _P_CHAIN:
         return PRIMARY_NETWORK_ID
-    network = platform_chain().network()
+    network = chain.network()
     if alias in {"X", "avm", str(network.x_chain_id)}:
         return network.x_chain_id
     if alias in {"C", "evm", str(network.c_chain_id)}:

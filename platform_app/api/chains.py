@@ -8,8 +8,8 @@ from platform_app.api import chain_names
 from platform_app.api.addresses import quoted
 from platform_app.api.errors import NOT_FOUND, refused, saying
 from platform_app.api.own_node import own_node_id
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
-from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, stakers, subnets
 from platform_app.selectors.subnets import Blockchain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
@@ -20,40 +20,40 @@ PROPOSAL_SECONDS: Final = 30
 """A block that is younger may not have reached everybody yet."""
 
 
-def get_height() -> Json:
+def get_height(rpc: PlatformRpc) -> Json:
     """platform.getHeight: the height of the last accepted block."""
-    return {"height": str(platform_chain().tip().height)}
+    return {"height": str(rpc.chain.tip().height)}
 
 
-def get_proposed_height() -> Json:
+def get_proposed_height(rpc: PlatformRpc) -> Json:
     """platform.getProposedHeight: the height that a proposer of any chain's block may refer to."""
-    return {"height": str(proposed_height())}
+    return {"height": str(proposed_height(rpc))}
 
 
-def proposed_height() -> int:
+def proposed_height(rpc: PlatformRpc) -> int:
     """Return the last height older than half a minute, but not far behind the tip.
 
     Unspecified: the reference counts from when it accepted a block; here it is the block's own time.
     """
-    settled = accepted.height_at(platform_chain(), clock.now() - PROPOSAL_SECONDS) or 0
-    return max(settled, platform_chain().tip().height - PROPOSAL_LAG)
+    settled = accepted.height_at(rpc.chain, clock.now() - PROPOSAL_SECONDS) or 0
+    return max(settled, rpc.chain.tip().height - PROPOSAL_LAG)
 
 
-def get_timestamp() -> Json:
+def get_timestamp(rpc: PlatformRpc) -> Json:
     """platform.getTimestamp: the chain's time."""
-    return {"timestamp": moment(platform_chain().tip().timestamp)}
+    return {"timestamp": moment(rpc.chain.tip().timestamp)}
 
 
-def get_blockchains() -> Json:
+def get_blockchains(rpc: PlatformRpc) -> Json:
     """platform.getBlockchains: all blockchains but the P-Chain itself.
 
     Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
     creation (gaps.md 3).
     """
-    return {"blockchains": [_shown(one) for one in subnets.blockchains(platform_chain())]}
+    return {"blockchains": [_shown(one) for one in subnets.blockchains(rpc.chain)]}
 
 
-def get_blockchain_status(blockchain_id: str) -> Json:
+def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
     """platform.getBlockchainStatus: what this node does with a blockchain.
 
     Unspecified: it runs the Primary Network's chains only; of others it knows that they were
@@ -63,46 +63,44 @@ def get_blockchain_status(blockchain_id: str) -> Json:
     """
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
-    known = chain_names.find(blockchain_id)
-    if known is not None and known == platform_chain().network().c_chain_id and not Chain.C.is_here:
+    known = chain_names.find(rpc.chain, blockchain_id)
+    if known is not None and known == rpc.chain.network().c_chain_id and not Chain.C.is_here:
         return {"status": "Created"}
     if known is not None:
-        return {"status": "Validating" if _is_validated_here(known) else "Syncing"}
+        return {"status": "Validating" if _is_validated_here(rpc, known) else "Syncing"}
     with saying(f"problem parsing blockchainID {quoted(blockchain_id)}"):
         parsed = ID.parse(blockchain_id)
-    return {
-        "status": "Unknown" if subnets.blockchain(platform_chain(), parsed) is None else "Created"
-    }
+    return {"status": "Unknown" if subnets.blockchain(rpc.chain, parsed) is None else "Created"}
 
 
-def validated_by(blockchain_id: ID) -> Json:
+def validated_by(rpc: PlatformRpc, blockchain_id: ID) -> Json:
     """platform.validatedBy: the subnet that validates a blockchain."""
     if blockchain_id == PRIMARY_NETWORK_ID:
         return {"subnetID": str(PRIMARY_NETWORK_ID)}
-    found = subnets.blockchain(platform_chain(), blockchain_id)
+    found = subnets.blockchain(rpc.chain, blockchain_id)
     if found is not None:
         return {"subnetID": str(found.subnet_id)}
-    if accepted.tx(platform_chain(), blockchain_id) is not None:
+    if accepted.tx(rpc.chain, blockchain_id) is not None:
         raise refused(f'"{blockchain_id}" is not a blockchain')
     raise refused(f'problem retrieving blockchain "{blockchain_id}": {NOT_FOUND}')
 
 
-def validates(subnet_id: ID) -> Json:
+def validates(rpc: PlatformRpc, subnet_id: ID) -> Json:
     """platform.validates: the blockchains that a subnet validates; the P-Chain is not named."""
-    if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(platform_chain(), subnet_id) is None:
-        if accepted.tx(platform_chain(), subnet_id) is not None:
+    if subnet_id != PRIMARY_NETWORK_ID and subnets.subnet(rpc.chain, subnet_id) is None:
+        if accepted.tx(rpc.chain, subnet_id) is not None:
             raise refused(f'"{subnet_id}" is not a subnet')
         raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
-    found = subnets.blockchains(platform_chain(), subnet_id)
+    found = subnets.blockchains(rpc.chain, subnet_id)
     return {"blockchainIDs": [str(one.blockchain_id) for one in found]}
 
 
-def _is_validated_here(blockchain_id: ID) -> bool:
-    own = own_node_id()
-    found = subnets.blockchain(platform_chain(), blockchain_id)
+def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
+    own = own_node_id(rpc.chain)
+    found = subnets.blockchain(rpc.chain, blockchain_id)
     if own is None or found is None:
         return False
-    return own in stakers.current_validators(platform_chain(), found.subnet_id).by_node
+    return own in stakers.current_validators(rpc.chain, found.subnet_id).by_node
 
 
 def _shown(found: Blockchain) -> Json:

@@ -4,16 +4,16 @@ Unspecified: the specification writes numbers of its own methods as texts; these
 """
 
 from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
-from platform_app.apps import platform_chain
 from platform_app.executor.fees import price_of
 from platform_app.executor.validator_fee import validator_price
 from primitives.ids import ID
 
 
-def get_fee_config() -> Json:
+def get_fee_config(rpc: PlatformRpc) -> Json:
     """platform.getFeeConfig: how gas is counted and priced."""
-    gas = platform_chain().config.gas
+    gas = rpc.chain.config.gas
     return {
         "weights": list(gas.weights),
         "maxCapacity": gas.max_capacity,
@@ -24,20 +24,20 @@ def get_fee_config() -> Json:
     }
 
 
-def get_fee_state() -> Json:
+def get_fee_state(rpc: PlatformRpc) -> Json:
     """platform.getFeeState: gas left, gas used above the target, and the price of one gas now."""
-    tip = platform_chain().tip()
+    tip = rpc.chain.tip()
     return {
         "capacity": tip.fee_state.capacity,
         "excess": tip.fee_state.excess,
-        "price": price_of(platform_chain().config.gas, tip.fee_state),
+        "price": price_of(rpc.chain.config.gas, tip.fee_state),
         "timestamp": moment(tip.timestamp),
     }
 
 
-def get_validator_fee_config() -> Json:
+def get_validator_fee_config(rpc: PlatformRpc) -> Json:
     """platform.getValidatorFeeConfig: how the continuous fee of L1 validators is reckoned."""
-    fees = platform_chain().config.validator_fees
+    fees = rpc.chain.config.validator_fees
     return {
         "capacity": fees.capacity,
         "target": fees.target,
@@ -46,15 +46,15 @@ def get_validator_fee_config() -> Json:
     }
 
 
-def get_validator_fee_state() -> Json:
+def get_validator_fee_state(rpc: PlatformRpc) -> Json:
     """platform.getValidatorFeeState: that fee now. There are no L1 validators, so never an excess."""
     return {
         "excess": 0,
-        "price": validator_price(platform_chain().config.validator_fees, 0),
-        "timestamp": moment(platform_chain().tip().timestamp),
+        "price": validator_price(rpc.chain.config.validator_fees, 0),
+        "timestamp": moment(rpc.chain.tip().timestamp),
     }
 
 
-def get_l1_validator(validation_id: ID) -> Json:
+def get_l1_validator(rpc: PlatformRpc, validation_id: ID) -> Json:
     """platform.getL1Validator: there are none on this chain."""
     raise refused(f'fetching L1 validator "{validation_id}" failed: {NOT_FOUND}')

@@ -11,8 +11,8 @@ from jsonrpc.errors import JsonRpcError
 from platform_app.api.chains import proposed_height
 from platform_app.api.errors import refused
 from platform_app.api.params import Proposed
-from platform_app.api.wire import Json, node_text
-from platform_app.apps import platform_chain
+from platform_app.api.rpc import PlatformRpc
+from platform_app.api.wire import Json
 from platform_app.memory.stakers import Member, Members
 from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
@@ -25,43 +25,43 @@ _SIGN: Final = 0x20
 _random: Final = SystemRandom()
 
 
-def get_validators_at(height: int | Proposed, subnet_id: ID) -> Json:
+def get_validators_at(rpc: PlatformRpc, height: int | Proposed, subnet_id: ID) -> Json:
     """platform.getValidatorsAt: who validated a subnet after the block at a height.
 
     Unspecified: the set is a member of the result (gaps.md 3); with the reference's parameters it is the
     result, as there today (pchain.md 8.2). Weights include delegators.
     """
-    wanted = _wanted(height)
-    members = stakers.validators_at(platform_chain(), wanted, subnet_id)
+    wanted = _wanted(rpc, height)
+    members = stakers.validators_at(rpc.chain, wanted, subnet_id)
     if members is None:
-        raise _not_yet(wanted, subnet_id)
-    shown = {node_text(one): _member(of) for one, of in members.items()}
-    return shown if platform_chain().answers_as_reference else {"validators": shown}
+        raise _not_yet(rpc, wanted, subnet_id)
+    shown = {rpc.node_text(one): _member(of) for one, of in members.items()}
+    return shown if rpc.chain.answers_as_reference else {"validators": shown}
 
 
-def get_all_validators_at(height: int | Proposed) -> Json:
+def get_all_validators_at(rpc: PlatformRpc, height: int | Proposed) -> Json:
     """platform.getAllValidatorsAt: the canonical sets of all subnets at a height.
 
     Unspecified: of other subnets than the Primary Network only those that had validators.
     """
-    wanted = _wanted(height)
-    found = stakers.all_validators_at(platform_chain(), wanted)
+    wanted = _wanted(rpc, height)
+    found = stakers.all_validators_at(rpc.chain, wanted)
     if found is None:
-        raise _not_yet(wanted, PRIMARY_NETWORK_ID)
-    return {"validatorSets": {str(one): _canonical(members) for one, members in found.items()}}
+        raise _not_yet(rpc, wanted, PRIMARY_NETWORK_ID)
+    return {"validatorSets": {str(one): _canonical(rpc, members) for one, members in found.items()}}
 
 
-def sample_validators(size: int, subnet_id: ID) -> Json:
+def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
     """platform.sampleValidators: validators drawn by weight, sorted by node ID.
 
     Unspecified: units of weight are drawn without putting them back, so a node can come several
     times; delegators count for their validator.
     """
-    return {"validators": [node_text(one) for one in _sample(size, subnet_id)]}
+    return {"validators": [rpc.node_text(one) for one in _sample(rpc, size, subnet_id)]}
 
 
-def _sample(size: int, subnet_id: ID) -> list[NodeID]:
-    present = stakers.current_validators(platform_chain(), subnet_id)
+def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
+    present = stakers.current_validators(rpc.chain, subnet_id)
     if size == 0:
         return []
     if not present.validators:
@@ -86,14 +86,14 @@ def _units(size: int, weight: int) -> list[int]:
     return sorted(drawn)
 
 
-def _wanted(height: int | Proposed) -> int:
-    return proposed_height() if isinstance(height, Proposed) else height
+def _wanted(rpc: PlatformRpc, height: int | Proposed) -> int:
+    return proposed_height(rpc) if isinstance(height, Proposed) else height
 
 
-def _not_yet(wanted: int, subnet_id: ID) -> JsonRpcError:
+def _not_yet(rpc: PlatformRpc, wanted: int, subnet_id: ID) -> JsonRpcError:
     return refused(
         f"failed to get validator set at {wanted}: validator set height not yet finalized with "
-        f"SubnetID = {subnet_id}: current P-chain height ({platform_chain().tip().height}) < requested "
+        f"SubnetID = {subnet_id}: current P-chain height ({rpc.chain.tip().height}) < requested "
         f"P-Chain height ({wanted})"
     )
 
@@ -106,7 +106,7 @@ def _member(member: Member) -> Json:
     }
 
 
-def _canonical(members: Members) -> Json:
+def _canonical(rpc: PlatformRpc, members: Members) -> Json:
     """Return a set as signatures of it are counted: by key; nodes without one have only weight."""
     by_key: defaultdict[bytes, list[NodeID]] = defaultdict(list)
     for node_id, member in members.items():
@@ -116,7 +116,7 @@ def _canonical(members: Members) -> Json:
         {
             "publicKey": "0x" + key.hex(),
             "weight": str(sum(members[one].weight for one in by_key[key])),
-            "nodeIDs": [node_text(one) for one in sorted(by_key[key])],
+            "nodeIDs": [rpc.node_text(one) for one in sorted(by_key[key])],
         }
         for key in sorted(by_key, key=_uncompressed_order)
     ]

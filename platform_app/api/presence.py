@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from chaindb import clock
 from platform_app.api.own_node import own_node_id
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from platform_app.store.uptime import Uptime
@@ -37,9 +37,9 @@ class Seen(NamedTuple):
 class Presences:
     """What is known of nodes now."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, chain: PlatformChain, seen: Seen) -> None:
         self._now = clock.now()
-        self._own = own_node_id()
+        self._own = own_node_id(chain)
         self._seen = seen
 
     def of(self, node_id: NodeID) -> Presence:
@@ -65,7 +65,8 @@ class PresenceMemory:
     `elapsed` counts seconds; it is the process's own clock, not the node's.
     """
 
-    def __init__(self, elapsed: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, chain: PlatformChain, elapsed: Callable[[], float] = time.monotonic) -> None:
+        self._chain = chain
         self._elapsed = elapsed
         self._last: _Read | None = None
 
@@ -76,19 +77,17 @@ class PresenceMemory:
             last = self._last = _Read(
                 present,
                 moment,
-                Seen(stakers.uptimes(platform_chain()), stakers.tracking(platform_chain())),
+                Seen(stakers.uptimes(self._chain), stakers.tracking(self._chain)),
             )
-        return Presences(last.seen)
+        return Presences(self._chain, last.seen)
 
 
-def of_nodes(node_ids: Iterable[NodeID]) -> Presences:
+def of_nodes(chain: PlatformChain, node_ids: Iterable[NodeID]) -> Presences:
     """Return what is known of these nodes, as of this moment."""
-    return Presences(
-        Seen(stakers.uptimes(platform_chain(), list(node_ids)), stakers.tracking(platform_chain()))
-    )
+    return Presences(chain, Seen(stakers.uptimes(chain, list(node_ids)), stakers.tracking(chain)))
 
 
-def connected_nodes() -> frozenset[NodeID]:
+def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
     """Return which nodes are connected, validators or not, with this one."""
-    own = own_node_id()
-    return stakers.connected_nodes(platform_chain()) | (frozenset() if own is None else {own})
+    own = own_node_id(chain)
+    return stakers.connected_nodes(chain) | (frozenset() if own is None else {own})

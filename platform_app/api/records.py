@@ -13,11 +13,14 @@ import msgspec
 from platform_app.api.kept import KeptOf
 from platform_app.api.presence import Presence
 from platform_app.api.wire import Json, fee_percent, four_digits, owner
+from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import SUBNETS, CurrentSet, Delegator, Validator
 from primitives.ids import ID, NodeID
 
 _DELEGATED_NODES: Final = 1024
 """Of so many validators the rendered delegators are kept."""
+
+_ENDS: Final = 4096
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -29,59 +32,80 @@ class Piece(NamedTuple):
     text: bytes
 
 
-_sets: Final[KeptOf[ID, CurrentSet, Mapping[NodeID, Piece]]] = KeptOf(SUBNETS)
-_delegators: Final[KeptOf[tuple[ID, NodeID], tuple[Delegator, ...], bytes]] = KeptOf(
-    _DELEGATED_NODES
-)
+class Records:
+    """The rendered records of a chain's stakers."""
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self._chain = chain
+        self._sets: KeptOf[ID, CurrentSet, Mapping[NodeID, Piece]] = KeptOf(SUBNETS)
+        self._delegators: KeptOf[tuple[ID, NodeID], tuple[Delegator, ...], bytes] = KeptOf(
+            _DELEGATED_NODES
+        )
+        self._end = lru_cache(maxsize=_ENDS)(_end)
+
+    def pieces_of(self, subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
+        """Return the rendered validators of a subnet by node, in staker order.
+
+        After a change only those that changed are rendered anew.
+        """
+
+        def make(before: Mapping[NodeID, Piece] | None) -> Mapping[NodeID, Piece]:
+            known = before or {}
+            return {
+                one.node_id: self._piece(one, known.get(one.node_id)) for one in present.validators
+            }
+
+        return self._sets.of(subnet_id, present, make) if present.validators else {}
+
+    def record(
+        self,
+        piece: Piece,
+        presence: Presence,
+        delegators: bytes = b"",
+        *,
+        in_percent: bool = False,
+    ) -> bytes:
+        """Return a validator's record as JSON.
+
+        Args:
+            piece: What is rendered already.
+            presence: What is known of its node now.
+            delegators: An array as JSON; left out if empty.
+            in_percent: Whether the uptime is shown as the reference does, "95.2300" instead of "0.9523".
+        """
+        end = self._end(presence.uptime * (100 if in_percent else 1), presence.connected)
+        if delegators:
+            end = b'%b,"delegators":%b}' % (end[:-1], delegators)
+        return piece.text + end
+
+    def delegators_text(
+        self, subnet_id: ID, node_id: NodeID, present: tuple[Delegator, ...]
+    ) -> bytes:
+        """Return a validator's delegators as a JSON array."""
+        if not present:
+            return b"[]"
+        return self._delegators.of(
+            (subnet_id, node_id),
+            present,
+            lambda _: _encode([_delegator(self._chain, one, with_reward=True) for one in present]),
+        )
+
+    def pending_delegator(self, delegator: Delegator) -> Json:
+        """Return the record of a delegator whose start is in the future."""
+        return _delegator(self._chain, delegator, with_reward=False)
+
+    def _piece(self, validator: Validator, before: Piece | None) -> Piece:
+        if before is not None and before.validator == validator:
+            return before
+        text: bytes = _encode(_validator(self._chain, validator))
+        return Piece(validator, text[:-1] + b',"uptime":')
 
 
-def pieces_of(subnet_id: ID, present: CurrentSet) -> Mapping[NodeID, Piece]:
-    """Return the rendered validators of a subnet by node, in staker order.
-
-    After a change only those that changed are rendered anew.
-    """
-
-    def make(before: Mapping[NodeID, Piece] | None) -> Mapping[NodeID, Piece]:
-        known = before or {}
-        return {one.node_id: _piece(one, known.get(one.node_id)) for one in present.validators}
-
-    return _sets.of(subnet_id, present, make) if present.validators else {}
-
-
-def record(
-    piece: Piece, presence: Presence, delegators: bytes = b"", *, in_percent: bool = False
-) -> bytes:
-    """Return a validator's record as JSON.
-
-    Args:
-        piece: What is rendered already.
-        presence: What is known of its node now.
-        delegators: An array as JSON; left out if empty.
-        in_percent: Whether the uptime is shown as the reference does, "95.2300" instead of "0.9523".
-    """
-    end = _end(presence.uptime * (100 if in_percent else 1), presence.connected)
-    if delegators:
-        end = b'%b,"delegators":%b}' % (end[:-1], delegators)
-    return piece.text + end
-
-
-@lru_cache(maxsize=4096)
 def _end(uptime: float, connected: bool) -> bytes:  # noqa: FBT001
     """Return what follows the rendered piece: most validators have the same."""
     return b'"%b","connected":%b}' % (
         four_digits(uptime).encode(),
         b"true" if connected else b"false",
-    )
-
-
-def delegators_text(subnet_id: ID, node_id: NodeID, present: tuple[Delegator, ...]) -> bytes:
-    """Return a validator's delegators as a JSON array."""
-    if not present:
-        return b"[]"
-    return _delegators.of(
-        (subnet_id, node_id),
-        present,
-        lambda _: _encode([_delegator(one, with_reward=True) for one in present]),
     )
 
 
@@ -93,32 +117,20 @@ def pending_validator(validator: Validator, *, connected: bool) -> Json:
     return shown | _signer(validator)
 
 
-def pending_delegator(delegator: Delegator) -> Json:
-    """Return the record of a delegator whose start is in the future."""
-    return _delegator(delegator, with_reward=False)
-
-
-def _piece(validator: Validator, before: Piece | None) -> Piece:
-    if before is not None and before.validator == validator:
-        return before
-    text: bytes = _encode(_validator(validator))
-    return Piece(validator, text[:-1] + b',"uptime":')
-
-
-def _validator(validator: Validator) -> Json:
+def _validator(chain: PlatformChain, validator: Validator) -> Json:
     """Return a validator's record without uptime and connected."""
     shown = _staker(validator)
     if validator.shares is None or validator.rewards_owner is None:
         # Unspecified: nobody delegates here, but the specification's record has the field always.
         return shown | {"delegationFee": fee_percent(0)}
-    rewards = owner(validator.rewards_owner)
+    rewards = owner(chain, validator.rewards_owner)
     delegation = validator.delegation_rewards_owner
     return {
         **shown,
         "delegationFee": fee_percent(validator.shares),
         "rewardOwner": rewards,
         "validationRewardOwner": rewards,
-        "delegationRewardOwner": rewards if delegation is None else owner(delegation),
+        "delegationRewardOwner": rewards if delegation is None else owner(chain, delegation),
         "potentialReward": str(validator.potential_reward),
         "accruedDelegateeReward": str(validator.delegatee_reward),
         **_signer(validator),
@@ -127,12 +139,12 @@ def _validator(validator: Validator) -> Json:
     }
 
 
-def _delegator(delegator: Delegator, *, with_reward: bool) -> Json:
+def _delegator(chain: PlatformChain, delegator: Delegator, *, with_reward: bool) -> Json:
     shown = _staker(delegator)
     if not with_reward:
         return shown
     if delegator.rewards_owner is not None:
-        shown["rewardOwner"] = owner(delegator.rewards_owner)
+        shown["rewardOwner"] = owner(chain, delegator.rewards_owner)
     return shown | {"potentialReward": str(delegator.potential_reward)}
 
 

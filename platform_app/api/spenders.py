@@ -6,11 +6,13 @@ from functools import wraps
 from typing import Any, Final, NamedTuple
 
 from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
 from platform_app.api import addresses, params
 from platform_app.api.errors import saying
+from platform_app.api.methods import Methods
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
+from platform_app.config import PlatformConfig
 from platform_app.services.wallet import Payer
 from platform_app.wallet import terms
 from primitives.ids import NodeID
@@ -34,6 +36,7 @@ _PERIOD: Final = (
 class Spender:
     """Whose keys pay, as the caller wrote it. The password does not show."""
 
+    chain: PlatformChain = field(repr=False)
     username: str
     password: str = field(repr=False)
     sources: Sequence[str]
@@ -45,11 +48,11 @@ class Spender:
         Raises:
             JsonRpcError: -32000, a text is no address.
         """
-        sources = addresses.read_all(self.sources)
+        sources = addresses.read_all(self.chain, self.sources)
         change_address = None
         if self.change:
             with saying("couldn't parse changeAddr"):
-                change_address = addresses.read(self.change)
+                change_address = addresses.read(self.chain, self.change)
         return Payer(self.username, self.password, sources, change_address)
 
 
@@ -69,36 +72,32 @@ class Period(NamedTuple):
         """The stake: both arguments mean the same."""
         return self.other_weight if self.stake_amount is None else self.stake_amount
 
-    def verify_start(self, now: int) -> None:
+    def verify_start(self, now: int, config: PlatformConfig) -> None:
         """Check when it begins.
 
         Raises:
             RefusedTerms: Too soon, or too far ahead.
         """
-        terms.verify_start(self.start, now=now, config=platform_chain().config)
+        terms.verify_start(self.start, now=now, config=config)
 
 
-def add_spending(
-    methods: MethodRegistry, name: str, handler: Callable[..., Json], *own: Param
-) -> None:
-    """Add a method whose first argument is a `Spender`."""
+def add_spending(methods: Methods, name: str, handler: Callable[..., Json], *own: Param) -> None:
+    """Add a method whose first arguments are the doors and a `Spender`."""
     count = len(_SPENDER)
 
     @wraps(handler)
-    def spend(*given: Any) -> Json:
-        return handler(Spender(*given[:count]), *given[count:])
+    def spend(rpc: PlatformRpc, *given: Any) -> Json:
+        return handler(rpc, Spender(rpc.chain, *given[:count]), *given[count:])
 
     methods.add(name, spend, params=[*_SPENDER, *own])
 
 
-def add_staking(
-    methods: MethodRegistry, name: str, handler: Callable[..., Json], *own: Param
-) -> None:
-    """Add a method whose first arguments are a `Spender` and a `Period`."""
+def add_staking(methods: Methods, name: str, handler: Callable[..., Json], *own: Param) -> None:
+    """Add a method whose first arguments are the doors, a `Spender` and a `Period`."""
     count = len(_PERIOD)
 
     @wraps(handler)
-    def stake(spender: Spender, *given: Any) -> Json:
-        return handler(spender, Period(*given[:count]), *given[count:])
+    def stake(rpc: PlatformRpc, spender: Spender, *given: Any) -> Json:
+        return handler(rpc, spender, Period(*given[:count]), *given[count:])
 
     add_spending(methods, name, stake, *_PERIOD, *own)

@@ -5,8 +5,8 @@ from typing import Any
 
 from chaindb import clock
 from platform_app.api.errors import NOT_FOUND, behind, refused, saying
-from platform_app.api.wire import Json, address
-from platform_app.apps import platform_chain
+from platform_app.api.rpc import PlatformRpc
+from platform_app.api.wire import Json
 from platform_app.selectors import accepted
 from platform_app.services import mempool
 from platform_app.txs import codec
@@ -18,7 +18,7 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 
-def issue_txs(calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
+def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
     """platform.issueTx: take in all transactions that came meanwhile; their IDs, or why not.
 
     What is acknowledged is stored, all in one commit. A transaction that waits or was accepted
@@ -26,27 +26,25 @@ def issue_txs(calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
     """
     read = [_read_or_error(text, encoding) for text, encoding in calls]
     outcomes = iter(
-        mempool.issue(
-            platform_chain(), [one for one in read if isinstance(one, Tx)], now=clock.now()
-        )
+        mempool.issue(rpc.chain, [one for one in read if isinstance(one, Tx)], now=clock.now())
     )
     return [_answer(next(outcomes)) if isinstance(one, Tx) else one for one in read]
 
 
-def get_tx(tx_id: ID, encoding: Encoding) -> Json:
+def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
     """platform.getTx: an accepted transaction as bytes or JSON, in which numbers are plain."""
-    found = accepted.tx(platform_chain(), tx_id)
+    found = accepted.tx(rpc.chain, tx_id)
     if found is None:
         raise refused(f"couldn't get tx: {NOT_FOUND}")
     if encoding is Encoding.JSON:
         tx = codec.parse(found.raw, GENESIS_CODEC)
-        return {"tx": render_tx(tx, address), "encoding": encoding.value}
+        return {"tx": render_tx(tx, rpc.address), "encoding": encoding.value}
     return {"tx": encode(found.raw, encoding), "encoding": encoding.value}
 
 
-def get_tx_status(tx_id: ID) -> Json:
+def get_tx_status(rpc: PlatformRpc, tx_id: ID) -> Json:
     """platform.getTxStatus: where a transaction is in its life, and why it was dropped if it was."""
-    found = accepted.status(platform_chain(), tx_id)
+    found = accepted.status(rpc.chain, tx_id)
     status = {"status": found.status.label}
     return status | {"reason": found.reason} if found.reason else status
 

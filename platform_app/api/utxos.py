@@ -7,8 +7,8 @@ from chaindb import clock
 from platform_app.api import addresses, chain_names
 from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
-from platform_app.api.wire import Json, address, amounts, encoded, id_text
-from platform_app.apps import platform_chain
+from platform_app.api.rpc import PlatformRpc
+from platform_app.api.wire import Json, encoded
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Cursor, Funds
 from primitives.checksummed import Encoding
@@ -19,8 +19,8 @@ MOST_ADDRESSES: Final = 1024
 _NOWHERE = Cursor(ShortID(bytes(20)), EMPTY_ID)
 
 
-def get_balance(one: str, several: Sequence[str]) -> Json:
-    """platform.getBalance: what one address, or several together, own.
+def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
+    """platform.getBalance: what one rpc.address, or several together, own.
 
     Unspecified: clients of several ages say `address` or `addresses`; both may be given. No address
     owns nothing. As many addresses as in getUTXOs are taken. Funds that others must sign for,
@@ -30,27 +30,34 @@ def get_balance(one: str, several: Sequence[str]) -> Json:
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    found = outputs.balance(platform_chain(), addresses.read_all(given), now=clock.now())
-    coins = found.funds.get(platform_chain().network().asset_id, Funds())
+    found = outputs.balance(rpc.chain, addresses.read_all(rpc.chain, given), now=clock.now())
+    coins = found.funds.get(rpc.chain.network().asset_id, Funds())
     return {
         "balance": str(coins.total),
         "unlocked": str(coins.unlocked),
         "lockedStakeable": str(coins.locked_stakeable),
         "lockedNotStakeable": str(coins.locked_not_stakeable),
-        "balances": amounts({one: funds.total for one, funds in found.funds.items()}),
-        "unlockeds": amounts({one: funds.unlocked for one, funds in found.funds.items()}),
-        "lockedStakeables": amounts(
+        "balances": rpc.amounts({one: funds.total for one, funds in found.funds.items()}),
+        "unlockeds": rpc.amounts({one: funds.unlocked for one, funds in found.funds.items()}),
+        "lockedStakeables": rpc.amounts(
             {one: funds.locked_stakeable for one, funds in found.funds.items()}
         ),
-        "lockedNotStakeables": amounts(
+        "lockedNotStakeables": rpc.amounts(
             {one: funds.locked_not_stakeable for one, funds in found.funds.items()}
         ),
-        "utxoIDs": [{"txID": id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos],
+        "utxoIDs": [
+            {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos
+        ],
     }
 
 
-def get_utxos(
-    given: Sequence[str], source_chain: str, limit: int, start: StartIndex, encoding: Encoding
+def get_utxos(  # noqa: PLR0917  # arguments come by position
+    rpc: PlatformRpc,
+    given: Sequence[str],
+    source_chain: str,
+    limit: int,
+    start: StartIndex,
+    encoding: Encoding,
 ) -> Json:
     """platform.getUTXOs: a page of what addresses own here, or what a chain has sent them.
 
@@ -63,34 +70,34 @@ def get_utxos(
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
     page = outputs.utxos_of(
-        platform_chain(),
-        addresses.read_all(given),
-        after=_cursor(start) if start.is_given else None,
+        rpc.chain,
+        addresses.read_all(rpc.chain, given),
+        after=_cursor(rpc, start) if start.is_given else None,
         limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
-        source_chain=_source(source_chain),
+        source_chain=_source(rpc, source_chain),
     )
     end = page.end if page.utxos or start.is_given else _NOWHERE
     return {
         "numFetched": str(len(page.utxos)),
         "utxos": encoded(page.utxos, encoding),
-        "endIndex": {"address": address(end.address), "utxo": str(end.utxo_id)},
+        "endIndex": {"address": rpc.address(end.address), "utxo": str(end.utxo_id)},
         "encoding": encoding.value,
     }
 
 
-def _source(alias: str) -> ID | None:
+def _source(rpc: PlatformRpc, alias: str) -> ID | None:
     """Return the chain that outputs came from; None for outputs of this one."""
     if not alias:
         return None
     with saying(f"problem parsing source chainID {addresses.quoted(alias)}"):
-        chain_id = chain_names.chain_id_of(alias)
+        chain_id = chain_names.chain_id_of(rpc.chain, alias)
     return None if chain_id == PRIMARY_NETWORK_ID else chain_id
 
 
-def _cursor(start: StartIndex) -> Cursor:
+def _cursor(rpc: PlatformRpc, start: StartIndex) -> Cursor:
     shown = addresses.quoted(start.address)
     with saying(f"couldn't parse start index address {shown}"):
-        owner: ShortID = addresses.read(start.address)
+        owner: ShortID = addresses.read(rpc.chain, start.address)
     with saying("couldn't parse start index utxo"):
         utxo_id = ID.parse(start.utxo)
     return Cursor(owner, utxo_id)

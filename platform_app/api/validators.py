@@ -1,23 +1,19 @@
 """Who validates now and who will. How a record looks is in `records`; sets of heights in `heights`."""
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from msgspec import Raw
 
 from platform_app.api import presence, records
-from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Piece
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
-from platform_app.apps import platform_chain
 from platform_app.memory.stakers import Validator
 from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
-_memory: Final = PresenceMemory()
 
-
-def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
+def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     """platform.getCurrentValidators: who validates a subnet now, of these nodes or of all.
 
     Unspecified: delegators are listed where one node alone is asked for; all come in staker order,
@@ -25,46 +21,46 @@ def get_current_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     other subnets, too. Uptime is the specification's fraction, and with the reference's parameters
     its percentage.
     """
-    present = stakers.current_validators(platform_chain(), subnet_id)
-    pieces = records.pieces_of(subnet_id, present)
+    present = stakers.current_validators(rpc.chain, subnet_id)
+    pieces = rpc.records.pieces_of(subnet_id, present)
     if node_ids:
         chosen = [pieces[one] for one in dict.fromkeys(node_ids) if one in pieces]
     else:
         chosen = list(pieces.values())
     if not node_ids and subnet_id == PRIMARY_NETWORK_ID:
-        presences = _memory.of_all(present)
+        presences = rpc.presences.of_all(present)
     else:
-        presences = presence.of_nodes(map(_node, chosen))
+        presences = presence.of_nodes(rpc.chain, map(_node, chosen))
     delegators = b""
     if len(set(node_ids)) == 1 and chosen and chosen[0].validator.shares is not None:
         node_id = node_ids[0]
-        delegating = stakers.current_delegators(platform_chain(), subnet_id, node_id)
-        delegators = records.delegators_text(subnet_id, node_id, delegating)
-    in_percent = platform_chain().answers_as_reference
+        delegating = stakers.current_delegators(rpc.chain, subnet_id, node_id)
+        delegators = rpc.records.delegators_text(subnet_id, node_id, delegating)
+    in_percent = rpc.chain.answers_as_reference
     shown = (
-        records.record(one, presences.of(_node(one)), delegators, in_percent=in_percent)
+        rpc.records.record(one, presences.of(_node(one)), delegators, in_percent=in_percent)
         for one in chosen
     )
     return Raw(b'{"validators":[%b]}' % b",".join(shown))
 
 
-def get_pending_validators(subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
+def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:
     """platform.getPendingValidators: who is going to validate a subnet, or to delegate there.
 
     Unspecified: with nodes given, delegators are listed only of those that are pending validators
     themselves, as in the reference.
     """
-    pending = stakers.pending_stakers(platform_chain(), subnet_id)
+    pending = stakers.pending_stakers(rpc.chain, subnet_id)
     validators, delegators = pending.validators, pending.delegators
     if node_ids:
         wanted = set(node_ids)
         validators = tuple(one for one in validators if one.node_id in wanted)
         found = {one.node_id for one in validators}
         delegators = tuple(one for one in delegators if one.node_id in found)
-    connected = presence.connected_nodes()
+    connected = presence.connected_nodes(rpc.chain)
     return {
         "validators": [_pending(one, connected) for one in validators],
-        "delegators": [records.pending_delegator(one) for one in delegators],
+        "delegators": [rpc.records.pending_delegator(one) for one in delegators],
     }
 
 

@@ -10,14 +10,14 @@ from typing import Final
 from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.params import Param
-from jsonrpc.registry import MethodRegistry
 from platform_app.api import addresses, chain_names, params
 from platform_app.api.addresses import ChainAddress
 from platform_app.api.errors import refused, saying
+from platform_app.api.methods import Methods
+from platform_app.api.rpc import PlatformRpc
 from platform_app.api.spenders import Period, Spender, add_spending, add_staking
 from platform_app.api.vm_names import fx_id_of, vm_id_of
-from platform_app.api.wire import Json, address
-from platform_app.apps import platform_chain
+from platform_app.api.wire import Json
 from platform_app.services import wallet
 from platform_app.services.wallet import Issued
 from platform_app.wallet import terms
@@ -32,6 +32,7 @@ _TO: Final = Param("to", params.text, "")
 
 
 def add_validator(
+    rpc: PlatformRpc,
     spender: Spender,
     period: Period,
     reward_address: str,
@@ -45,13 +46,14 @@ def add_validator(
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
-    period.verify_start(now)
+    period.verify_start(now, rpc.chain.config)
     terms.shares_of(rate)
     with saying("problem while parsing reward address"):
-        rewarded = addresses.read(reward_address)
+        rewarded = addresses.read(rpc.chain, reward_address)
     return _issued(
+        rpc,
         wallet.add_validator(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             stake=period.weight,
             start=period.start,
@@ -60,11 +62,12 @@ def add_validator(
             delegation_fee_rate=rate,
             now=now,
             node_id=period.node_id,
-        )
+        ),
     )
 
 
 def add_delegator(
+    rpc: PlatformRpc,
     spender: Spender,
     period: Period,
     reward_address: str,
@@ -76,12 +79,13 @@ def add_delegator(
     if not reward_address:
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
-    period.verify_start(now)
+    period.verify_start(now, rpc.chain.config)
     with saying("problem parsing 'rewardAddress'"):
-        rewarded = addresses.read(reward_address)
+        rewarded = addresses.read(rpc.chain, reward_address)
     return _issued(
+        rpc,
         wallet.add_delegator(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             stake=period.weight,
             start=period.start,
@@ -89,11 +93,12 @@ def add_delegator(
             reward_address=rewarded,
             now=now,
             node_id=period.node_id,
-        )
+        ),
     )
 
 
 def add_subnet_validator(
+    rpc: PlatformRpc,
     spender: Spender,
     period: Period,
     subnet: str,
@@ -102,12 +107,13 @@ def add_subnet_validator(
     if not subnet:
         raise refused("argument 'subnetID' not provided")
     now = clock.now()
-    period.verify_start(now)
+    period.verify_start(now, rpc.chain.config)
     with saying(f"problem parsing subnetID {addresses.quoted(subnet)}"):
         subnet_id = ID.parse(subnet)
     return _issued(
+        rpc,
         wallet.add_subnet_validator(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             subnet_id=subnet_id,
             weight=period.weight,
@@ -115,25 +121,29 @@ def add_subnet_validator(
             end=period.end,
             now=now,
             node_id=period.node_id,
-        )
+        ),
     )
 
 
-def create_subnet(spender: Spender, control_keys: Sequence[str], threshold: int) -> Json:
+def create_subnet(
+    rpc: PlatformRpc, spender: Spender, control_keys: Sequence[str], threshold: int
+) -> Json:
     """platform.createSubnet: a new subnet; the transaction's ID is its ID."""
-    keys = dict.fromkeys(addresses.read_all(control_keys))
+    keys = dict.fromkeys(addresses.read_all(rpc.chain, control_keys))
     return _issued(
+        rpc,
         wallet.create_subnet(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             control_keys=keys,
             threshold=threshold,
             now=clock.now(),
-        )
+        ),
     )
 
 
 def create_blockchain(  # noqa: PLR0917  # arguments come by position
+    rpc: PlatformRpc,
     spender: Spender,
     subnet_id: ID,
     vm: str,
@@ -152,8 +162,9 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
     vm_id = vm_id_of(vm)
     fx_ids = [fx_id_of(one) for one in fxs]
     return _issued(
+        rpc,
         wallet.create_blockchain(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             subnet_id=subnet_id,
             name=name,
@@ -161,48 +172,51 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
             fx_ids=fx_ids,
             genesis_data=genesis,
             now=clock.now(),
-        )
+        ),
     )
 
 
-def export_avax(spender: Spender, amount: int, to: str, target_chain: str) -> Json:
+def export_avax(
+    rpc: PlatformRpc, spender: Spender, amount: int, to: str, target_chain: str
+) -> Json:
     """platform.exportAVAX: put funds where another chain can import them.
 
-    Which chain stands in front of the address, or in `targetChain` beside a bare one.
+    Which chain stands in front of the rpc.address, or in `targetChain` beside a bare one.
 
     Unspecified: as long as no chain of this node imports, that is refused (`services.mempool.issue`).
     """
     if amount == 0:
         raise ZeroAmount
-    chain_id, short_id = _destination(to, target_chain)
+    chain_id, short_id = _destination(rpc, to, target_chain)
     return _issued(
+        rpc,
         wallet.export_avax(
-            platform_chain(),
+            rpc.chain,
             spender.payer(),
             amount=amount,
             to=short_id,
             destination_chain=chain_id,
             now=clock.now(),
-        )
+        ),
     )
 
 
-def import_avax(spender: Spender, source_chain: str, to: str) -> Json:
+def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) -> Json:
     """platform.importAVAX: take in what another chain has exported to a user."""
     with saying(f"problem parsing chainID {addresses.quoted(source_chain)}"):
-        chain_id = chain_names.chain_id_of(source_chain)
+        chain_id = chain_names.chain_id_of(rpc.chain, source_chain)
     with saying("couldn't parse argument 'to' to an address"):
-        short_id = addresses.read(to)
+        short_id = addresses.read(rpc.chain, to)
     try:
         issued = wallet.import_avax(
-            platform_chain(), spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
+            rpc.chain, spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
         )
     except TxNotCreated as error:  # here the reference does not say what it was doing
         raise refused(str(error.reason)) from error
-    return _issued(issued)
+    return _issued(rpc, issued)
 
 
-def add_wallet_methods(methods: MethodRegistry) -> None:
+def add_wallet_methods(methods: Methods) -> None:
     """Add these methods to the P-Chain's."""
     rate = Param("delegationFeeRate", params.decimal, 0.0)
     add_staking(methods, "platform.addValidator", add_validator, _REWARD, rate)
@@ -248,12 +262,12 @@ def add_wallet_methods(methods: MethodRegistry) -> None:
     )
 
 
-def _destination(to: str, target_chain: str) -> ChainAddress:
+def _destination(rpc: PlatformRpc, to: str, target_chain: str) -> ChainAddress:
     try:
-        return addresses.read_with_chain(to)
+        return addresses.read_with_chain(rpc.chain, to)
     except (AddressError, JsonRpcError):
-        return ChainAddress(chain_names.chain_id_of(target_chain), ShortID.parse(to))
+        return ChainAddress(chain_names.chain_id_of(rpc.chain, target_chain), ShortID.parse(to))
 
 
-def _issued(issued: Issued) -> Json:
-    return {"txID": str(issued.tx_id), "changeAddr": address(issued.change_address)}
+def _issued(rpc: PlatformRpc, issued: Issued) -> Json:
+    return {"txID": str(issued.tx_id), "changeAddr": rpc.address(issued.change_address)}

@@ -6,43 +6,25 @@ a method shows plain numbers instead, it says so itself. Validators are rendered
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final
 
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.txs.components import OutputOwners
 from platform_app.txs.errors import MAX_SHARES
 from platform_app.wallet.terms import float32
 from primitives.addresses import format_address
 from primitives.checksummed import Encoding, encode
-from primitives.ids import ID, NodeID, ShortID
+from primitives.ids import ShortID
 
 Json = dict[str, Any]
 
 ALIAS: Final = "P"
 """The name of this chain in addresses."""
 
-_IDS: Final = 2**16
-"""IDs whose texts are kept: making one takes longer than all else about a UTXO in a balance."""
-_NODES: Final = 2**14
-"""Node IDs whose texts are kept: sets of validators and samples name them again and again."""
 
-
-def address(short_id: ShortID) -> str:
+def address(chain: PlatformChain, short_id: ShortID) -> str:
     """Return an address of this chain on this network."""
-    return format_address(ALIAS, platform_chain().config.hrp, short_id)
-
-
-@lru_cache(maxsize=_IDS)
-def id_text(identifier: ID) -> str:
-    """Return an ID as text."""
-    return str(identifier)
-
-
-@lru_cache(maxsize=_NODES)
-def node_text(node_id: NodeID) -> str:
-    """Return a node ID as text."""
-    return str(node_id)
+    return format_address(ALIAS, chain.config.hrp, short_id)
 
 
 def four_digits(value: float) -> str:
@@ -60,12 +42,12 @@ def moment(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def owner(owners: OutputOwners) -> Json:
+def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
     """Return who owns a reward."""
     return {
         "locktime": str(owners.locktime),
         "threshold": str(owners.threshold),
-        "addresses": [address(one) for one in owners.addresses],
+        "addresses": [address(chain, one) for one in owners.addresses],
     }
 
 
@@ -76,8 +58,3 @@ def encoded(values: Iterable[bytes], encoding: Encoding) -> list[str]:
         UnsupportedEncoding: The encoding is JSON.
     """
     return [encode(value, encoding) for value in values]
-
-
-def amounts(by_asset: dict[ID, int]) -> dict[str, str]:
-    """Return amounts by asset."""
-    return {id_text(asset_id): str(amount) for asset_id, amount in by_asset.items()}

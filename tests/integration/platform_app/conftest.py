@@ -213,6 +213,6 @@ def _forget() -> None:
     """Forget what this process knows of the chain and of itself."""
     use(None)
     for cached in (
-        identity.signer, doors.gate_config, doors.platform, doors.keystore, doors.xchain, doors.cchain,
+        identity.signer, doors.gate_config, doors.platform_rpc, doors.platform, doors.keystore, doors.xchain, doors.cchain,
     ):  # fmt: skip
         cached.cache_clear()

@@ -64,7 +64,7 @@ def test_a_node_that_does_not_validate_is_syncing(pchain: PChain, rpc: Rpc, monk
     from platform_app.api import chains
 
     for other in (None, platform.NODE_ID):
-        monkeypatch.setattr(chains, "own_node_id", lambda other=other: other)
+        monkeypatch.setattr(chains, "own_node_id", lambda _chain, other=other: other)
         assert rpc("platform.getBlockchainStatus", blockchainID="C") == {"status": "Syncing"}
 
 

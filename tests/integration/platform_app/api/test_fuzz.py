@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.registry import Method
 from nodeproject import doors
-from platform_app.api import AVM, KEYSTORE, REGISTRY
+from platform_app.api import PlatformRpc, keystore, registry, xchain
+from platform_app.apps import platform_chain
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc
 from tests.searching import cases
@@ -43,7 +44,15 @@ def params_of(method: Method) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional={one.name: values for one in method.params})
 
 
-@pytest.mark.parametrize("method", [*REGISTRY, *KEYSTORE, *AVM], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method",
+    [
+        method
+        for table in (registry, keystore.registry, xchain.registry)
+        for method in table(PlatformRpc(platform_chain()))
+    ],
+    ids=lambda method: method.name,
+)
 @settings(
     max_examples=cases(25),
     deadline=None,

@@ -117,7 +117,7 @@ def test_all_sets_are_of_one_proposed_height(pchain: PChain, rpc: Rpc, monkeypat
     for _ in range(2):
         pchain.do(pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ)))
     asked = []
-    monkeypatch.setattr(heights, "proposed_height", lambda: len(asked.append(0) or asked))
+    monkeypatch.setattr(heights, "proposed_height", lambda _rpc: len(asked.append(0) or asked))
 
     rpc("platform.getAllValidatorsAt", height="proposed")
     assert len(asked) == 1
@@ -135,7 +135,7 @@ def test_a_canonical_set_is_in_the_order_of_uncompressed_keys() -> None:
     members = {node: Member(1, key) for node, key in zip(nodes, keys, strict=False)}
     members[nodes[8]] = Member(5, keys[0])
 
-    shown = heights._canonical(members)
+    shown = heights._canonical(doors.platform_rpc(), members)
 
     assert [bytes.fromhex(one["publicKey"][2:]) for one in shown["validators"]] == sorted(
         keys, key=uncompressed

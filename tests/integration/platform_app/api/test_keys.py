@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from platform_app.api import wire
+from platform_app.apps import platform_chain
 from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
 from primitives.keys import address_of, format_private_key, parse_private_key
 from tests.builders import platform
@@ -28,7 +29,7 @@ def test_addresses_are_listed_the_oldest_first(alice: dict[str, str], rpc: Rpc) 
     assert listed[:2] == [EWOQ_TEXT, made]
     assert len(listed) == 3
     key = parse_private_key(rpc("platform.exportKey", **alice, address=made)["privateKey"])
-    assert made == wire.address(address_of(key))
+    assert made == wire.address(platform_chain(), address_of(key))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_what_is_no_key(alice: dict[str, str], rpc: Rpc, key: Any, words: str) -
 
 
 def test_keys_that_the_user_has_not(alice: dict[str, str], rpc: Rpc) -> None:
-    other = wire.address(platform.ADDRESS)
+    other = wire.address(platform_chain(), platform.ADDRESS)
     assert refusal(rpc, "platform.exportKey", **alice, address=other) == (
         "problem retrieving private key: not found"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from platform_app.api import subnets, wire
+from platform_app.api import PlatformRpc
 from platform_app.txs.subnets import CreateSubnetTx, TransferSubnetOwnershipTx
 from primitives.addresses import format_address
 from primitives.hashing import sha256
@@ -71,9 +71,11 @@ def test_one_subnet(pchain: PChain, rpc: Rpc) -> None:
 
 def test_control_keys_are_rendered_once(pchain: PChain, rpc: Rpc, monkeypatch) -> None:
     rendered: list[object] = []
-    address = wire.address
+    address = PlatformRpc.address
     monkeypatch.setattr(
-        subnets, "address", lambda one: address(one) if rendered.append(one) is None else ""
+        PlatformRpc,
+        "address",
+        lambda self, one: address(self, one) if rendered.append(one) is None else "",
     )
     keys = [ShortID(sha256(b"control key %d" % number)[:20]) for number in range(3)]
     subnet = create(pchain, *keys)

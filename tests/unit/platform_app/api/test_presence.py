@@ -7,6 +7,7 @@ import pytest
 from chaindb import clock
 from platform_app.api import presence
 from platform_app.api.presence import Presence, PresenceMemory
+from platform_app.apps import platform_chain
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from platform_app.store.uptime import Uptime
@@ -44,7 +45,7 @@ def elapsed(monkeypatch: pytest.MonkeyPatch) -> Elapsed:
     monkeypatch.setattr(stakers, "uptimes", uptimes)
     monkeypatch.setattr(stakers, "tracking", lambda _chain: made.tracking)
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    monkeypatch.setattr(presence, "own_node_id", lambda: OWN)
+    monkeypatch.setattr(presence, "own_node_id", lambda _chain: OWN)
     return made
 
 
@@ -54,7 +55,7 @@ def nobody() -> CurrentSet:
 
 @pytest.mark.usefixtures("elapsed")
 def test_what_is_known_of_nodes() -> None:
-    found = presence.of_nodes([OTHER, AWAY])
+    found = presence.of_nodes(platform_chain(), [OTHER, AWAY])
 
     assert found.of(OTHER) == Presence(1.0, connected=True)
     assert found.of(AWAY) == Presence(0.25, connected=False)
@@ -63,19 +64,19 @@ def test_what_is_known_of_nodes() -> None:
 def test_until_the_first_peer_comes_everybody_counts_as_online(elapsed: Elapsed) -> None:
     elapsed.tracking = False
 
-    assert presence.of_nodes([AWAY]).of(AWAY) == Presence(0.75, connected=False)
+    assert presence.of_nodes(platform_chain(), [AWAY]).of(AWAY) == Presence(0.75, connected=False)
 
 
 @pytest.mark.usefixtures("elapsed")
 def test_this_node_sees_itself_and_strangers_were_never_offline() -> None:
-    found = presence.of_nodes([])
+    found = presence.of_nodes(platform_chain(), [])
 
     assert found.of(OWN) == Presence(1.0, connected=True)
     assert found.of(NodeID(bytes([9]) * 20)) == Presence(1.0, connected=False)
 
 
 def test_a_set_is_read_again_after_a_second(elapsed: Elapsed) -> None:
-    memory, present = PresenceMemory(elapsed), nobody()
+    memory, present = PresenceMemory(platform_chain(), elapsed), nobody()
     for elapsed.seconds in (0.0, 0.5, 0.99, 1.0, 1.9):
         memory.of_all(present)
 
@@ -83,7 +84,7 @@ def test_a_set_is_read_again_after_a_second(elapsed: Elapsed) -> None:
 
 
 def test_another_set_is_read_at_once(elapsed: Elapsed) -> None:
-    memory = PresenceMemory(elapsed)
+    memory = PresenceMemory(platform_chain(), elapsed)
     for present in (nobody(), nobody()):
         memory.of_all(present)
 
@@ -93,7 +94,7 @@ def test_another_set_is_read_at_once(elapsed: Elapsed) -> None:
 def test_what_was_read_is_shown_as_of_now(
     elapsed: Elapsed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory, present = PresenceMemory(elapsed), nobody()
+    memory, present = PresenceMemory(platform_chain(), elapsed), nobody()
     memory.of_all(present)
     monkeypatch.setattr(clock, "now", lambda: NOW + 1000)
 

@@ -3,7 +3,11 @@
 import pytest
 
 from jsonrpc.registry import MethodRegistry
-from platform_app.api import AVM, KEYSTORE, REGISTRY
+from platform_app.api import PlatformRpc, keystore, registry, xchain
+from platform_app.apps import platform_chain
+
+RPC = PlatformRpc(platform_chain())
+REGISTRY, KEYSTORE, AVM = registry(RPC), keystore.registry(RPC), xchain.registry(RPC)
 
 SPECIFIED = [
     "getCurrentValidators", "getPendingValidators", "addValidator", "addDelegator", "getBalance",
@@ -34,15 +38,15 @@ def test_there_are_no_others() -> None:
     assert [method.name for method in AVM] == ["avm.getAssetDescription", "avm.getTxFee"]
 
 
-@pytest.mark.parametrize("registry", [REGISTRY, KEYSTORE, AVM])
-def test_each_method_says_its_name_in_its_first_line(registry: MethodRegistry) -> None:
-    for description in registry.describe():
+@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE, AVM])
+def test_each_method_says_its_name_in_its_first_line(table: MethodRegistry) -> None:
+    for description in table.describe():
         assert description.summary.startswith(f"{description.name}:"), description.name
 
 
-@pytest.mark.parametrize("registry", [REGISTRY, KEYSTORE, AVM])
-def test_nothing_is_required_by_the_form_of_a_call(registry: MethodRegistry) -> None:
-    assert [one.name for one in registry.describe() if one.required] == []
+@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE, AVM])
+def test_nothing_is_required_by_the_form_of_a_call(table: MethodRegistry) -> None:
+    assert [one.name for one in table.describe() if one.required] == []
 
 
 def test_transactions_that_arrive_meanwhile_are_issued_together() -> None:

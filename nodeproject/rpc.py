@@ -1,0 +1,12 @@
+"""What belongs to the RPC doors of this process's chains, and is asked by monitoring too."""
+
+from functools import cache
+
+from platform_app.api import PlatformRpc
+from platform_app.apps import platform_chain
+
+
+@cache
+def platform_rpc() -> PlatformRpc:
+    """Return what belongs to the doors of this process's P-Chain."""
+    return PlatformRpc(platform_chain())

@@ -1,0 +1,66 @@
+"""What belongs to the doors of one P-Chain in one process: what is kept of answers."""
+
+from functools import cached_property, lru_cache
+from typing import Final
+
+from platform_app.api.kept import KeptTexts
+from platform_app.api.presence import PresenceMemory
+from platform_app.api.records import Records
+from platform_app.api.wire import address
+from platform_app.chain import PlatformChain
+from platform_app.genesis.asset import Asset, asset_of
+from platform_app.selectors import accepted
+from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.codec import GENESIS_CODEC, parse
+from primitives.ids import ID, NodeID, ShortID
+
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+"""Of rendered control keys: those of 250 subnets that have as many as a transaction can name."""
+_IDS: Final = 2**16
+"""IDs whose texts are kept: making one takes longer than all else about a UTXO in a balance."""
+_NODES: Final = 2**14
+"""Node IDs whose texts are kept: sets of validators and samples name them again and again."""
+
+
+class PlatformRpc:
+    """The doors of a chain: handlers take it first. Threads share it."""
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self.chain = chain
+        self.presences = PresenceMemory(chain)
+        self.records = Records(chain)
+        self.control_keys: KeptTexts[bytes] = KeptTexts(_KEPT_BYTES)
+        """JSON arrays of addresses, by the bytes of their owners."""
+        self.id_text = lru_cache(maxsize=_IDS)(_id_text)
+        """Makes the text of an ID."""
+        self.node_text = lru_cache(maxsize=_NODES)(_node_text)
+        """Makes the text of a node ID."""
+
+    def address(self, short_id: ShortID) -> str:
+        """Return an address of this chain on this network."""
+        return address(self.chain, short_id)
+
+    @cached_property
+    def staking_asset(self) -> Asset:
+        """The asset that the X-Chain's genesis creates; it never changes.
+
+        Raises:
+            NoGenesis: The database holds no chain.
+        """
+        found = accepted.tx(self.chain, self.chain.network().x_chain_id)
+        assert found is not None, "every genesis creates an X-Chain"
+        created = parse(found.raw, GENESIS_CODEC).unsigned
+        assert isinstance(created, CreateChainTx)
+        return asset_of(created.genesis_data)
+
+    def amounts(self, by_asset: dict[ID, int]) -> dict[str, str]:
+        """Return amounts by asset."""
+        return {self.id_text(asset_id): str(amount) for asset_id, amount in by_asset.items()}
+
+
+def _id_text(identifier: ID) -> str:
+    return str(identifier)
+
+
+def _node_text(node_id: NodeID) -> str:
+    return str(node_id)
