@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from django.apps import AppConfig, apps
 from django.conf import settings
 
+from primitives.networks import LOCAL
+
 if TYPE_CHECKING:
     from platform_app.chain import PlatformChain
 
@@ -56,5 +58,9 @@ def _from_settings() -> "PlatformChain":
     # Only here: Django reads this module before models may be imported.
     from chaindb.database import Database
     from platform_app.chain import PlatformChain
+    from platform_app.local.renewal import Renewal
 
-    return PlatformChain(settings.NODE, Database())
+    chain = PlatformChain(settings.NODE, Database())
+    if chain.node.network_id == LOCAL:
+        chain.own = Renewal(chain)
+    return chain

@@ -12,13 +12,14 @@ from chaindb.database import Database
 from chaindb.offers import Offer
 from platform_app.config import PlatformConfig, reference_config, specification_config
 from platform_app.lanes import Lanes
-from platform_app.memory.pauses import Looks, Renewals
+from platform_app.memory.pauses import Looks
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import Version
 from platform_app.state.chain import ChainState
 from platform_app.store import blocks
 from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
+from platform_app.txs.base import Tx
 from primitives.identity import node_id_of
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -62,6 +63,19 @@ class Settings(Protocol):
         """Threads for calls."""
 
 
+class OwnTxs(Protocol):
+    """Puts a transaction of the node's own into a block of its own, before all that waits."""
+
+    def propose(self, *, now: int) -> Tx | None:
+        """Return a transaction for the next block, in the mempool already, at chain time in Unix seconds.
+
+        None where there is none. The caller holds `Lock.PCHAIN` and the transaction.
+        """
+
+    def undo(self) -> None:
+        """Note that the block of the last one came to nothing."""
+
+
 class NoGenesis(Exception):
     """The database holds no P-Chain yet: `init_node` makes its genesis."""
 
@@ -86,7 +100,8 @@ class PlatformChain:
         self.lanes = Lanes.of(node.rpc_threads)
         self.offer = Offer(MOST_TXS)
         self.looks = Looks()
-        self.renewals = Renewals()
+        self.own: OwnTxs | None = None
+        """Set by who makes the chain: on a local network its validator renews itself."""
 
     @cached_property
     def config(self) -> PlatformConfig:

@@ -23,7 +23,6 @@ from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.proposal import prefers_commit
 from platform_app.executor.standard import execute
-from platform_app.services import renewal
 from platform_app.services.environment import env
 from platform_app.state.changes import StateChanges
 from platform_app.state.diff import Diff
@@ -68,7 +67,8 @@ def build_block(chain: PlatformChain, *, now: int) -> Block | None:
         return _next_good_block(chain, now)
     except turns.TurnOver as over:
         chain.offer.was_late(over)
-        renewal.undo_attempt(chain)
+        if chain.own is not None:
+            chain.own.undo()
         return None
 
 
@@ -92,7 +92,7 @@ def _next_block(chain: PlatformChain, now: int) -> Block | None:
         if not turns.may_produce(Chain.P, height, now):
             return None
         with building(Chain.P, height):
-            built = _renewal(chain, state, now) or _build(chain, state, _waiting(chain, state), now)
+            built = _own(chain, state, now) or _build(chain, state, _waiting(chain, state), now)
             _drop(chain, built.dropped, now)
             if built.block is None:
                 return None
@@ -131,13 +131,13 @@ def _build(chain: PlatformChain, state: DatabaseState, waiting: Iterable[Tx], no
     return build(state.tip, state, waiting, env(chain, state.network, now))
 
 
-def _renewal(chain: PlatformChain, state: DatabaseState, now: int) -> Built | None:
-    """Return the block that makes this node a validator again where it no longer is one.
+def _own(chain: PlatformChain, state: DatabaseState, now: int) -> Built | None:
+    """Return the block with a transaction of the node's own, where there is one.
 
-    It stands at chain time, the moment at which the last stay ended, however late it is built: there
-    is no gap between the two. What else waits is not measured by that earlier clock.
+    It stands at chain time, however late it is built: a stay that is renewed begins at the moment at
+    which the last one ended. What else waits is not measured by that earlier clock.
     """
-    tx = renewal.renew_own_validator(chain, now=state.timestamp())
+    tx = None if chain.own is None else chain.own.propose(now=state.timestamp())
     if tx is None:
         return None
     built = _build(chain, state, [tx], state.timestamp())

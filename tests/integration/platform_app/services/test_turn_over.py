@@ -7,7 +7,7 @@ import pytest
 from chaindb.chains import Chain
 from platform_app.apps import platform_chain
 from platform_app.models import MempoolTx
-from platform_app.services import builder, renewal
+from platform_app.services import builder
 from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments
@@ -42,13 +42,14 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
 def test_a_renewal_that_came_to_nothing_is_tried_again(
     pchain: PChain, turn: EndingTurn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = []
-    monkeypatch.setattr(renewal, "renew_own_validator", lambda _chain, *, now: tried.append(now))
-    monkeypatch.setattr(platform_chain().renewals, "tip", platform_chain().tip().block_id)
+    asked: list[str] = []
+    own = platform_chain().own
+    assert own is not None
+    monkeypatch.setattr(own, "propose", lambda *, now: asked.append("propose"))
+    monkeypatch.setattr(own, "undo", lambda: asked.append("undo"))
     pchain.issue(pchain.make())
     turn.ends = 1
 
     assert builder.build_block(platform_chain(), now=pchain.now) is None
 
-    assert tried
-    assert platform_chain().renewals.tip is None
+    assert asked == ["propose", "undo"]

@@ -12,14 +12,14 @@ from django.db import transaction
 from chaindb.locks import Lock, NotInTransaction, acquire
 from platform_app import models
 from platform_app.apps import platform_chain
+from platform_app.chain import OwnTxs
 from platform_app.config import DAY, UNIT
-from platform_app.memory import pauses
-from platform_app.memory.pauses import PAUSE
+from platform_app.local import renewal
+from platform_app.local.renewal import MOST_COINS, PAUSE
 from platform_app.memory.stakers import Validator
 from platform_app.selectors import accepted, coins, own_stake, stakers
-from platform_app.services import builder, renewal
+from platform_app.services import builder
 from platform_app.services.mempool import LARGEST_TX
-from platform_app.services.renewal import MOST_COINS
 from platform_app.store import mempool
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_output
@@ -43,11 +43,18 @@ WHILE_IT_WAITS = 3
 """Statements of a block between two attempts."""
 
 
+def renewal_of_this_node() -> OwnTxs:
+    """Return what renews this node, on a local network."""
+    own = platform_chain().own
+    assert own is not None
+    return own
+
+
 def renewed(pchain: PChain) -> Tx | None:
     """Renew as the builder of blocks does."""
     with transaction.atomic():
         acquire(Lock.PCHAIN)
-        return renewal.renew_own_validator(platform_chain(), now=pchain.now)
+        return renewal_of_this_node().propose(now=pchain.now)
 
 
 def end_stay(pchain: PChain) -> Validator:
@@ -83,7 +90,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     """Put a transaction into a block without a renewal before it."""
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(renewal, "renew_own_validator", lambda _chain, *, now: None)
+        patched.setattr(platform_chain(), "own", None)
         builder.build_block(platform_chain(), now=pchain.now)
 
 
@@ -164,29 +171,25 @@ def test_while_nothing_is_due_it_costs_one_statement(
     pchain: PChain, django_assert_num_queries: object
 ) -> None:
     with transaction.atomic(), django_assert_num_queries(BY_CONTRACT):  # type: ignore[operator]
-        assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
+        assert renewal_of_this_node().propose(now=pchain.now) is None
 
 
 @pytest.mark.parametrize("network_id", [1, 5, 54321])
 def test_other_networks_are_not_renewed_and_not_even_asked(
-    pchain: PChain,
-    monkeypatch: pytest.MonkeyPatch,
-    django_assert_num_queries: object,
-    network_id: int,
+    pchain: PChain, settings: Any, network_id: int
 ) -> None:
     end_stay(pchain)
-    other = replace(CONFIG, network_id=network_id)
+    assert platform_chain().own is not None
 
-    with monkeypatch.context() as patched:
-        patched.setattr(platform_chain(), "config", other)
-        with transaction.atomic(), django_assert_num_queries(0):  # type: ignore[operator]
-            assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
+    settings.NODE = replace(settings.NODE, network_id=network_id)
+
+    assert platform_chain().own is None
 
 
 def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     end_stay(pchain)
     tx = renewed(pchain)
-    renewal.undo_attempt(platform_chain())
+    renewal_of_this_node().undo()
 
     assert renewed(pchain) is None
     assert list(mempool.oldest_first(platform_chain().db)) == [tx]
@@ -391,7 +394,7 @@ def test_on_one_block_it_tries_once_in_a_while(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
     seconds = [0.0]
-    monkeypatch.setattr(pauses, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(renewal, "monotonic", lambda: seconds[0])
     end_stay(pchain)
     spends_all = build_transfer(wallet_of(pchain, VMRQ_KEY), amount=UNIT, to=EWOQ)
     pchain.issue(spends_all)
@@ -400,8 +403,24 @@ def test_on_one_block_it_tries_once_in_a_while(
 
     seconds[0] = PAUSE - 1
     with transaction.atomic(), django_assert_max_num_queries(WHILE_IT_WAITS):
-        assert renewal.renew_own_validator(platform_chain(), now=pchain.now) is None
+        assert renewal_of_this_node().propose(now=pchain.now) is None
     seconds[0] = PAUSE
+    assert renewed(pchain) is not None
+
+
+def test_an_attempt_whose_block_came_to_nothing_is_made_again_at_once(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewal, "monotonic", lambda: 0.0)
+    end_stay(pchain)
+    spends_all = build_transfer(wallet_of(pchain, VMRQ_KEY), amount=UNIT, to=EWOQ)
+    pchain.issue(spends_all)
+    assert renewed(pchain) is None
+    mempool.remove(platform_chain().db, [spends_all.tx_id])
+    assert renewed(pchain) is None
+
+    renewal_of_this_node().undo()
+
     assert renewed(pchain) is not None
 
 
@@ -446,4 +465,4 @@ def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) ->
     own_node.be(monkeypatch, stranger)
 
     with pytest.raises(NotInTransaction):
-        renewal.renew_own_validator(platform_chain(), now=platform.NOW)
+        renewal_of_this_node().propose(now=platform.NOW)

@@ -1,0 +1,165 @@
+"""The local network's own validator renews itself, so that the network never runs out of validators."""
+
+import logging
+from time import monotonic
+
+from chaindb.locks import Lock
+from platform_app.chain import PlatformChain
+from platform_app.executor.clock import at_next_block, next_block_time
+from platform_app.executor.standard import execute
+from platform_app.selectors import coins, own_stake
+from platform_app.selectors.own_stake import Terms
+from platform_app.services.environment import env
+from platform_app.services.errors import TooLarge
+from platform_app.services.mempool import LARGEST_TX
+from platform_app.store import mempool
+from platform_app.store.state import DatabaseState
+from platform_app.txs.base import Tx
+from platform_app.txs.components import Validator, inner_output
+from platform_app.txs.errors import InvalidTx
+from platform_app.wallet.errors import NotBuilt
+from platform_app.wallet.keychain import Keychain
+from platform_app.wallet.transactions import build_add_permissionless_validator
+from platform_app.wallet.wallet import Wallet
+from primitives.codec_errors import CodecError
+from primitives.devkeys import VMRQ_KEY
+from primitives.ids import ID, NodeID
+
+MOST_COINS = 200
+"""So many coins are staked at most: each has about 250 bytes of the transaction."""
+PAUSE = 10.0
+"""Seconds before the next attempt on the same block: only what waits can have changed meanwhile."""
+
+_log = logging.getLogger(__name__)
+
+
+class Renewal:
+    """Makes a node a validator again, each time that it no longer is one.
+
+    It remembers its attempts, so that it neither tries nor tells all the time.
+
+    Args:
+        chain: Whose validator the node is.
+    """
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self._chain = chain
+        self._tip: ID | None = None
+        """The last block when it tried last."""
+        self._again_at = 0.0
+        """On the monotonic clock, in seconds."""
+        self._told: set[type[Exception]] = set()
+        """Why it did not work since it worked last. The words differ with each coin that comes and goes."""
+
+    def propose(self, *, now: int) -> Tx | None:
+        """Put a transaction into the mempool that makes this node a validator again, and return it.
+
+        None while this node is a validator or waits to be one, and where it never was. Then it costs one
+        question by a unique index at most, which is what almost every block pays. None, too, within
+        `PAUSE` of the last attempt, as long as no block has come since.
+
+        The caller holds `Lock.PCHAIN` and the transaction, and builds a block next, at the time `now`:
+        then the new stay begins with that block, and lasts as long as the network allows.
+
+        Unspecified: the network's own funds, which everybody knows the key of (vmRQ), are staked with the
+        weight, delegation fee, BLS key and reward owners of this node's last stay: less, if its
+        `MOST_COINS` largest coins are less or the network allows less. Where even the least stake is not
+        left, or somebody has made the transaction impossible, that is logged once and the network goes
+        without. So it does where the process that builds blocks has no staking certificate.
+        """
+        chain = self._chain
+        node_id = self._own_node_id()
+        if node_id is None or own_stake.is_validator(chain, node_id):
+            return None
+        state = DatabaseState(chain.db)
+        if not self._may_begin(state.tip.block_id):
+            return None
+        chain.db.acquire(Lock.PCHAIN_MEMPOOL)
+        terms = own_stake.last_terms(chain, node_id)
+        if terms is None or own_stake.waits_to_be_validator(chain, node_id):
+            return None
+        try:
+            tx = _build(chain, node_id, terms, state, now)
+            _check(chain, tx, state, now)
+        except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
+            self._warn(reason, f"{node_id} cannot become a validator again: {reason}")
+            return None
+        mempool.add(chain.db, [tx], now)
+        self._told.clear()
+        return tx
+
+    def undo(self) -> None:
+        """Note that the last attempt came to nothing, with the block that it was for: it may be made again."""
+        self._tip = None
+
+    def _may_begin(self, tip: ID) -> bool:
+        """Say whether it is time for an attempt, and note that it is made."""
+        if tip == self._tip and monotonic() < self._again_at:
+            return False
+        self._tip, self._again_at = tip, monotonic() + PAUSE
+        return True
+
+    def _own_node_id(self) -> NodeID | None:
+        """Return which node this is; None where its certificate cannot be read."""
+        try:
+            return self._chain.node_id
+        except (OSError, ValueError) as reason:
+            self._warn(
+                reason,
+                f"who builds blocks needs the node's certificate to renew its stay: {reason}",
+            )
+            return None
+
+    def _warn(self, reason: Exception, message: str) -> None:
+        """Say once what stands against it."""
+        if type(reason) not in self._told:
+            self._told.add(type(reason))
+            _log.warning(message)
+
+
+def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None:
+    """See that the transaction can get into the block that is built next.
+
+    Raises:
+        TooLarge: It is larger than what the mempool takes.
+        InvalidTx: The rules refuse it.
+    """
+    if len(tx.raw) > LARGEST_TX:
+        raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+    execute(tx, at_next_block(state, now, chain.config), env(chain, state.network, now))
+
+
+def _build(
+    chain: PlatformChain, node_id: NodeID, terms: Terms, state: DatabaseState, now: int
+) -> Tx:
+    config, keychain = chain.config, Keychain.of([VMRQ_KEY])
+    time = next_block_time(state, now)
+    (address,) = keychain.addresses
+    wallet = Wallet(
+        config=config,
+        asset_id=state.network.asset_id,
+        keychain=keychain,
+        utxos=coins.largest_free_coins(
+            chain, address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
+        ),
+        change_address=address,
+        now=now,
+    )
+    weight = min(terms.weight, config.max_validator_stake, _total(wallet))
+    validator = Validator(
+        node_id, time, time + config.max_stake_duration, max(weight, config.min_validator_stake)
+    )
+    return build_add_permissionless_validator(
+        wallet,
+        validator,
+        signer=terms.signer,
+        validation_rewards_owner=terms.validation_rewards_owner,
+        delegation_rewards_owner=terms.delegation_rewards_owner,
+        shares=terms.shares,
+    )
+
+
+def _total(wallet: Wallet) -> int:
+    """Return how much a wallet can stake: behind a lock or not, but not what pays the fee."""
+    usable = (inner_output(utxo.output).amount for utxo in wallet.utxos if wallet.open(utxo))
+    return max(0, sum(usable) - wallet.config.fees.add_primary_network_validator)
