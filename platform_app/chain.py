@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from django.db import DEFAULT_DB_ALIAS
+
 from chaindb.database import Database
 from chaindb.offers import Offer
 from platform_app.config import PlatformConfig, reference_config, specification_config
@@ -127,6 +129,10 @@ class PlatformChain:
             ValueError: The file holds no certificate.
         """
         return node_id_of(ssl.PEM_cert_to_DER_cert(self.node.certificate_path.read_text()))
+
+    def cache_key(self, name: str) -> str:
+        """Return a key of Django's cache that is no other chain's, for all processes of the node."""
+        return name if self.db.alias == DEFAULT_DB_ALIAS else f"{self.db.alias}-{name}"
 
     def state(self) -> ChainState:
         """Return the state after the last accepted block, as rules ask it."""

@@ -4,13 +4,9 @@ Unspecified: chains of other subnets run elsewhere, so this node has no alias fo
 their IDs.
 """
 
-from typing import Final
-
 from platform_app.api.errors import refused, shortened
 from platform_app.chain import PlatformChain
-from primitives.ids import ID, PRIMARY_NETWORK_ID
-
-_P_CHAIN: Final = frozenset({"P", "platform", str(PRIMARY_NETWORK_ID)})
+from primitives.ids import ID
 
 
 def chain_id_of(chain: PlatformChain, alias: str) -> ID:
@@ -27,8 +23,8 @@ def chain_id_of(chain: PlatformChain, alias: str) -> ID:
 
 def find(chain: PlatformChain, alias: str) -> ID | None:
     """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
-    if alias in _P_CHAIN:
-        return PRIMARY_NETWORK_ID
+    if alias in {*chain.aliases, str(chain.blockchain_id)}:
+        return chain.blockchain_id
     network = chain.network()
     if alias in {"X", "avm", str(network.x_chain_id)}:
         return network.x_chain_id

@@ -30,26 +30,27 @@ def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
         KeystoreBusy: Too many are tried at once.
         TooManyAttempts: Too many were wrong lately.
     """
-    _verify_unlocked(user_id)  # who is locked takes no place
+    key = _key_of(chain, user_id)
+    _verify_unlocked(key)  # who is locked takes no place
     with chain.lanes.users.place():
-        _verify_unlocked(user_id)  # those in front may have been wrong
+        _verify_unlocked(key)  # those in front may have been wrong
         try:
             yield
         except WrongPassword:
-            _failures().count(_key_of(user_id))
+            _failures().count(key)
             raise
-    _failures().forget(_key_of(user_id))
+    _failures().forget(key)
 
 
 def _failures() -> Failures:
     return Failures(cache, OF_USER)
 
 
-def _key_of(user_id: int) -> str:
-    return f"keystore-user-{user_id}"
+def _key_of(chain: PlatformChain, user_id: int) -> str:
+    return chain.cache_key(f"keystore-user-{user_id}")
 
 
-def _verify_unlocked(user_id: int) -> None:
-    seconds = _failures().seconds_locked(_key_of(user_id))
+def _verify_unlocked(key: str) -> None:
+    seconds = _failures().seconds_locked(key)
     if seconds:
         raise TooManyAttempts(seconds)

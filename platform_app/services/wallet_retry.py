@@ -78,7 +78,7 @@ def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
     Raises:
         ConflictingTx: Somebody else's spends the same.
     """
-    with _claim(tx.tx_id):
+    with _claim(chain, tx.tx_id):
         if accepted.status(chain, tx.tx_id).status not in (
             TxStatus.UNKNOWN,
             TxStatus.DROPPED,
@@ -88,9 +88,9 @@ def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
 
 
 @contextmanager
-def _claim(tx_id: ID) -> Iterator[None]:
+def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
     """Be the only one who issues a transaction."""
-    key = f"wallet-{tx_id}"
+    key = chain.cache_key(f"wallet-{tx_id}")
     if not cache.add(key, True, _CLAIMED):
         raise _Duplicate(tx_id)
     try:
