@@ -33,7 +33,8 @@ class Chain:
     """A chain whose blocks are made on command, and whose clock is the test's."""
 
     def __init__(self) -> None:
-        self.genesis = load_genesis(evm_chain())
+        self.evm = evm_chain()
+        self.genesis = load_genesis(self.evm)
         self.now = self.genesis.header.timestamp
         self.nonce = 0
         """Of the well-known key's account."""
@@ -111,7 +112,7 @@ def chain(db: None, node_settings: Any) -> Iterator[Chain]:
     """The local network's chain; every block that the test makes is recomputed in the end."""
     made = Chain()
     yield made
-    assert_recomputes()
+    assert_recomputes(made.evm)
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def shared_chain(transactional_db: None, node_settings: Any) -> Iterator[Chain]:
     """The same, committed: other threads see it."""
     made = Chain()
     yield made
-    assert_recomputes()
+    assert_recomputes(made.evm)
 
 
 @pytest.fixture

@@ -1,25 +1,25 @@
-"""Every block of the database computed anew by the reference engine, from its raw transactions."""
+"""Every block of a chain computed anew by the reference engine, from its raw transactions."""
 
 from cchain_app import models
 from cchain_app.api import wire
-from cchain_app.apps import evm_chain
 from cchain_app.blocks.receipt import encode_receipt
+from cchain_app.chain import EvmChain
 from cchain_app.store.chain import load_block
 from tests.builders.recompute import RecomputedChain, header_as_shown
 
 
-def assert_recomputes() -> None:
+def assert_recomputes(chain: EvmChain) -> None:
     """Compare headers, hashes and receipts of all blocks with what the specification's code makes.
 
     The headers are those that clients are shown.
     """
-    chain = RecomputedChain(evm_chain().config, evm_chain().genesis.state_changes())
-    numbers = models.Block.objects.order_by("number").values_list("number", flat=True)
+    again = RecomputedChain(chain.config, chain.genesis.state_changes())
+    numbers = chain.db.objects(models.Block).order_by("number").values_list("number", flat=True)
     for number in numbers:
-        block = load_block(evm_chain().db, number)
-        fork = chain.fork_of(number, block.header.timestamp)
+        block = load_block(chain.db, number)
+        fork = again.fork_of(number, block.header.timestamp)
         shown = header_as_shown(wire.header(block), fork)
-        made = chain.follow(shown, [transaction.raw for transaction in block.transactions])
+        made = again.follow(shown, [transaction.raw for transaction in block.transactions])
         assert shown == made.header, f"block {number}"
         assert block.hash == made.hash, f"block {number}"
         assert [encode_receipt(receipt) for receipt in block.receipts] == list(made.receipts)
