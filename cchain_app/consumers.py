@@ -1,7 +1,6 @@
 """The C-Chain's WebSocket, /ext/bc/C/ws: the methods of HTTP, and subscriptions."""
 
-from cchain_app.api.subscriptions import hub
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.memory import RequestMemory
@@ -11,11 +10,12 @@ from jsonrpc.workers import Workers
 
 
 class EthConsumer(JsonRpcConsumer):
-    """One socket. Made by `as_asgi(endpoint=…, workers=…, gatherers=…, memory=…)`."""
+    """One socket. Made by `as_asgi(rpc=…, endpoint=…, workers=…, gatherers=…, memory=…)`."""
 
     def __init__(
         self,
         *,
+        rpc: EvmRpc,
         endpoint: Endpoint,
         workers: Workers,
         gatherers: Gatherers,
@@ -23,9 +23,9 @@ class EthConsumer(JsonRpcConsumer):
     ) -> None:
         super().__init__(
             endpoint=endpoint,
-            hub=hub(),
+            hub=rpc.hub,
             workers=workers,
             gatherers=gatherers,
-            limits=SocketLimits(message=evm_chain().node.ws_message_limit),
+            limits=SocketLimits(message=rpc.chain.node.ws_message_limit),
             memory=memory,
         )

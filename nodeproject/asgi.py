@@ -29,6 +29,7 @@ from nodeproject import doors, observation, plain, process  # noqa: E402
 from nodeproject.chain_paths import ChainPaths  # noqa: E402
 from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.follower import Follower  # noqa: E402
+from nodeproject.rpc import evm_rpc  # noqa: E402
 
 # Before Django makes its middleware, which counts.
 observation.processes().enrol("web")
@@ -45,7 +46,11 @@ class Node:
         gatherers = Gatherers(workers)
         memory = doors.memory()
         consumer: Any = EthConsumer.as_asgi(
-            endpoint=endpoint, workers=workers, gatherers=gatherers, memory=memory
+            rpc=evm_rpc(),
+            endpoint=endpoint,
+            workers=workers,
+            gatherers=gatherers,
+            memory=memory,
         )
         absent = doors.absent()
         sockets: list[Any] = []
@@ -66,9 +71,9 @@ class Node:
                 "websocket": URLRouter(sockets),
             }
         )
-        self._follower = Follower() if Chain.C.is_here else None
+        self._follower = Follower(evm_rpc()) if Chain.C.is_here else None
         self._paths = ChainPaths(workers)
-        observation.observe_web(workers)
+        observation.observe_web(workers, evm_rpc().hub)
         raw = RawDoor(
             by_path(doors.endpoints()),
             behind,

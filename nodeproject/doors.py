@@ -34,9 +34,9 @@ from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
 from nodeproject import observation
 from nodeproject.process import connection_limits
-from nodeproject.rpc import platform_rpc
+from nodeproject.rpc import evm_rpc, platform_rpc
+from platform_app import api as platform_api
 from platform_app.api import keystore as keystore_api
-from platform_app.api import registry
 from platform_app.api import xchain as xchain_api
 from platform_app.api.own_node import own_node_id
 from platform_app.apps import platform_chain
@@ -74,7 +74,7 @@ def cchain() -> Endpoint:
     node = settings.NODE
     limits = Limits(batch=node.batch_limit, response=node.response_limit)
     dispatcher = Dispatcher(
-        cchain_api.REGISTRY,
+        cchain_api.registry(evm_rpc()),
         GETH,
         limits,
         would_block=(SynchronousOnlyOperation, WouldBlock),
@@ -92,7 +92,7 @@ def cchain() -> Endpoint:
 @cache
 def platform() -> Endpoint:
     """Return the P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
-    return _by_name("P", PLATFORM_PATHS, registry(platform_rpc()))
+    return _by_name("P", PLATFORM_PATHS, platform_api.registry(platform_rpc()))
 
 
 @cache

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from django.conf import settings
 
 from cchain_app import notifications
-from cchain_app.api import subscriptions
-from cchain_app.apps import evm_chain
+from cchain_app.api import EvmRpc, subscriptions
 from cchain_app.selectors import blocks
 from cchain_app.syncing import Progress, up_to_date
 from chaindb import pointers
@@ -27,9 +26,14 @@ _log = logging.getLogger(__name__)
 
 
 class Follower:
-    """The two tasks of one event loop; they live as long as the process."""
+    """The two tasks of one event loop; they live as long as the process.
 
-    def __init__(self) -> None:
+    Args:
+        rpc: The door whose chain is followed, and whose subscribers are told.
+    """
+
+    def __init__(self, rpc: EvmRpc) -> None:
+        self._rpc = rpc
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[pointers.Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
@@ -41,14 +45,14 @@ class Follower:
             return
         loop = asyncio.get_running_loop()
         self._unbind = pointers.bind(loop, self._inbox.put_nowait, [Chain.C])
-        evm_chain().progress = lambda: self._progress
+        self._rpc.chain.progress = lambda: self._progress
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
     async def stop(self) -> None:
         """End both tasks."""
         if self._unbind is not None:
             self._unbind()
-            evm_chain().progress = up_to_date
+            self._rpc.chain.progress = up_to_date
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -76,17 +80,17 @@ class Follower:
 
     async def _handle(self, message: pointers.Message) -> None:
         if message["type"] == notifications.PENDING:
-            await subscriptions.pending_transactions(message["hashes"])
+            await subscriptions.pending_transactions(self._rpc, message["hashes"])
             return
-        known = evm_chain().memory.blocks.head
+        known = self._rpc.chain.memory.blocks.head
         if known is None or known.number < message["number"]:
             await self._reach_head()
         else:
-            await subscriptions.head_accepted(message["number"], message["hash"])
+            await subscriptions.head_accepted(self._rpc, message["number"], message["hash"])
 
     async def _reach_head(self) -> None:
-        head = await in_thread(blocks.catch_up, evm_chain())
-        await subscriptions.head_accepted(head.number, head.hash)
+        head = await in_thread(blocks.catch_up, self._rpc.chain)
+        await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 
 
 def _progress() -> Progress | None:

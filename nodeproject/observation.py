@@ -7,7 +7,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.cache import caches
 
-from cchain_app.api.subscriptions import hub
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.bloom import bloom_bits
 from chaindb import building, servers
@@ -22,6 +21,7 @@ from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
 from jsonrpc.direct import DirectProtocol
+from jsonrpc.hub import Hub
 from jsonrpc.workers import Workers
 from nodeproject.memory_cache import MemoryCache
 from nodeproject.rpc import platform_rpc
@@ -86,11 +86,11 @@ def observe_work() -> None:
     metrics().caches = _cache_states
 
 
-def observe_web(workers: Workers) -> None:
+def observe_web(workers: Workers, hub: Hub) -> None:
     """Count what a process with a web server has besides, and tell the others of it."""
     observe_work()
     own = metrics()
-    own.workers, own.hub = workers, hub()
+    own.workers, own.hub = workers, hub
     own.http_connections = DirectProtocol.open_connections
     processes().start()
 

@@ -2,8 +2,16 @@
 
 from functools import cache
 
+from cchain_app.api import EvmRpc
+from cchain_app.apps import evm_chain
 from platform_app.api import PlatformRpc
 from platform_app.apps import platform_chain
+
+
+@cache
+def evm_rpc() -> EvmRpc:
+    """Return what the C-Chain's doors keep in this process, HTTP's and the WebSocket's."""
+    return EvmRpc(evm_chain())
 
 
 @cache

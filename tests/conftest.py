@@ -58,10 +58,13 @@ def chain_of_the_settings() -> Iterator[None]:
     from django.test.signals import setting_changed
 
     from cchain_app import apps
+    from nodeproject import doors
 
     def changed(*, setting: str, **_: Any) -> None:
         if setting == "NODE":
             apps.use(None)
+            doors.evm_rpc.cache_clear()
+            doors.cchain.cache_clear()
 
     setting_changed.connect(changed)
     yield

@@ -27,10 +27,11 @@ from cchain_app.api import (
     txpool,
 )
 from cchain_app.api.errors import to_error_object
+from cchain_app.api.rpc import EvmRpc
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 
-__all__ = ["REGISTRY"]
+__all__ = ["EvmRpc", "registry"]
 
 _LATEST: Final = params.Tag.LATEST
 
@@ -47,72 +48,91 @@ _ACCOUNTS = Param("stateOverrides", params_call.state_overrides, None)
 _SURROUNDINGS = Param("blockOverrides", params_call.block_overrides, None)
 _RAW = Param("data", params.data)
 
-REGISTRY: Final = MethodRegistry(to_error_object)
+
+def registry(rpc: EvmRpc) -> MethodRegistry:
+    """Return the methods of a chain's door."""
+    methods = MethodRegistry(to_error_object)
+    for group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
+        group(methods, rpc)
+    return methods
 
 
-def modules() -> dict[str, str]:
-    """rpc_modules: what the names of the methods here begin with, each in the one version there is."""
-    return dict.fromkeys(sorted({method.name.partition("_")[0] for method in REGISTRY}), "1.0")
-
-
-def _node(methods: MethodRegistry) -> None:
+def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("web3_clientVersion", node.client_version, hot=True, computes=True)
     methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True, computes=True)
-    methods.add("net_version", node.network_version, hot=True, computes=True)
+    methods.add("net_version", rpc.bind(node.network_version), hot=True, computes=True)
     methods.add("net_listening", node.listening, hot=True, computes=True)
     methods.add("net_peerCount", node.peer_count, hot=True, computes=True)
-    methods.add("eth_chainId", node.chain_id, hot=True, computes=True)
-    methods.add("eth_chainConfig", chain_config.chain_config, hot=True, computes=True)
-    methods.add("eth_getChainConfig", chain_config.chain_config, hot=True, computes=True)
-    methods.add("eth_config", chain_config.fork_config, hot=True, computes=True)
-    methods.add("eth_syncing", node.syncing, hot=True, computes=True)
+    methods.add("eth_chainId", rpc.bind(node.chain_id), hot=True, computes=True)
+    methods.add("eth_chainConfig", rpc.bind(chain_config.chain_config), hot=True, computes=True)
+    methods.add("eth_getChainConfig", rpc.bind(chain_config.chain_config), hot=True, computes=True)
+    methods.add("eth_config", rpc.bind(chain_config.fork_config), hot=True, computes=True)
+    methods.add("eth_syncing", rpc.bind(node.syncing), hot=True, computes=True)
     methods.add("eth_accounts", node.accounts, hot=True, computes=True)
-    methods.add("eth_coinbase", node.coinbase, hot=True, computes=True)
+    methods.add("eth_coinbase", rpc.bind(node.coinbase), hot=True, computes=True)
     methods.add("eth_mining", node.mining, hot=True, computes=True)
     methods.add("eth_hashrate", node.hashrate, hot=True, computes=True)
     methods.add("eth_protocolVersion", node.protocol_version, hot=True, computes=True)
+
+    def modules() -> dict[str, str]:
+        """rpc_modules: what the names of the methods here begin with, each in the one version there is."""
+        return dict.fromkeys(sorted({method.name.partition("_")[0] for method in methods}), "1.0")
+
     methods.add("rpc_modules", modules, hot=True, computes=True)
 
 
-def _blocks(methods: MethodRegistry) -> None:
+def _blocks(methods: MethodRegistry, rpc: EvmRpc) -> None:
     by_number = [_NUMBER]
     by_hash = [_HASH]
-    methods.add("eth_blockNumber", eth_blocks.block_number, hot=True)
+    methods.add("eth_blockNumber", rpc.bind(eth_blocks.block_number), hot=True)
     methods.add(
-        "eth_getBlockByNumber", eth_blocks.get_block_by_number, params=[_NUMBER, _FULL], hot=True
+        "eth_getBlockByNumber",
+        rpc.bind(eth_blocks.get_block_by_number),
+        params=[_NUMBER, _FULL],
+        hot=True,
     )
-    methods.add("eth_getBlockByHash", eth_blocks.get_block_by_hash, params=[_HASH, _FULL], hot=True)
     methods.add(
-        "eth_getHeaderByNumber", eth_blocks.get_header_by_number, params=by_number, hot=True
+        "eth_getBlockByHash",
+        rpc.bind(eth_blocks.get_block_by_hash),
+        params=[_HASH, _FULL],
+        hot=True,
     )
-    methods.add("eth_getHeaderByHash", eth_blocks.get_header_by_hash, params=by_hash, hot=True)
+    methods.add(
+        "eth_getHeaderByNumber",
+        rpc.bind(eth_blocks.get_header_by_number),
+        params=by_number,
+        hot=True,
+    )
+    methods.add(
+        "eth_getHeaderByHash", rpc.bind(eth_blocks.get_header_by_hash), params=by_hash, hot=True
+    )
     methods.add(
         "eth_getBlockReceipts",
-        eth_blocks.get_block_receipts,
+        rpc.bind(eth_blocks.get_block_receipts),
         params=[Param("block", params.block_param)],
         hot=True,
     )
     methods.add(
         "eth_getBlockTransactionCountByNumber",
-        eth_blocks.get_block_transaction_count_by_number,
+        rpc.bind(eth_blocks.get_block_transaction_count_by_number),
         params=by_number,
         hot=True,
     )
     methods.add(
         "eth_getBlockTransactionCountByHash",
-        eth_blocks.get_block_transaction_count_by_hash,
+        rpc.bind(eth_blocks.get_block_transaction_count_by_hash),
         params=by_hash,
         hot=True,
     )
     methods.add(
         "eth_getUncleCountByBlockNumber",
-        eth_blocks.get_uncle_count_by_number,
+        rpc.bind(eth_blocks.get_uncle_count_by_number),
         params=by_number,
         hot=True,
     )
     methods.add(
         "eth_getUncleCountByBlockHash",
-        eth_blocks.get_uncle_count_by_hash,
+        rpc.bind(eth_blocks.get_uncle_count_by_hash),
         params=by_hash,
         hot=True,
     )
@@ -127,105 +147,111 @@ def _blocks(methods: MethodRegistry) -> None:
     )
 
 
-def _transactions(methods: MethodRegistry) -> None:
+def _transactions(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add(
         "eth_getTransactionByHash",
-        eth_transactions.get_transaction_by_hash,
+        rpc.bind(eth_transactions.get_transaction_by_hash),
         params=[_HASH],
         hot=True,
     )
     methods.add(
         "eth_getTransactionReceipt",
-        eth_transactions.get_transaction_receipt,
+        rpc.bind(eth_transactions.get_transaction_receipt),
         params=[_HASH],
         hot=True,
     )
     methods.add(
         "eth_getTransactionByBlockNumberAndIndex",
-        eth_transactions.get_transaction_by_number_and_index,
+        rpc.bind(eth_transactions.get_transaction_by_number_and_index),
         params=[_NUMBER, _INDEX],
         hot=True,
     )
     methods.add(
         "eth_getTransactionByBlockHashAndIndex",
-        eth_transactions.get_transaction_by_hash_and_index,
+        rpc.bind(eth_transactions.get_transaction_by_hash_and_index),
         params=[_HASH, _INDEX],
         hot=True,
     )
     methods.add(
         "eth_getRawTransactionByHash",
-        eth_transactions.get_raw_transaction,
+        rpc.bind(eth_transactions.get_raw_transaction),
         params=[_HASH],
         hot=True,
     )
     methods.add(
         "eth_getRawTransactionByBlockNumberAndIndex",
-        eth_transactions.get_raw_transaction_by_number_and_index,
+        rpc.bind(eth_transactions.get_raw_transaction_by_number_and_index),
         params=[_NUMBER, _INDEX],
         hot=True,
     )
     methods.add(
         "eth_getRawTransactionByBlockHashAndIndex",
-        eth_transactions.get_raw_transaction_by_hash_and_index,
+        rpc.bind(eth_transactions.get_raw_transaction_by_hash_and_index),
         params=[_HASH, _INDEX],
         hot=True,
     )
     methods.add(
-        "eth_sendRawTransaction", params=[_RAW], vectorized=eth_transactions.send_raw_transactions
+        "eth_sendRawTransaction",
+        params=[_RAW],
+        vectorized=rpc.bind(eth_transactions.send_raw_transactions),
     )
     methods.add(
         "eth_sendRawTransactionSync",
-        eth_transactions.send_raw_transaction_sync,
+        rpc.bind(eth_transactions.send_raw_transaction_sync),
         params=[_RAW, Param("timeout", params.milliseconds, None)],
     )
 
 
-def _state(methods: MethodRegistry) -> None:
+def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
     at = [_ADDRESS, _BLOCK]
     methods.add(
         "eth_getBalance",
-        eth_state.get_balance,
+        rpc.bind(eth_state.get_balance),
         params=at,
         hot=True,
-        vectorized=eth_state.get_balances,
+        vectorized=rpc.bind(eth_state.get_balances),
     )
-    methods.add("eth_getTransactionCount", eth_state.get_transaction_count, params=at, hot=True)
-    methods.add("eth_getCode", eth_state.get_code, params=at, hot=True)
+    methods.add(
+        "eth_getTransactionCount", rpc.bind(eth_state.get_transaction_count), params=at, hot=True
+    )
+    methods.add("eth_getCode", rpc.bind(eth_state.get_code), params=at, hot=True)
     methods.add(
         "eth_getStorageAt",
-        eth_state.get_storage_at,
+        rpc.bind(eth_state.get_storage_at),
         params=[_ADDRESS, Param("key", params.storage_key), _BLOCK],
         hot=True,
     )
-    methods.add("eth_getAccountInfo", eth_state.get_account_info, params=at, hot=True)
+    methods.add("eth_getAccountInfo", rpc.bind(eth_state.get_account_info), params=at, hot=True)
     methods.add(
         "eth_getProof",
-        eth_state.get_proof,
+        rpc.bind(eth_state.get_proof),
         params=[_ADDRESS, Param("keys", params.list_of(params.storage_key)), _BLOCK],
     )
 
 
-def _execution(methods: MethodRegistry) -> None:
+def _execution(methods: MethodRegistry, rpc: EvmRpc) -> None:
     everything = [_CALL, _BLOCK, _ACCOUNTS, _SURROUNDINGS]
-    methods.add("eth_call", execution.call, params=everything, hot=True)
-    methods.add("eth_estimateGas", execution_gas.estimate_gas, params=everything, hot=True)
+    methods.add("eth_call", rpc.bind(execution.call), params=everything, hot=True)
+    methods.add(
+        "eth_estimateGas", rpc.bind(execution_gas.estimate_gas), params=everything, hot=True
+    )
     methods.add(
         "eth_createAccessList",
-        execution_gas.create_access_list,
+        rpc.bind(execution_gas.create_access_list),
         params=[_CALL, _BLOCK, _ACCOUNTS],
         hot=True,
     )
 
 
-def _fees(methods: MethodRegistry) -> None:
-    methods.add("eth_gasPrice", eth_fees.gas_price, hot=True)
-    methods.add("eth_maxPriorityFeePerGas", eth_fees.max_priority_fee_per_gas, hot=True)
-    methods.add("eth_baseFee", eth_fees.base_fee, hot=True)
+def _fees(methods: MethodRegistry, rpc: EvmRpc) -> None:
+    methods.add("eth_gasPrice", rpc.bind(eth_fees.gas_price), hot=True)
+    methods.add("eth_maxPriorityFeePerGas", rpc.bind(eth_fees.max_priority_fee_per_gas), hot=True)
+    methods.add("eth_baseFee", rpc.bind(eth_fees.base_fee), hot=True)
     methods.add("eth_blobBaseFee", eth_fees.blob_base_fee, hot=True)
-    methods.add("eth_suggestPriceOptions", eth_fees.suggest_price_options, hot=True)
+    methods.add("eth_suggestPriceOptions", rpc.bind(eth_fees.suggest_price_options), hot=True)
     methods.add(
         "eth_feeHistory",
-        eth_fees.fee_history,
+        rpc.bind(eth_fees.fee_history),
         params=[
             Param("count", params.count),
             Param("newest", params.block_number),
@@ -235,23 +261,23 @@ def _fees(methods: MethodRegistry) -> None:
     )
 
 
-def _logs(methods: MethodRegistry) -> None:
+def _logs(methods: MethodRegistry, rpc: EvmRpc) -> None:
     by_id = [_FILTER_ID]
-    methods.add("eth_getLogs", eth_logs.get_logs, params=[_FILTER], hot=True)
-    methods.add("eth_newFilter", eth_filters.new_filter, params=[_FILTER], client=True)
-    methods.add("eth_newBlockFilter", eth_filters.new_block_filter, client=True)
+    methods.add("eth_getLogs", rpc.bind(eth_logs.get_logs), params=[_FILTER], hot=True)
+    methods.add("eth_newFilter", rpc.bind(eth_filters.new_filter), params=[_FILTER], client=True)
+    methods.add("eth_newBlockFilter", rpc.bind(eth_filters.new_block_filter), client=True)
     methods.add(
         "eth_newPendingTransactionFilter",
-        eth_filters.new_pending_transaction_filter,
+        rpc.bind(eth_filters.new_pending_transaction_filter),
         params=[Param("full", params.boolean, default=False)],
         client=True,
     )
-    methods.add("eth_getFilterChanges", eth_filters.get_filter_changes, params=by_id)
-    methods.add("eth_getFilterLogs", eth_filters.get_filter_logs, params=by_id)
-    methods.add("eth_uninstallFilter", eth_filters.uninstall_filter, params=by_id)
+    methods.add("eth_getFilterChanges", rpc.bind(eth_filters.get_filter_changes), params=by_id)
+    methods.add("eth_getFilterLogs", rpc.bind(eth_filters.get_filter_logs), params=by_id)
+    methods.add("eth_uninstallFilter", rpc.bind(eth_filters.uninstall_filter), params=by_id)
     methods.add(
         "eth_subscribe",
-        subscriptions.subscribe,
+        rpc.bind(subscriptions.subscribe),
         params=[Param("kind", params.anything, None), Param("argument", params.anything, None)],
         connection=True,
     )
@@ -263,20 +289,18 @@ def _logs(methods: MethodRegistry) -> None:
     )
 
 
-def _pool(methods: MethodRegistry) -> None:
-    methods.add("txpool_status", txpool.status)
-    methods.add("txpool_content", txpool.content)
-    methods.add("txpool_contentFrom", txpool.content_from, params=[_ADDRESS])
-    methods.add("txpool_inspect", txpool.inspect)
+def _pool(methods: MethodRegistry, rpc: EvmRpc) -> None:
+    methods.add("txpool_status", rpc.bind(txpool.status))
+    methods.add("txpool_content", rpc.bind(txpool.content))
+    methods.add("txpool_contentFrom", rpc.bind(txpool.content_from), params=[_ADDRESS])
+    methods.add("txpool_inspect", rpc.bind(txpool.inspect))
 
 
-def _raw(methods: MethodRegistry) -> None:
+def _raw(methods: MethodRegistry, rpc: EvmRpc) -> None:
     block = [Param("block", params.block_param)]
-    methods.add("debug_getRawBlock", raw_blocks.get_raw_block, params=block)
-    methods.add("debug_getRawHeader", raw_blocks.get_raw_header, params=block)
-    methods.add("debug_getRawReceipts", raw_blocks.get_raw_receipts, params=block)
-    methods.add("debug_getRawTransaction", eth_transactions.get_raw_transaction, params=[_HASH])
-
-
-for _group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
-    _group(REGISTRY)
+    methods.add("debug_getRawBlock", rpc.bind(raw_blocks.get_raw_block), params=block)
+    methods.add("debug_getRawHeader", rpc.bind(raw_blocks.get_raw_header), params=block)
+    methods.add("debug_getRawReceipts", rpc.bind(raw_blocks.get_raw_receipts), params=block)
+    methods.add(
+        "debug_getRawTransaction", rpc.bind(eth_transactions.get_raw_transaction), params=[_HASH]
+    )

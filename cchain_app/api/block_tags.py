@@ -5,7 +5,7 @@ Every accepted block is final, so latest, safe, finalized and pending are the he
 
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam, Tag
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 
@@ -13,30 +13,28 @@ FIRST = 0
 """Height of the genesis block."""
 
 
-def height_of(number: BlockNumber) -> int:
+def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
     """Return the height that a number or tag means, which may be above the head."""
     if isinstance(number, Tag):
-        return FIRST if number is Tag.EARLIEST else blocks.head(evm_chain()).number
+        return FIRST if number is Tag.EARLIEST else blocks.head(rpc.chain).number
     return number
 
 
-def find(param: BlockParam) -> AcceptedBlock | None:
+def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
     """Return the block, or None when the chain has none there.
 
     Unspecified: `pending` is the head, as coreth has it; geth builds a block of the pool.
     """
     if isinstance(param, BlockHash):
-        return blocks.by_hash(evm_chain(), param.hash)
+        return blocks.by_hash(rpc.chain, param.hash)
     if isinstance(param, Tag):
         return (
-            blocks.by_number(evm_chain(), FIRST)
-            if param is Tag.EARLIEST
-            else blocks.head(evm_chain())
+            blocks.by_number(rpc.chain, FIRST) if param is Tag.EARLIEST else blocks.head(rpc.chain)
         )
-    return blocks.by_number(evm_chain(), param)
+    return blocks.by_number(rpc.chain, param)
 
 
-def require(param: BlockParam) -> AcceptedBlock:
+def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
     """Return the block that a state method is asked about.
 
     Unspecified: `requireCanonical` never refuses a block that is there, since the chain keeps
@@ -45,7 +43,7 @@ def require(param: BlockParam) -> AcceptedBlock:
     Raises:
         JsonRpcError: -32000, there is no such block.
     """
-    block = find(param)
+    block = find(rpc, param)
     if block is None:
         by_hash = isinstance(param, BlockHash)
         raise server_error("header for hash not found" if by_hash else "header not found")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
@@ -23,13 +23,13 @@ _BLOCK_KEYS: Final = (
 )
 
 
-def chain_config() -> dict[str, Any]:
+def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     """eth_getChainConfig and eth_chainConfig: chain ID, schedule of forks, blob parameters.
 
     Unspecified: coreth answers with its genesis file's `config`; this is what was understood of
     it, so keys that mean nothing to this node are not in it.
     """
-    config = evm_chain().config
+    config = rpc.chain.config
     schedule = config.schedule
     answer: dict[str, Any] = {"chainId": config.chain_id}
     for fork, keys in _BLOCK_KEYS:
@@ -45,16 +45,16 @@ def chain_config() -> dict[str, Any]:
     return answer
 
 
-def fork_config() -> dict[str, Any]:
+def fork_config(rpc: EvmRpc) -> dict[str, Any]:
     """eth_config: the fork of the last accepted block, the next one and the last one that is scheduled.
 
     As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
     Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
     """
     config, head, genesis = (
-        evm_chain().config,
-        blocks.head(evm_chain()),
-        blocks.by_number(evm_chain(), 0),
+        rpc.chain.config,
+        blocks.head(rpc.chain),
+        blocks.by_number(rpc.chain, 0),
     )
     assert genesis is not None, "a chain that has a head has a genesis"
     times = sorted(set(config.schedule.times.values()))

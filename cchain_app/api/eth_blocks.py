@@ -4,63 +4,62 @@ from msgspec import Raw
 
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
-from cchain_app.api.rendered import rendered
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_quantity
 
 
-def block_number() -> str:
+def block_number(rpc: EvmRpc) -> str:
     """eth_blockNumber: height of the last accepted block."""
-    return encode_quantity(blocks.head(evm_chain()).number)
+    return encode_quantity(blocks.head(rpc.chain).number)
 
 
-def get_block_by_number(number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001
+def get_block_by_number(rpc: EvmRpc, number: BlockNumber, full: bool) -> Raw | None:  # noqa: FBT001
     """eth_getBlockByNumber: a block with its transactions or their hashes, null above the head."""
-    return _block(block_tags.find(number), full=full)
+    return _block(rpc, block_tags.find(rpc, number), full=full)
 
 
-def get_block_by_hash(block_hash: Hash, full: bool) -> Raw | None:  # noqa: FBT001
+def get_block_by_hash(rpc: EvmRpc, block_hash: Hash, full: bool) -> Raw | None:  # noqa: FBT001
     """eth_getBlockByHash: a block with its transactions or their hashes, null when unknown."""
-    return _block(block_tags.find(BlockHash(block_hash)), full=full)
+    return _block(rpc, block_tags.find(rpc, BlockHash(block_hash)), full=full)
 
 
-def get_header_by_number(number: BlockNumber) -> Raw | None:
+def get_header_by_number(rpc: EvmRpc, number: BlockNumber) -> Raw | None:
     """eth_getHeaderByNumber: a block without transactions, uncles and size."""
-    return _header(block_tags.find(number))
+    return _header(rpc, block_tags.find(rpc, number))
 
 
-def get_header_by_hash(block_hash: Hash) -> Raw | None:
+def get_header_by_hash(rpc: EvmRpc, block_hash: Hash) -> Raw | None:
     """eth_getHeaderByHash: a block without transactions, uncles and size."""
-    return _header(block_tags.find(BlockHash(block_hash)))
+    return _header(rpc, block_tags.find(rpc, BlockHash(block_hash)))
 
 
-def get_block_receipts(block: BlockParam) -> Raw | None:
+def get_block_receipts(rpc: EvmRpc, block: BlockParam) -> Raw | None:
     """eth_getBlockReceipts: all receipts of a block, null when it is unknown."""
-    found = block_tags.find(block)
-    return None if found is None else rendered(found).receipts()
+    found = block_tags.find(rpc, block)
+    return None if found is None else rpc.rendered.of(found).receipts()
 
 
-def get_block_transaction_count_by_number(number: BlockNumber) -> str | None:
+def get_block_transaction_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
     """eth_getBlockTransactionCountByNumber: how many transactions a block has."""
-    return _count(block_tags.find(number))
+    return _count(block_tags.find(rpc, number))
 
 
-def get_block_transaction_count_by_hash(block_hash: Hash) -> str | None:
+def get_block_transaction_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | None:
     """eth_getBlockTransactionCountByHash: how many transactions a block has."""
-    return _count(block_tags.find(BlockHash(block_hash)))
+    return _count(block_tags.find(rpc, BlockHash(block_hash)))
 
 
-def get_uncle_count_by_number(number: BlockNumber) -> str | None:
+def get_uncle_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
     """eth_getUncleCountByBlockNumber: none, in every block there is."""
-    return _no_uncles(block_tags.find(number))
+    return _no_uncles(block_tags.find(rpc, number))
 
 
-def get_uncle_count_by_hash(block_hash: Hash) -> str | None:
+def get_uncle_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | None:
     """eth_getUncleCountByBlockHash: none, in every block there is."""
-    return _no_uncles(block_tags.find(BlockHash(block_hash)))
+    return _no_uncles(block_tags.find(rpc, BlockHash(block_hash)))
 
 
 def get_uncle(_block: Hash | BlockNumber, _index: int) -> None:
@@ -68,12 +67,12 @@ def get_uncle(_block: Hash | BlockNumber, _index: int) -> None:
     return
 
 
-def _block(found: AcceptedBlock | None, *, full: bool) -> Raw | None:
-    return None if found is None else rendered(found).block(full=full)
+def _block(rpc: EvmRpc, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
+    return None if found is None else rpc.rendered.of(found).block(full=full)
 
 
-def _header(found: AcceptedBlock | None) -> Raw | None:
-    return None if found is None else rendered(found).header()
+def _header(rpc: EvmRpc, found: AcceptedBlock | None) -> Raw | None:
+    return None if found is None else rpc.rendered.of(found).header()
 
 
 def _count(found: AcceptedBlock | None) -> str | None:

@@ -7,8 +7,7 @@ from cchain_app import feemarket
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber
-from cchain_app.api.remembered import Remembered
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
@@ -28,26 +27,23 @@ MAX_NORMAL_TIP: Final = 20 * 10**9
 
 Tips = dict[str, str]
 
-_tips: Final[Remembered[int]] = Remembered(1)
-_fees: Final[Remembered[BlockFees]] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
 
-
-def gas_price() -> str:
+def gas_price(rpc: EvmRpc) -> str:
     """eth_gasPrice: the suggested tip on top of the next block's base fee, in wei.
 
     Unspecified: the next block's, as coreth has it, so that it is never below what gets in.
     """
-    return encode_quantity(_suggested_tip() + _next_base_fee())
+    return encode_quantity(_suggested_tip(rpc) + _next_base_fee(rpc))
 
 
-def max_priority_fee_per_gas() -> str:
+def max_priority_fee_per_gas(rpc: EvmRpc) -> str:
     """eth_maxPriorityFeePerGas: the suggested tip, in wei."""
-    return encode_quantity(_suggested_tip())
+    return encode_quantity(_suggested_tip(rpc))
 
 
-def base_fee() -> str:
+def base_fee(rpc: EvmRpc) -> str:
     """eth_baseFee: the next block's base fee, in wei."""
-    return encode_quantity(_next_base_fee())
+    return encode_quantity(_next_base_fee(rpc))
 
 
 def blob_base_fee() -> str:
@@ -55,9 +51,9 @@ def blob_base_fee() -> str:
     return encode_quantity(1)
 
 
-def suggest_price_options() -> dict[str, Tips]:
+def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
     """eth_suggestPriceOptions: slow, normal and fast fees, as coreth reckons them."""
-    tip, base = _suggested_tip(), _next_base_fee()
+    tip, base = _suggested_tip(rpc), _next_base_fee(rpc)
     normal = min(tip, MAX_NORMAL_TIP)
     return {
         "slow": _option(max(normal * 95 // 100, 1), base),
@@ -67,7 +63,7 @@ def suggest_price_options() -> dict[str, Tips]:
 
 
 def fee_history(
-    count: int, newest: BlockNumber, percentiles: Sequence[float] | None
+    rpc: EvmRpc, count: int, newest: BlockNumber, percentiles: Sequence[float] | None
 ) -> dict[str, Any]:
     """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
 
@@ -82,17 +78,17 @@ def fee_history(
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
     feemarket.check_percentiles(percentiles or ())
-    last, head = block_tags.height_of(newest), blocks.head(evm_chain()).number
+    last, head = block_tags.height_of(rpc, newest), blocks.head(rpc.chain).number
     if last > head:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
     first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
     if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
     if percentiles is None and last - first >= HISTORY_ON_EVENT_LOOP:
-        fees = [_fees_without_tips(header) for header in blocks.headers(evm_chain(), first, last)]
+        fees = [_fees_without_tips(header) for header in blocks.headers(rpc.chain, first, last)]
     else:
-        fees = [_fees_at(number) for number in range(first, last + 1)]
-    history = feemarket.fee_history(fees, percentiles, evm_chain().config.min_base_fee)
+        fees = [_fees_at(rpc, number) for number in range(first, last + 1)]
+    history = feemarket.fee_history(fees, percentiles, rpc.chain.config.min_base_fee)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
@@ -110,27 +106,27 @@ def _option(tip: int, base: int) -> Tips:
     }
 
 
-def _next_base_fee() -> int:
+def _next_base_fee(rpc: EvmRpc) -> int:
     """Return the next block's base fee in wei; before London there is none, so 0."""
-    return base_fee_after(evm_chain(), blocks.head(evm_chain())) or 0
+    return base_fee_after(rpc.chain, blocks.head(rpc.chain)) or 0
 
 
-def _suggested_tip() -> int:
-    head = blocks.head(evm_chain())
-    return _tips.of(head.hash, lambda: _tip_after(head))
+def _suggested_tip(rpc: EvmRpc) -> int:
+    head = blocks.head(rpc.chain)
+    return rpc.tips.of(head.hash, lambda: _tip_after(rpc, head))
 
 
-def _tip_after(head: AcceptedBlock) -> int:
+def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
     first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, block_tags.FIRST)
-    fees = [_fees_at(number) for number in range(first, head.number + 1)]
-    return feemarket.suggest_tip(fees, floor=max(evm_chain().node.pool_min_tip, 1))
+    fees = [_fees_at(rpc, number) for number in range(first, head.number + 1)]
+    return feemarket.suggest_tip(fees, floor=max(rpc.chain.node.pool_min_tip, 1))
 
 
-def _fees_at(number: int) -> BlockFees:
+def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:
     """Return the fees of a block, which must not be above the head."""
-    block = blocks.by_number(evm_chain(), number)
+    block = blocks.by_number(rpc.chain, number)
     assert block is not None, "below the head"
-    return _fees.of(block.hash, lambda: _fees_of(block))
+    return rpc.fees.of(block.hash, lambda: _fees_of(block))
 
 
 def _fees_without_tips(header: Header) -> BlockFees:

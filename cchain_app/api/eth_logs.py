@@ -13,8 +13,8 @@ from cchain_app.api import block_tags, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
-from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join, rendered
-from cchain_app.apps import evm_chain
+from cchain_app.api.rendered import NO_MATCHES, Matches, Patience, join
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
@@ -28,7 +28,7 @@ IN_MEMORY: Final = 256
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def get_logs(criteria: LogCriteria) -> Raw:
+def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
     """eth_getLogs: the logs that match, in chain order.
 
     Unspecified: `pending` is refused, as in geth. NODE_LOGS_BLOCK_RANGE and NODE_LOGS_RESULTS
@@ -40,13 +40,15 @@ def get_logs(criteria: LogCriteria) -> Raw:
         TooManyLogs: More match than an answer may hold.
     """
     if criteria.block_hash is not None:
-        number = _require(criteria.block_hash).number
-        return join(find(criteria.log_filter, number, number))
-    first, last = resolve_range(criteria.first, criteria.last)
-    return join(find(criteria.log_filter, first, last))
+        number = _require(rpc, criteria.block_hash).number
+        return join(find(rpc, criteria.log_filter, number, number))
+    first, last = resolve_range(rpc, criteria.first, criteria.last)
+    return join(find(rpc, criteria.log_filter, first, last))
 
 
-def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[int, int]:
+def resolve_range(
+    rpc: EvmRpc, first: BlockNumber | None, last: BlockNumber | None
+) -> tuple[int, int]:
     """Return the heights that a filter's range means; what was left out is the head.
 
     Raises:
@@ -54,19 +56,19 @@ def resolve_range(first: BlockNumber | None, last: BlockNumber | None) -> tuple[
     """
     if Tag.PENDING in (first, last):
         raise invalid_params("pending logs are not supported")
-    begin = block_tags.height_of(Tag.LATEST if first is None else first)
-    end = block_tags.height_of(Tag.LATEST if last is None else last)
+    begin = block_tags.height_of(rpc, Tag.LATEST if first is None else first)
+    end = block_tags.height_of(rpc, Tag.LATEST if last is None else last)
     if begin > end:
         raise invalid_params("invalid block range params")
-    if end > blocks.head(evm_chain()).number:
+    if end > blocks.head(rpc.chain).number:
         raise invalid_params("block range extends beyond current head block")
-    most = evm_chain().node.logs_block_range
+    most = rpc.chain.node.logs_block_range
     if most and end - begin > most:
         raise invalid_params(f"exceed maximum block range {most}")
     return begin, end
 
 
-def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
+def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[bytes]:
     """Return the rendered logs of blocks first to last that match, in chain order.
 
     A part may hold several logs, with commas between them.
@@ -75,16 +77,16 @@ def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
         TooManyLogs: More match than NODE_LOGS_RESULTS.
         WouldBlock: It takes too long for the event loop.
     """
-    most = evm_chain().node.logs_results
-    recent = _in_memory(first, last)
+    most = rpc.chain.node.logs_results
+    recent = _in_memory(rpc, first, last)
     if recent is None:
-        return [render(log) for log in logs.find_logs(evm_chain(), log_filter, first, last, most)]
+        return [render(log) for log in logs.find_logs(rpc.chain, log_filter, first, last, most)]
     parts: list[bytes] = []
     count = 0
     patience = Patience()
     for block in recent:
         patience.check()
-        found = matching(block, log_filter)
+        found = matching(rpc, block, log_filter)
         count += len(found.texts)
         if most and count > most:
             raise logs.TooManyLogs(most)
@@ -93,25 +95,25 @@ def find(log_filter: LogFilter, first: int, last: int) -> list[bytes]:
     return parts
 
 
-def matching(block: AcceptedBlock, log_filter: LogFilter) -> Matches:
+def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Matches:
     """Return the rendered logs of a block that match, in their order."""
     if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
         return NO_MATCHES
-    return rendered(block).matching(log_filter)
+    return rpc.rendered.of(block).matching(log_filter)
 
 
-def _require(block_hash: Hash) -> AcceptedBlock:
-    block = blocks.by_hash(evm_chain(), block_hash)
+def _require(rpc: EvmRpc, block_hash: Hash) -> AcceptedBlock:
+    block = blocks.by_hash(rpc.chain, block_hash)
     if block is None:
         raise server_error("unknown block")
     return block
 
 
-def _in_memory(first: int, last: int) -> list[AcceptedBlock] | None:
+def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None:
     """Return the blocks of a range when this process remembers them all, else None."""
     if last - first >= IN_MEMORY:
         return None
-    remembered = evm_chain().memory.blocks
+    remembered = rpc.chain.memory.blocks
     found = []
     for number in range(first, last + 1):
         block = remembered.by_number(number)

@@ -5,7 +5,7 @@ from typing import Any
 
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockParam, StorageKey, Tag
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.evm.engine import AccountState
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import JsonRpcError, invalid_params
@@ -18,50 +18,52 @@ MAX_PROOF_KEYS = 1024
 _NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 
 
-def get_balance(address: Address, block: BlockParam) -> str:
+def get_balance(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getBalance: wei of an account, zero for one that does not exist."""
-    return encode_quantity(_account(address, block).balance)
+    return encode_quantity(_account(rpc, address, block).balance)
 
 
-def get_balances(calls: Sequence[tuple[Address, BlockParam]]) -> list[str | JsonRpcError]:
+def get_balances(
+    rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
+) -> list[str | JsonRpcError]:
     """eth_getBalance for all calls of a batch, whose accounts are read at once."""
-    head = block_tags.height_of(Tag.LATEST)
+    head = block_tags.height_of(rpc, Tag.LATEST)
     latest = [address for address, block in calls if block is Tag.LATEST]
     if len(latest) > 1:
-        state.prefetch_accounts(evm_chain(), latest, head)
-    at_head = state.state_at(evm_chain(), head)
+        state.prefetch_accounts(rpc.chain, latest, head)
+    at_head = state.state_at(rpc.chain, head)
     outcomes: list[str | JsonRpcError] = []
     for address, block in calls:
         if block is Tag.LATEST:
             outcomes.append(encode_quantity((at_head.account(address) or _NOBODY).balance))
             continue
         try:
-            outcomes.append(get_balance(address, block))
+            outcomes.append(get_balance(rpc, address, block))
         except JsonRpcError as error:  # of this call alone
             outcomes.append(error)
     return outcomes
 
 
-def get_transaction_count(address: Address, block: BlockParam) -> str:
+def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getTransactionCount: the nonce; of `pending` the one after the executable transactions."""
     if block is Tag.PENDING:
-        return encode_quantity(pool.next_nonce(evm_chain(), address))
-    return encode_quantity(_account(address, block).nonce)
+        return encode_quantity(pool.next_nonce(rpc.chain, address))
+    return encode_quantity(_account(rpc, address, block).nonce)
 
 
-def get_code(address: Address, block: BlockParam) -> str:
+def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getCode: code of an account, `0x` when it has none."""
-    return encode_data(state.code_at(state.state_at(evm_chain(), _number(block)), address))
+    return encode_data(state.code_at(state.state_at(rpc.chain, _number(rpc, block)), address))
 
 
-def get_storage_at(address: Address, key: StorageKey, block: BlockParam) -> str:
+def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: always 32 bytes."""
-    return encode_data(state.state_at(evm_chain(), _number(block)).storage(address, key.slot))
+    return encode_data(state.state_at(rpc.chain, _number(rpc, block)).storage(address, key.slot))
 
 
-def get_account_info(address: Address, block: BlockParam) -> dict[str, str]:
+def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
     """eth_getAccountInfo: balance, nonce and code in one answer."""
-    at = state.state_at(evm_chain(), _number(block))
+    at = state.state_at(rpc.chain, _number(rpc, block))
     account = at.account(address) or _NOBODY
     return {
         "balance": encode_quantity(account.balance),
@@ -70,7 +72,9 @@ def get_account_info(address: Address, block: BlockParam) -> dict[str, str]:
     }
 
 
-def get_proof(address: Address, keys: Sequence[StorageKey], block: BlockParam) -> dict[str, Any]:
+def get_proof(
+    rpc: EvmRpc, address: Address, keys: Sequence[StorageKey], block: BlockParam
+) -> dict[str, Any]:
     """eth_getProof: an account and slots of it, with the trie's nodes from the root down.
 
     Unspecified: proofs reach NODE_PROOF_WINDOW blocks back; older ones are refused. An account
@@ -82,7 +86,7 @@ def get_proof(address: Address, keys: Sequence[StorageKey], block: BlockParam) -
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    proof = proofs.prove(evm_chain(), address, [key.slot for key in keys], _number(block))
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], _number(rpc, block))
     account = proof.account or _NOBODY
     return {
         "address": encode_data(address),
@@ -109,9 +113,9 @@ def _echo(key: StorageKey) -> str:
     return encode_quantity(int.from_bytes(key.slot, "big"))
 
 
-def _account(address: Address, block: BlockParam) -> AccountState:
-    return state.state_at(evm_chain(), _number(block)).account(address) or _NOBODY
+def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
+    return state.state_at(rpc.chain, _number(rpc, block)).account(address) or _NOBODY
 
 
-def _number(block: BlockParam) -> int:
-    return block_tags.require(block).number
+def _number(rpc: EvmRpc, block: BlockParam) -> int:
+    return block_tags.require(rpc, block).number

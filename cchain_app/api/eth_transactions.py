@@ -1,6 +1,5 @@
 """Transactions and receipts, and how a signed transaction gets in."""
 
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,8 +8,7 @@ from msgspec import Raw
 
 from cchain_app.api import block_tags, wire
 from cchain_app.api.params import BlockHash, BlockNumber
-from cchain_app.api.rendered import rendered
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
@@ -27,69 +25,66 @@ SYNC_SECONDS_AT_MOST: Final = 60.0
 SYNC_PAUSE: Final = 0.02
 """Seconds between two looks for the block: as many as a block takes to be made."""
 
-SYNC_CALLS: Final = 8
-_waiting: Final = threading.BoundedSemaphore(SYNC_CALLS)
 
-
-def get_transaction_by_hash(transaction_hash: Hash) -> Raw | wire.Json | None:
+def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.Json | None:
     """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
-    found = pool.find(evm_chain(), transaction_hash)
+    found = pool.find(rpc.chain, transaction_hash)
     if isinstance(found, Transaction):
         return wire.waiting_transaction(found)
     if found is None:
         return None
     block, index = found
-    return rendered(block).transaction(index)
+    return rpc.rendered.of(block).transaction(index)
 
 
-def get_transaction_receipt(transaction_hash: Hash) -> Raw | None:
+def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
     """eth_getTransactionReceipt: what became of a transaction, null until it is in a block."""
-    place = blocks.find_transaction(evm_chain(), transaction_hash)
+    place = blocks.find_transaction(rpc.chain, transaction_hash)
     if place is None:
         return None
     block, index = place
-    return rendered(block).receipt(index)
+    return rpc.rendered.of(block).receipt(index)
 
 
-def get_transaction_by_number_and_index(number: BlockNumber, index: int) -> Raw | None:
+def get_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> Raw | None:
     """eth_getTransactionByBlockNumberAndIndex: null when there is none at that place."""
-    return _at(block_tags.find(number), index)
+    return _at(rpc, block_tags.find(rpc, number), index)
 
 
-def get_transaction_by_hash_and_index(block_hash: Hash, index: int) -> Raw | None:
+def get_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: int) -> Raw | None:
     """eth_getTransactionByBlockHashAndIndex: null when there is none at that place."""
-    return _at(block_tags.find(BlockHash(block_hash)), index)
+    return _at(rpc, block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
-def get_raw_transaction(transaction_hash: Hash) -> str:
+def get_raw_transaction(rpc: EvmRpc, transaction_hash: Hash) -> str:
     """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope as it was sent.
 
     Unspecified: for an unknown transaction it is `0x`, as in geth.
     """
-    found = pool.find(evm_chain(), transaction_hash)
+    found = pool.find(rpc.chain, transaction_hash)
     if found is None:
         return encode_data(b"")
     transaction = found if isinstance(found, Transaction) else found[0].transactions[found[1]]
     return encode_data(transaction.raw)
 
 
-def get_raw_transaction_by_number_and_index(number: BlockNumber, index: int) -> str:
+def get_raw_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> str:
     """eth_getRawTransactionByBlockNumberAndIndex: the envelope, `0x` when there is none."""
-    return _raw_at(block_tags.find(number), index)
+    return _raw_at(block_tags.find(rpc, number), index)
 
 
-def get_raw_transaction_by_hash_and_index(block_hash: Hash, index: int) -> str:
+def get_raw_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: int) -> str:
     """eth_getRawTransactionByBlockHashAndIndex: the envelope, `0x` when there is none."""
-    return _raw_at(block_tags.find(BlockHash(block_hash)), index)
+    return _raw_at(block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
-def send_raw_transactions(calls: Sequence[tuple[bytes]]) -> list[Any]:
+def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[Any]:
     """eth_sendRawTransaction for all calls of a batch: each one's hash, or why it was refused."""
-    outcomes = transactions.submit(evm_chain(), [raw for (raw,) in calls])
+    outcomes = transactions.submit(rpc.chain, [raw for (raw,) in calls])
     return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
 
 
-def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
+def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None) -> Raw:
     """eth_sendRawTransactionSync: send a transaction and wait for its receipt.
 
     Unspecified: waits 20 s unless another time is given, and never more than a minute. Only so
@@ -99,18 +94,20 @@ def send_raw_transaction_sync(raw: bytes, milliseconds: int | None) -> Raw:
         JsonRpcError: 4, there was no block with it in that time, and it stays in the pool; -32005,
             too many calls wait already, and it was not sent.
     """
-    if not _waiting.acquire(blocking=False):
+    if not rpc.sync_calls.acquire(blocking=False):
         raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
     try:
-        (sent,) = transactions.submit(evm_chain(), [raw])
+        (sent,) = transactions.submit(rpc.chain, [raw])
         if isinstance(sent, Exception):
             raise sent
-        return wait_for_receipt(sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000)
+        return wait_for_receipt(
+            rpc, sent, SYNC_SECONDS if milliseconds is None else milliseconds / 1000
+        )
     finally:
-        _waiting.release()
+        rpc.sync_calls.release()
 
 
-def wait_for_receipt(transaction_hash: Hash, seconds: float) -> Raw:
+def wait_for_receipt(rpc: EvmRpc, transaction_hash: Hash, seconds: float) -> Raw:
     """Return the receipt of a transaction as soon as it is in a block.
 
     Raises:
@@ -118,7 +115,7 @@ def wait_for_receipt(transaction_hash: Hash, seconds: float) -> Raw:
     """
     seconds = min(seconds, SYNC_SECONDS_AT_MOST)
     deadline = time.monotonic() + seconds
-    while (receipt := get_transaction_receipt(transaction_hash)) is None:
+    while (receipt := get_transaction_receipt(rpc, transaction_hash)) is None:
         if time.monotonic() >= deadline:
             raise JsonRpcError(
                 RECEIPT_NOT_READY,
@@ -129,10 +126,10 @@ def wait_for_receipt(transaction_hash: Hash, seconds: float) -> Raw:
     return receipt
 
 
-def _at(block: AcceptedBlock | None, index: int) -> Raw | None:
+def _at(rpc: EvmRpc, block: AcceptedBlock | None, index: int) -> Raw | None:
     if block is None or index >= len(block.transactions):
         return None
-    return rendered(block).transaction(index)
+    return rpc.rendered.of(block).transaction(index)
 
 
 def _raw_at(block: AcceptedBlock | None, index: int) -> str:

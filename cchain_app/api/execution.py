@@ -12,12 +12,11 @@ from typing import Final, NamedTuple
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import server_error
-from cchain_app.api.loop_gas import LoopGas, Share
+from cchain_app.api.loop_gas import Share
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
-from cchain_app.api.remembered import Remembered
 from cchain_app.api.reverts import failure
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
     BlockEnv,
@@ -51,13 +50,11 @@ BASE_FEE_BITS: Final = 64
 UNLIMITED_GAS: Final = 2**63 - 1
 """Gas of a call when no cap is set."""
 
-_environments: Final[Remembered[BlockEnv]] = Remembered(16)
-_loop_gas: Final = LoopGas()
-
 Overrides = Mapping[Address, AccountOverride]
 
 
 def call(
+    rpc: EvmRpc,
     request: CallRequest,
     block: BlockParam,
     accounts: Overrides | None,
@@ -68,8 +65,8 @@ def call(
     Raises:
         JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
     """
-    place = make_place(block, accounts, surroundings)
-    message = make_message(request, place.env)
+    place = make_place(rpc, block, accounts, surroundings)
+    message = make_message(rpc, request, place.env)
     try:
         check_fees(request, place.env)
         result = place.run(message)
@@ -82,8 +79,9 @@ def call(
 
 
 class Place(NamedTuple):
-    """Where a call is run: on which state, in which surroundings, and until when."""
+    """Where a call is run: by whose engine, on which state, in which surroundings, and until when."""
 
+    rpc: EvmRpc
     env: BlockEnv
     state: StateReader
     deadline: float
@@ -101,7 +99,7 @@ class Place(NamedTuple):
         """
         env = self._fit(message)
         try:
-            return evm_chain().engine.call(
+            return self.rpc.chain.engine.call(
                 env,
                 message,
                 self.state,
@@ -116,7 +114,7 @@ class Place(NamedTuple):
         """Find the least gas, up to the message's, with which a call works. Raises as `run`."""
         env = self._fit(message)
         try:
-            return evm_chain().engine.estimate(
+            return self.rpc.chain.engine.estimate(
                 env,
                 message,
                 self.state,
@@ -131,7 +129,7 @@ class Place(NamedTuple):
         return max(self.deadline - time.monotonic(), 0.001)
 
     def _given_up(self) -> Exception:
-        return timed_out() if self.allowance is None else WouldBlock()
+        return timed_out(self.rpc) if self.allowance is None else WouldBlock()
 
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the surroundings with a base fee that engines can read.
@@ -157,7 +155,7 @@ class Place(NamedTuple):
 
 
 def make_place(
-    block: BlockParam, accounts: Overrides | None, surroundings: BlockOverride | None
+    rpc: EvmRpc, block: BlockParam, accounts: Overrides | None, surroundings: BlockOverride | None
 ) -> Place:
     """Return where a call at a block is run, with its overrides.
 
@@ -166,36 +164,36 @@ def make_place(
         BadOverride: The overrides contradict each other.
         WouldBlock: This is the event loop, and the engine is none for it.
     """
-    share = _share_of_event_loop()
-    found = block_tags.require(block)
-    env = _environments.of(found.hash, lambda: env_of(found.header, evm_chain().config))
-    reader: StateReader = state.state_at(evm_chain(), found.number)
+    share = _share_of_event_loop(rpc)
+    found = block_tags.require(rpc, block)
+    env = rpc.environments.of(found.hash, lambda: env_of(found.header, rpc.chain.config))
+    reader: StateReader = state.state_at(rpc.chain, found.number)
     if accounts:
         env = move_precompiles(env, accounts)
         reader = override_state(reader, accounts)
     if surroundings is not None:
         env = surroundings.apply(env)
     if share is not None:
-        return Place(env, reader, share.deadline, share.gas)
-    return Place(env, reader, time.monotonic() + evm_chain().node.rpc_call_timeout)
+        return Place(rpc, env, reader, share.deadline, share.gas)
+    return Place(rpc, env, reader, time.monotonic() + rpc.chain.node.rpc_call_timeout)
 
 
-def _share_of_event_loop() -> Share | None:
+def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
     if not on_event_loop():
         return None
-    if not evm_chain().engine.fast:
+    if not rpc.chain.engine.fast:
         raise WouldBlock
-    return _loop_gas.share()
+    return rpc.loop_gas.share()
 
 
-def make_message(request: CallRequest, env: BlockEnv) -> CallMessage:
+def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessage:
     """Return a call object as an engine takes it.
 
     Raises:
         JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
     """
-    check_request(request)
-    cap = gas_cap()
+    check_request(rpc, request)
+    cap = gas_cap(rpc)
     return CallMessage(
         request.sender,
         request.to,
@@ -210,7 +208,7 @@ def make_message(request: CallRequest, env: BlockEnv) -> CallMessage:
     )
 
 
-def check_request(request: CallRequest) -> None:
+def check_request(rpc: EvmRpc, request: CallRequest) -> None:
     """Refuse what no block could make right.
 
     Raises:
@@ -221,13 +219,13 @@ def check_request(request: CallRequest) -> None:
     ):
         raise server_error("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
     have = request.chain_id
-    if have is not None and have != (want := evm_chain().config.chain_id):
+    if have is not None and have != (want := rpc.chain.config.chain_id):
         raise server_error(f"chainId does not match node's (have={have}, want={want})")
 
 
-def gas_cap() -> int:
+def gas_cap(rpc: EvmRpc) -> int:
     """Return the most gas that one call may use (NODE_RPC_GAS_CAP; 0 is no cap)."""
-    cap: int = evm_chain().node.rpc_gas_cap
+    cap: int = rpc.chain.node.rpc_gas_cap
     return cap or UNLIMITED_GAS
 
 
@@ -246,9 +244,9 @@ def gas_price(request: CallRequest, env: BlockEnv) -> int:
     return min(cap, env.base_fee + (request.max_priority_fee_per_gas or 0))
 
 
-def timed_out() -> JsonRpcError:
+def timed_out(rpc: EvmRpc) -> JsonRpcError:
     """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
-    return server_error(f"execution aborted (timeout = {evm_chain().node.rpc_call_timeout:g}s)")
+    return server_error(f"execution aborted (timeout = {rpc.chain.node.rpc_call_timeout:g}s)")
 
 
 def _unpaid(sender: Address, have: int, want: int) -> str:

@@ -13,6 +13,7 @@ from cchain_app.api.execution import Overrides, Place
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.reverts import failure
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.config import at_least
 from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
 from cchain_app.evm.estimation import TRANSFER_GAS
@@ -32,6 +33,7 @@ ACCESS_LIST_ROUNDS: Final = 16
 
 
 def estimate_gas(
+    rpc: EvmRpc,
     request: CallRequest,
     block: BlockParam,
     accounts: Overrides | None,
@@ -45,9 +47,9 @@ def estimate_gas(
     Raises:
         JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
     """
-    place = execution.make_place(block, accounts, surroundings)
-    message = execution.make_message(request, place.env)
-    highest = _highest(request, place)
+    place = execution.make_place(rpc, block, accounts, surroundings)
+    message = execution.make_message(rpc, request, place.env)
+    highest = _highest(rpc, request, place)
     try:
         execution.check_fees(request, place.env)
         gas, failed_call = place.estimate(message._replace(gas=highest), ERROR_RATIO)
@@ -62,6 +64,7 @@ def estimate_gas(
 
 
 def create_access_list(
+    rpc: EvmRpc,
     request: CallRequest,
     block: BlockParam,
     accounts: Overrides | None,
@@ -74,8 +77,8 @@ def create_access_list(
     Raises:
         JsonRpcError: -32000, the call could not begin. A call that fails is told in the result.
     """
-    place = execution.make_place(block, accounts, None)
-    message = execution.make_message(request, place.env)
+    place = execution.make_place(rpc, block, accounts, None)
+    message = execution.make_message(rpc, request, place.env)
     try:
         execution.check_fees(request, place.env)
     except CallRejected as refusal:
@@ -130,7 +133,7 @@ def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:
     return answer
 
 
-def _highest(request: CallRequest, place: Place) -> int:
+def _highest(rpc: EvmRpc, request: CallRequest, place: Place) -> int:
     """Return the highest gas limit that caller, block and node allow."""
     env = place.env
     highest = env.gas_limit
@@ -145,4 +148,4 @@ def _highest(request: CallRequest, place: Place) -> int:
         if request.value >= balance:
             raise server_error("insufficient funds for transfer")
         highest = min(highest, (balance - request.value) // price)
-    return min(highest, execution.gas_cap())
+    return min(highest, execution.gas_cap(rpc))

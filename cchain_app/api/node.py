@@ -3,7 +3,7 @@
 import platform
 from functools import cache
 
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -14,14 +14,14 @@ VERSION = "0.1.0"
 """Of this project; a test compares it with pyproject.toml."""
 
 
-def chain_id() -> str:
+def chain_id(rpc: EvmRpc) -> str:
     """eth_chainId: the EVM chain ID."""
-    return encode_quantity(evm_chain().config.chain_id)
+    return encode_quantity(rpc.chain.config.chain_id)
 
 
-def network_version() -> str:
+def network_version(rpc: EvmRpc) -> str:
     """net_version: the EVM chain ID in decimal."""
-    return str(evm_chain().config.chain_id)
+    return str(rpc.chain.config.chain_id)
 
 
 @cache
@@ -36,9 +36,9 @@ def sha3(data: bytes) -> str:
     return encode_data(keccak256(data))
 
 
-def syncing() -> dict[str, str] | bool:
+def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
     """eth_syncing: false, or how far the chain is while it catches up with others."""
-    progress = evm_chain().progress()
+    progress = rpc.chain.progress()
     if progress is None:
         return False
     return {
@@ -56,9 +56,9 @@ def accounts() -> list[str]:
     return []
 
 
-def coinbase() -> str:
+def coinbase(rpc: EvmRpc) -> str:
     """eth_coinbase: who is credited with the tips of the blocks that are made here."""
-    return encode_data(evm_chain().config.coinbase)
+    return encode_data(rpc.chain.config.coinbase)
 
 
 def mining() -> bool:

@@ -171,7 +171,7 @@ class RenderedBlock:
 
 
 class RenderedBlocks:
-    """The rendered blocks of a process."""
+    """The rendered blocks of one chain in a process."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -197,14 +197,6 @@ class RenderedBlocks:
 
     def __len__(self) -> int:
         return len(self._blocks)
-
-
-_kept: Final = RenderedBlocks()
-
-
-def rendered(block: AcceptedBlock) -> RenderedBlock:
-    """Return what this process keeps of a block's answers."""
-    return _kept.of(block)
 
 
 def join(parts: Iterable[bytes | Raw]) -> Raw:

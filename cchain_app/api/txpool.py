@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cchain_app.api import wire
-from cchain_app.apps import evm_chain
+from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import pool
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address
@@ -13,33 +13,33 @@ from primitives.hexadecimal import checksum_address, encode_quantity
 T = TypeVar("T")
 
 
-def status() -> dict[str, str]:
+def status(rpc: EvmRpc) -> dict[str, str]:
     """txpool_status: how many transactions can run now, and how many are queued."""
-    pending, queued = pool.counts(evm_chain())
+    pending, queued = pool.counts(rpc.chain)
     return {"pending": encode_quantity(pending), "queued": encode_quantity(queued)}
 
 
-def content() -> dict[str, Any]:
+def content(rpc: EvmRpc) -> dict[str, Any]:
     """txpool_content: everything that waits, by checksummed sender and decimal nonce."""
-    waiting = pool.content(evm_chain())
+    waiting = pool.content(rpc.chain)
     return {
         "pending": _by_sender(waiting.pending, wire.waiting_transaction),
         "queued": _by_sender(waiting.queued, wire.waiting_transaction),
     }
 
 
-def content_from(address: Address) -> dict[str, Any]:
+def content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
     """txpool_contentFrom: what waits of one sender, by decimal nonce."""
-    waiting = pool.content(evm_chain(), [address])
+    waiting = pool.content(rpc.chain, [address])
     return {
         "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
         "queued": _by_nonce(waiting.queued.get(address, []), wire.waiting_transaction),
     }
 
 
-def inspect() -> dict[str, Any]:
+def inspect(rpc: EvmRpc) -> dict[str, Any]:
     """txpool_inspect: everything that waits, each in one line."""
-    waiting = pool.content(evm_chain())
+    waiting = pool.content(rpc.chain)
     return {
         "pending": _by_sender(waiting.pending, wire.inspected),
         "queued": _by_sender(waiting.queued, wire.inspected),

@@ -12,6 +12,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from chaindb import pointers
 from chaindb.connections import in_thread
+from nodeproject.doors import evm_rpc
 from nodeproject.follower import Follower
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
@@ -52,7 +53,7 @@ async def follower(shared_candidates, monkeypatch) -> AsyncIterator[Follower]:
     """What a web process follows the chain with, on this event loop; it has nothing but pointers."""
     monkeypatch.setattr("nodeproject.follower.TICK", 3600)
     joined = groups_joined(monkeypatch)
-    made = Follower()
+    made = Follower(evm_rpc())
     await in_thread(blocks.head, evm_chain())
     made.start()
     if settings.NODE.profile == "production":

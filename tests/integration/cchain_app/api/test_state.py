@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from cchain_app.api import REGISTRY
+from cchain_app.api import registry
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
+from nodeproject.doors import evm_rpc
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
@@ -79,6 +80,6 @@ def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_nu
         for n in range(100)
     ]  # fmt: skip
     with django_assert_max_num_queries(12):
-        answers = json.loads(Dispatcher(REGISTRY).answer(json.dumps(body).encode()))
+        answers = json.loads(Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode()))
     assert [one["id"] for one in answers] == list(range(100))
     assert {one["result"] for one in answers} == {"0x0"}

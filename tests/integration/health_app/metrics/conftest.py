@@ -78,7 +78,7 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> Iterator[No
     own = observation.metrics()
     for name in ("workers", "hub", "http_connections"):
         monkeypatch.setattr(own, name, getattr(own, name))
-    observation.observe_web(doors.workers())
+    observation.observe_web(doors.workers(), doors.evm_rpc().hub)
     observation.reporter.cache_clear()
     yield
     observation.reporter.cache_clear()

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cchain_app.api import REGISTRY
+from cchain_app.api import EvmRpc, registry
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks, pool, state
@@ -16,6 +17,7 @@ from cchain_app.selectors.pool import PoolContent
 from cchain_app.txs.transaction import Transaction
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
+from nodeproject.doors import evm_rpc
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from tests.builders.accepted import accepted
@@ -102,14 +104,23 @@ def _of_chain(answer: Callable[..., Any]) -> Callable[..., Any]:
 Rpc = Callable[..., Any]
 
 
+def dispatcher() -> Dispatcher:
+    """Return the methods of the process's door; under other settings it is another one."""
+    return _dispatcher(evm_rpc())
+
+
+@lru_cache(maxsize=1)
+def _dispatcher(rpc: EvmRpc) -> Dispatcher:
+    return Dispatcher(registry(rpc))
+
+
 @pytest.fixture
 def rpc(memory_chain: MemoryChain) -> Rpc:
     """Ask the dispatcher, and hold every result against the published schema."""
-    dispatcher = Dispatcher(REGISTRY)
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = dispatcher.answer(json.dumps(body).encode())
+        answer = dispatcher().answer(json.dumps(body).encode())
         assert answer is not None
         shown = json.loads(answer)
         if "error" in shown:

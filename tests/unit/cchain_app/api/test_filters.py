@@ -10,18 +10,15 @@ import pytest
 import time_machine
 from django.core.cache.backends.locmem import LocMemCache
 
-from cchain_app.api import REGISTRY
 from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import logs
 from cchain_app.selectors.logs import FoundLog, TooManyLogs
 from cchain_app.services import poll_filters
-from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed
-
-DISPATCHER = Dispatcher(REGISTRY)
+from tests.unit.cchain_app.api.conftest import dispatcher
 
 
 def hexed(data: bytes) -> str:
@@ -69,7 +66,7 @@ class Connection(NamedTuple):
 def call(method, *params, client=""):
     """Call a method as a client, and return the result."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answer = DISPATCHER.answer(json.dumps(body).encode(), Connection(client))
+    answer = dispatcher().answer(json.dumps(body).encode(), Connection(client))
     return json.loads(answer)["result"]
 
 

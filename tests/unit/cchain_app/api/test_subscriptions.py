@@ -5,11 +5,12 @@ import json
 
 import pytest
 
-from cchain_app.api import REGISTRY, subscriptions
-from cchain_app.api.subscriptions import Heads
+from cchain_app.api import registry, subscriptions
+from cchain_app.api.heads import Heads
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.hub import Exchange, Hub
+from nodeproject.doors import evm_rpc
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed
 
@@ -34,7 +35,9 @@ class Socket:
 
     def call(self, method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = json.loads(Dispatcher(REGISTRY).answer(json.dumps(body).encode(), self.exchange))
+        answer = json.loads(
+            Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode(), self.exchange)
+        )
         self.exchange.confirm()
         if "error" in answer:
             raise JsonRpcError(**answer["error"])
@@ -50,8 +53,8 @@ class Socket:
 @pytest.fixture
 def hub(memory_chain, monkeypatch):
     made = Hub()
-    monkeypatch.setattr(subscriptions, "hub", lambda: made)
-    monkeypatch.setattr(subscriptions, "_heads", Heads())
+    monkeypatch.setattr(evm_rpc(), "hub", made)
+    monkeypatch.setattr(evm_rpc(), "heads", Heads())
     return made
 
 
@@ -61,7 +64,7 @@ def socket(hub):
 
 
 async def reach(chain) -> None:
-    await subscriptions.head_accepted(chain.head().number, chain.head().hash)
+    await subscriptions.head_accepted(evm_rpc(), chain.head().number, chain.head().hash)
 
 
 async def test_new_heads_are_headers_in_order(socket, memory_chain):
@@ -99,7 +102,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     memory_chain.accept()
     await reach(memory_chain)
     await reach(memory_chain)
-    await subscriptions.head_accepted(1, memory_chain.blocks[1].hash)
+    await subscriptions.head_accepted(evm_rpc(), 1, memory_chain.blocks[1].hash)
     assert [one["number"] for one in socket.heard()] == ["0x1", "0x2"]
 
 
@@ -108,14 +111,17 @@ async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chai
     for _ in range(8):
         memory_chain.accept()
     await asyncio.gather(
-        *(subscriptions.head_accepted(one.number, one.hash) for one in memory_chain.blocks[1:])
+        *(
+            subscriptions.head_accepted(evm_rpc(), one.number, one.hash)
+            for one in memory_chain.blocks[1:]
+        )
     )
     assert [int(one["number"], 16) for one in socket.heard()] == list(range(1, 9))
 
 
 async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
-    await subscriptions.head_accepted(1, bytes(32))
+    await subscriptions.head_accepted(evm_rpc(), 1, bytes(32))
     assert socket.heard() == []
     memory_chain.accept()
     await reach(memory_chain)
@@ -162,7 +168,7 @@ async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
     monkeypatch.setattr(
         subscriptions.eth_logs,
         "matching",
-        lambda block, wanted: asked.append(wanted) or real(block, wanted),
+        lambda rpc, block, wanted: asked.append(wanted) or real(rpc, block, wanted),
     )
     sockets = [Socket(hub) for _ in range(3)]
     for one in sockets:
@@ -180,7 +186,7 @@ async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
     waiting, quick = signed(nonce=1), signed(nonce=0)
     memory_chain.pending.append(waiting)
     memory_chain.accept(quick)
-    await subscriptions.pending_transactions([quick.hash, waiting.hash])
+    await subscriptions.pending_transactions(evm_rpc(), [quick.hash, waiting.hash])
     assert hashes.heard() == [hexed(quick.hash), hexed(waiting.hash)]
     assert [one["hash"] for one in whole.heard()] == hashes.heard()
     assert [one["blockHash"] for one in whole.heard()] == [None, None]

@@ -1,0 +1,44 @@
+"""How far a chain's heads were sent to those who listen. Used on one event loop. Pure."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+Send = Callable[[int], Awaitable[bool]]
+"""Sends the block at a height; says whether there is one yet."""
+
+
+class Heads:
+    """The last head that was sent: each goes out once, in order, also where pointers were lost."""
+
+    def __init__(self) -> None:
+        self._sent: int | None = None
+        self._target = -1
+        self._sending = False
+
+    def begin_at(self, number: int) -> None:
+        """Take note of the head at the first subscription: what follows it will be sent."""
+        if self._sent is None:
+            self._sent = number
+
+    def go_back(self, number: int) -> None:
+        """Go back with a chain that was reset to an earlier height; nothing is sent for that."""
+        if self._sent is not None and number < self._sent:
+            self._sent = self._target = number
+
+    async def reach(self, number: int, send: Send) -> None:
+        """Send what is missing up to a height; returns at once when that is happening already."""
+        if self._sent is None:
+            return  # nobody has ever listened
+        self._target = max(self._target, number)
+        if self._sending:
+            return
+        self._sending = True
+        try:
+            while self._sent < self._target:
+                if not await send(self._sent + 1):
+                    self._target = self._sent
+                    return
+                self._sent += 1
+                await asyncio.sleep(0)
+        finally:
+            self._sending = False

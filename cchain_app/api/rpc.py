@@ -1,0 +1,48 @@
+"""The RPC door of one chain in one process: what its handlers keep between calls, and its listeners."""
+
+import math
+import threading
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from typing import Any, Final
+
+from cchain_app import feemarket
+from cchain_app.api.heads import Heads
+from cchain_app.api.loop_gas import LoopGas
+from cchain_app.api.remembered import Remembered
+from cchain_app.api.rendered import RenderedBlocks
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import BlockEnv
+from cchain_app.feemarket import BlockFees
+from jsonrpc.hub import Hub, HubLimits
+
+SYNC_CALLS: Final = 8
+"""Calls of eth_sendRawTransactionSync that wait at a time."""
+
+
+class EvmRpc:
+    """A chain's door; handlers take it first.
+
+    Args:
+        chain: Whose door it is.
+    """
+
+    def __init__(self, chain: EvmChain) -> None:
+        self.chain = chain
+        node = chain.node
+        of_client = math.ceil(
+            node.ws_connections * 3 / 4
+        )  # so that nobody alone keeps all others out
+        self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
+        """Who listens to the chain in this process."""
+        self.heads = Heads()
+        self.rendered = RenderedBlocks()
+        self.environments: Remembered[BlockEnv] = Remembered(16)
+        self.tips: Remembered[int] = Remembered(1)
+        self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
+        self.loop_gas = LoopGas()
+        self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
+
+    def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a handler of this door, under its own name and documentation."""
+        return update_wrapper(partial(handler, self), handler)
