@@ -5,7 +5,8 @@ import time
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
-from cchain_app.services import chain, pool, scheduling
+from cchain_app.services import pool, scheduling
+from cchain_app.services.chain import produce_block
 from chaindb import clock
 
 TURN = 1.0
@@ -15,13 +16,14 @@ TURN = 1.0
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
     """Make blocks until nothing in the pool can be mined, or others should have their turn."""
-    scheduling.answer_request(evm_chain())
+    chain = evm_chain()
+    scheduling.answer_request(chain)
     made = 0
     until = time.monotonic() + TURN
-    while chain.produce_block(evm_chain(), now=clock.now()) is not None:
+    while produce_block(chain, now=clock.now()) is not None:
         made += 1
         if time.monotonic() > until:
-            scheduling.request_block(evm_chain())
+            scheduling.request_block(chain)
             break
     return {"blocks": made}
 
@@ -37,11 +39,12 @@ def beat() -> dict[str, int]:
 
     Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
     """
-    if evm_chain().node.mining == "auto":
+    chain = evm_chain()
+    if chain.node.mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if evm_chain().node.mining == "interval" and scheduling.is_due(evm_chain(), now := clock.now()):
-        block = chain.produce_block(evm_chain(), now=now, allow_empty=True)
+    if chain.node.mining == "interval" and scheduling.is_due(chain, now := clock.now()):
+        block = produce_block(chain, now=now, allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}
 

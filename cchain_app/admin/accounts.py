@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.read_only import asked_once
 from adminkit.terms import Term, parse_term
 from cchain_app.admin import display, links
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION
 from chaindb.fields import HexBytes
@@ -22,7 +23,7 @@ MOST_SLOTS = 50
 
 
 @admin.register(Account)
-class AccountAdmin(ReadOnlyModelAdmin):
+class AccountAdmin(RowsAdmin):
     """All accounts by address."""
 
     list_display = ("short_address", "kind", "short_balance", "nonce_text", "transactions")
@@ -112,7 +113,7 @@ class AccountAdmin(ReadOnlyModelAdmin):
         """Return the transaction that created a contract; none for a contract made by another."""
         if _plain(account):
             return display.NOTHING
-        receipts = Receipt.objects.filter(contract_address=account.address, succeeded=True)
+        receipts = objects(Receipt).filter(contract_address=account.address, succeeded=True)
         found = receipts.order_by("contract_address").values_list("pk", "transaction__hash").first()
         if found is None:
             return display.NOTHING
@@ -138,7 +139,7 @@ class AccountAdmin(ReadOnlyModelAdmin):
         """Return the account's code."""
         if _plain(account):
             return b""
-        code = Code.objects.filter(pk=account.code_hash).values_list("code", flat=True).first()
+        code = objects(Code).filter(pk=account.code_hash).values_list("code", flat=True).first()
         return bytes(code or b"")
 
     @admin.display(description="Code")
@@ -154,7 +155,7 @@ class AccountAdmin(ReadOnlyModelAdmin):
         if _plain(account):
             return display.NOTHING
         first, last = bytes(account.address), bytes(account.address) + b"\xff" * 32
-        slots = StorageSlot.objects.filter(pk__gte=first, pk__lte=last).order_by("pk")
+        slots = objects(StorageSlot).filter(pk__gte=first, pk__lte=last).order_by("pk")
         found = list(slots[: MOST_SLOTS + 1])
         if not found:
             return display.NOTHING
@@ -166,7 +167,7 @@ class AccountAdmin(ReadOnlyModelAdmin):
 
 
 @admin.register(AccountChange)
-class AccountChangeAdmin(ReadOnlyModelAdmin):
+class AccountChangeAdmin(RowsAdmin):
     """What accounts were before the blocks that changed them, the latest first."""
 
     list_display = ("before", "short_address", "short_balance", "nonce_text", "kind")

@@ -7,15 +7,16 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import display, links
+from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.models import Block, Transaction, height_of
 
 
 @admin.register(Block)
-class BlockAdmin(ReadOnlyModelAdmin):
+class BlockAdmin(RowsAdmin):
     """Accepted blocks, the head first."""
 
     list_display = (
@@ -43,7 +44,7 @@ class BlockAdmin(ReadOnlyModelAdmin):
             return [Q(pk=term.number)]
         if term.hash is None:
             return []
-        key = Transaction.objects.filter(hash=term.hash).values_list("id", flat=True).first()
+        key = objects(Transaction).filter(hash=term.hash).values_list("id", flat=True).first()
         return [Q(hash=term.hash) if key is None else Q(pk=height_of(key))]
 
     @admin.display(description="Hash")
@@ -55,7 +56,7 @@ class BlockAdmin(ReadOnlyModelAdmin):
     @asked_once
     def height(self, block: Block) -> SafeString:
         """Return the number between links to the neighbours."""
-        newer = Block.objects.filter(pk=block.number + 1).exists()
+        newer = objects(Block).filter(pk=block.number + 1).exists()
         return display.between_neighbours(block.number, links.block_page, has_next=newer)
 
     @admin.display(description="Hash")

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from cchain_app.admin import display, links
 from cchain_app.admin.accounts import AccountAdmin
+from cchain_app.admin.rows import objects
 from cchain_app.models import Account, Code, Receipt
 from chaindb.fields import HexBytes
 from primitives.hashing import EMPTY_HASH
@@ -33,8 +34,8 @@ class ContractAdmin(AccountAdmin):
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        creations = Receipt.objects.filter(contract_address=OuterRef("address"), succeeded=True)
-        codes = Code.objects.filter(pk=OuterRef("code_hash"))
+        creations = objects(Receipt).filter(contract_address=OuterRef("address"), succeeded=True)
+        codes = objects(Code).filter(pk=OuterRef("code_hash"))
         accounts: QuerySet[Any] = super().get_queryset(request)
         contracts: QuerySet[Any] = accounts.exclude(code_hash=HexBytes(EMPTY_HASH))
         annotated: QuerySet[Any] = contracts.annotate(

@@ -1,14 +1,14 @@
 """What the admin's first page says of the C-Chain, in few cheap questions."""
 
-from functools import lru_cache
-
 from django.db.models import Count, Max
 from django.utils.safestring import SafeString
 
 from adminkit import formats
 from adminkit.overview import Card, Overview, Panel
 from cchain_app.admin import display, links
+from cchain_app.admin.rows import objects
 from cchain_app.apps import evm_chain
+from cchain_app.memory import PoolTag
 from cchain_app.models import Block, PoolTransaction, Transaction
 from cchain_app.selectors import pool
 from chaindb import clock
@@ -21,7 +21,7 @@ TRANSACTIONS = 8
 
 def overview() -> Overview | None:
     """Return the state of the chain, or None when it has no genesis yet."""
-    recent = list(Block.objects.order_by("-number").defer("header")[:BLOCKS])
+    recent = list(objects(Block).order_by("-number").defer("header")[:BLOCKS])
     if not recent:
         return None
     return Overview(
@@ -46,20 +46,11 @@ def _head_cards(head: Block) -> tuple[Card, ...]:
 
 
 def _pool_card(head: Block) -> Card:
-    state = PoolTransaction.objects.aggregate(newest=Max("id"), size=Count("id"))
-    pending, queued = _pool_counts(head.number, state["newest"], state["size"])
+    state = objects(PoolTransaction).aggregate(newest=Max("id"), size=Count("id"))
+    chain, tag = evm_chain(), PoolTag(head.number, state["size"], state["newest"])
+    pending, queued = chain.memory.counts.of(tag, lambda: pool.counts(chain))
     page = links.list_page("pooltransaction")
     return Card("Mempool", display.link(f"{pending:,} pending", page), f"{queued:,} queued")
-
-
-@lru_cache(maxsize=1)
-def _pool_counts(_head: int, _newest: int | None, size: int) -> tuple[int, int]:
-    """Return how many transactions are pending and queued.
-
-    Counting takes a look at every one of them, so it is done only when the head or the pool is
-    another: the arguments say so.
-    """
-    return pool.counts(evm_chain()) if size else (0, 0)
 
 
 def _rate_card(recent: list[Block]) -> Card:
@@ -72,10 +63,11 @@ def _rate_card(recent: list[Block]) -> Card:
 
 
 def _node_cards() -> tuple[Card, ...]:
-    network = evm_chain().node.network_id
+    chain = evm_chain()
+    network = chain.node.network_id
     return (
-        Card("Chain ID", evm_chain().config.chain_id, f"{name_of(network)}, network {network}"),
-        Card("Engine", evm_chain().engine.name, f"mining {evm_chain().node.mining}"),
+        Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
+        Card("Engine", chain.engine.name, f"mining {chain.node.mining}"),
     )
 
 
@@ -97,7 +89,7 @@ def _block_table(blocks: list[Block]) -> SafeString:
 
 
 def _transaction_table() -> SafeString:
-    latest = Transaction.objects.select_related("receipt").defer("raw").order_by("-id")
+    latest = objects(Transaction).select_related("receipt").defer("raw").order_by("-id")
     rows = (
         (
             display.short_link(HexBytes(row.hash), links.transaction_page(row.pk)),

@@ -2,6 +2,7 @@
 
 from adminkit.terms import parse_term
 from cchain_app.admin import links
+from cchain_app.admin.rows import objects
 from cchain_app.models import Block, PoolTransaction, Transaction
 
 
@@ -15,17 +16,17 @@ def find_page(text: str) -> str | None:
     if term.address is not None:
         return links.account_page(term.address)
     if term.number is not None:
-        found = Block.objects.filter(pk=term.number).exists()
+        found = objects(Block).filter(pk=term.number).exists()
         return links.block_page(term.number) if found else None
     return None if term.hash is None else _find_hash(term.hash)
 
 
 def _find_hash(wanted: bytes) -> str | None:
-    key = Transaction.objects.filter(hash=wanted).values_list("pk", flat=True).first()
+    key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
     if key is not None:
         return links.transaction_page(key)
-    number = Block.objects.filter(hash=wanted).values_list("pk", flat=True).first()
+    number = objects(Block).filter(hash=wanted).values_list("pk", flat=True).first()
     if number is not None:
         return links.block_page(number)
-    waiting = PoolTransaction.objects.filter(hash=wanted).values_list("pk", flat=True).first()
+    waiting = objects(PoolTransaction).filter(hash=wanted).values_list("pk", flat=True).first()
     return None if waiting is None else links.pool_page(waiting)

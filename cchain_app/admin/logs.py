@@ -5,10 +5,11 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import display, links
 from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
@@ -30,7 +31,7 @@ def log_row(log: Log) -> tuple[SafeString, ...]:
 
 
 @admin.register(Log)
-class LogAdmin(ReadOnlyModelAdmin):
+class LogAdmin(RowsAdmin):
     """Logs, the latest first."""
 
     list_display = ("place", "block_number", "event", "short_address", "indexed", "data_size")
@@ -100,7 +101,7 @@ class LogAdmin(ReadOnlyModelAdmin):
     @asked_once
     def transaction_link(self, log: Log) -> SafeString:
         """Return the transaction."""
-        found = Transaction.objects.filter(pk=log.transaction_id).values_list("hash", flat=True)
+        found = objects(Transaction).filter(pk=log.transaction_id).values_list("hash", flat=True)
         tx_hash = found.first()
         if tx_hash is None:
             return display.NOTHING
@@ -158,7 +159,7 @@ def _topics(log: Log) -> list[HexBytes]:
 
 def _lanes_of_hash(wanted: bytes) -> list[Q]:
     """Return the lanes of a transaction's, a block's or an event's logs."""
-    key = Transaction.objects.filter(hash=wanted).values_list("pk", flat=True).first()
+    key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
     if key is not None:
         return logs_of_transaction(key)
     return rows_of_block_hash(wanted) or [Q(topic0=wanted)]
@@ -170,7 +171,7 @@ def _lanes_of(address: bytes) -> list[Q]:
     The index goes by address, first topic and key: only within one event are keys in order. The
     kinds are found by stepping from one to the next in that index.
     """
-    logs = Log.objects.filter(address=address)
+    logs = objects(Log).filter(address=address)
     lanes = [Q(address=address, topic0=None)]
     kinds = logs.filter(topic0__isnull=False).order_by("topic0").values_list("topic0", flat=True)
     kind = kinds.first()

@@ -5,16 +5,17 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import calls, display, formats
+from cchain_app.admin.rows import RowsAdmin
 from cchain_app.models import PoolTransaction
 from cchain_app.txs.codec import decode_unsigned
 from chaindb.fields import HexBytes
 
 
 @admin.register(PoolTransaction)
-class PoolTransactionAdmin(ReadOnlyModelAdmin):
+class PoolTransactionAdmin(RowsAdmin):
     """Waiting transactions, the latest arrival first."""
 
     list_display = (

@@ -5,11 +5,12 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import ReadOnlyModelAdmin, asked_once
+from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import calls, display, formats, links
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
 from cchain_app.admin.places import rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows import RowsAdmin, objects
 from cchain_app.models import Log, Receipt, Transaction, row_id
 
 MOST_LOGS = 20
@@ -17,7 +18,7 @@ MOST_LOGS = 20
 
 
 @admin.register(Transaction)
-class TransactionAdmin(ReadOnlyModelAdmin):
+class TransactionAdmin(RowsAdmin):
     """Mined transactions, the latest first."""
 
     list_display = (
@@ -47,7 +48,9 @@ class TransactionAdmin(ReadOnlyModelAdmin):
             return [Q(hash=term.hash), *rows_of_block_hash(term.hash)]
         if term.address is None:
             return []
-        created = Receipt.objects.filter(contract_address=term.address).order_by("contract_address")
+        created = (
+            objects(Receipt).filter(contract_address=term.address).order_by("contract_address")
+        )
         keys = list(created.values_list("pk", flat=True)[: self.list_per_page])
         creations = [Q(pk__in=keys)] if keys else []
         return [Q(sender=term.address), Q(to=term.address), *creations]
@@ -194,7 +197,7 @@ class TransactionAdmin(ReadOnlyModelAdmin):
         if not count:
             return display.NOTHING
         first = row_id(transaction.block_id, receipt.first_log_index)
-        rows = Log.objects.filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MOST_LOGS]
+        rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MOST_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = links.search_page("log", transaction.hash)
         return display.line(table, display.link(f"All {count:,} in a list", page))

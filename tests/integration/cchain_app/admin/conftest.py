@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from cchain_app.admin import dashboard
 from tests.builders import rows
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.conftest import forget_memory
@@ -19,11 +18,9 @@ WAITING = 60
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
-    for clear in (forget_memory, dashboard._pool_counts.cache_clear):
-        clear()
+    forget_memory()
     yield
-    for clear in (forget_memory, dashboard._pool_counts.cache_clear):
-        clear()
+    forget_memory()
 
 
 @pytest.fixture(scope="module")
