@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from copy import deepcopy
 
 if "NODE_DATA_DIR" not in os.environ:
     os.environ["NODE_DATA_DIR"] = tempfile.mkdtemp(prefix="node-test-")
@@ -13,12 +14,20 @@ from nodeproject.settings.node import NODE  # after the data directory is chosen
 
 if NODE.profile == "production":
     from nodeproject.settings.production import *  # noqa: F403
+    from nodeproject.settings.production import DATABASES
 else:
     from nodeproject.settings.embedded import *  # noqa: F403
     from nodeproject.settings.embedded import DATABASES
 
     # A file, since the database in memory that Django would take knows no second thread.
     DATABASES["default"]["TEST"] = {"NAME": str(NODE.directory / "test.sqlite3")}
+
+# For a chain beside the others; made only where a test asks for it.
+DATABASES["second"] = deepcopy(DATABASES["default"])
+if NODE.profile == "production":
+    DATABASES["second"]["TEST"] = {"NAME": f"test_second_{DATABASES['default']['NAME']}"}
+else:
+    DATABASES["second"]["TEST"] = {"NAME": str(NODE.directory / "test-second.sqlite3")}
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True

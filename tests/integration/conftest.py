@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TestCase
 
 from cchain_app.apps import evm_chain
@@ -93,17 +94,19 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     """
     yield
     with django_db_blocker.unblock():
-        if connection.vendor == "postgresql":
-            end_sessions(connection.settings_dict["NAME"])
+        for one in connections.all(initialized_only=True):
+            if one.vendor == "postgresql":
+                end_sessions(one)
 
 
-def end_sessions(database: str) -> None:
+def end_sessions(connection: BaseDatabaseWrapper) -> None:
     """End every session of a PostgreSQL database, this process's own ones too."""
     connection.close()
     connection.close_pool()
     with connection._nodb_cursor() as cursor:
         cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [database]
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            [connection.settings_dict["NAME"]],
         )
 
 
