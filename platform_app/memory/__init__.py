@@ -1,1 +1,5 @@
-"""What a chain remembers of its rows: `versioned` the machinery, `stakers` what is remembered."""
+"""What a chain remembers besides its rows.
+
+`stakers` is what it remembers of them, `versioned` how that is never older than the rows, and `pauses`
+when it may look again at all that waits.
+"""

@@ -12,6 +12,7 @@ from network_app.ports import InvalidBlock, NotYet, Unvouched
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.verification import MOST_AHEAD
 from network_app.proposervm.windower import proposer_at, slot_of
+from platform_app.apps import platform_chain, use
 from platform_app.config import DAY
 from primitives.ids import NodeID
 from tests.integration.cchain_app import followed
@@ -66,8 +67,10 @@ def time_of(raw: bytes) -> int:
 
 @pytest.fixture
 def elsewhere(world: World, settings: Any) -> None:
-    """A network on which nobody travels."""
+    """A network on which nobody travels; the P-Chain's blocks are the local network's all the same."""
+    chain = platform_chain()
     settings.NODE = replace(settings.NODE, network_id=5)
+    use(chain)
 
 
 def test_the_clock_follows_the_producers_blocks(follower: WrappedChain, journey: Past) -> None:
