@@ -18,7 +18,7 @@ from cchain_app import models
 from cchain_app.admin.dashboard import overview
 from cchain_app.admin.jump import find_page
 from cchain_app.api import EvmRpc, eth_logs, registry, subscriptions
-from cchain_app.apps import use
+from cchain_app.apps import evm_chain, use
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.genesis import built_in_text
@@ -301,6 +301,7 @@ def test_the_admin_shows_the_chain_of_its_process(
 ) -> None:
     sent = [node.send(value=9) for node in two]
     heads = [node.mine() for node in two]
+    before = evm_chain()
     try:
         for node, own, other in ((two[0], 0, 1), (two[1], 1, 0)):
             use(node.chain)
@@ -317,7 +318,7 @@ def test_the_admin_shows_the_chain_of_its_process(
             assert found is not None
             assert CHAIN_IDS[own] in [card.value for card in found.cards]
     finally:
-        use(None)
+        use(before)
 
 
 def test_what_one_forgets_the_other_remembers(
