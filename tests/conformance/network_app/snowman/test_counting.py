@@ -1,6 +1,7 @@
 """One decision, the siblings of a parent, and polls: step by step as the reference counts them."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +11,21 @@ from network_app.snowman.polls import Poll, PollSet, Votes
 from network_app.snowman.snowflake import BinarySnowflake, UnarySnowflake
 from network_app.snowman.trie import BinaryNode, Node, SiblingTrie, number_of
 from primitives.ids import ID, NodeID
-from tests.conformance.network_app.snowman.vectors import an_id, cases, parameters
+from tests.conformance.network_app.snowman.vectors import (
+    VECTORS,
+    an_id,
+    parameters,
+    snowman_cases,
+)
 
 
-@pytest.mark.parametrize("case", cases("parameters", lambda case: "error" not in case))
+@pytest.mark.parametrize("case", snowman_cases("parameters", lambda case: "error" not in case))
 def test_parameters_that_are_taken(case: Any) -> None:
     found = parameters(case["parameters"])
     assert found.min_connected_to_be_healthy == pytest.approx(case["minPercentConnectedHealthy"])
 
 
-@pytest.mark.parametrize("case", cases("parameters", lambda case: "error" in case))
+@pytest.mark.parametrize("case", snowman_cases("parameters", lambda case: "error" in case))
 def test_parameters_that_are_refused(case: Any) -> None:
     with pytest.raises(InvalidParameters) as caught:
         parameters(case["parameters"])
@@ -28,7 +34,9 @@ def test_parameters_that_are_refused(case: Any) -> None:
 
 # The reference does not use snowball any more, nor a decision among many without a trie: of both there are
 # vectors, and nothing in this node.
-@pytest.mark.parametrize("case", cases("instances", lambda case: case["kind"].endswith("flake")))
+@pytest.mark.parametrize(
+    "case", snowman_cases("instances", lambda case: case["kind"].endswith("flake"))
+)
 def test_one_decision(case: Any) -> None:
     rules = parameters(case)
     instance: UnarySnowflake | BinarySnowflake = UnarySnowflake(rules)
@@ -55,7 +63,7 @@ def test_one_decision(case: Any) -> None:
         assert {"confidence": instance.confidence, "finalized": instance.finalized} == expected
 
 
-@pytest.mark.parametrize("case", cases("sibling_tree"))
+@pytest.mark.parametrize("case", snowman_cases("sibling_tree"))
 def test_siblings(case: Any) -> None:
     choices = [an_id(one) for one in case["choices"]]
     trie = SiblingTrie(parameters(case["params"]), choices[0])
@@ -126,7 +134,7 @@ def _sampled(found: dict[str, int]) -> Counter[NodeID]:
     return Counter({_node(number): count for number, count in found.items()})
 
 
-@pytest.mark.parametrize("case", cases("early_termination"))
+@pytest.mark.parametrize("case", snowman_cases("early_termination"))
 def test_a_poll_ends_as_soon_as_nothing_can_change(case: Any) -> None:
     blocks = _Blocks(case)
     poll = Poll(_rules(case), _sampled(case["sampled"]), blocks.parent_of)
@@ -141,7 +149,7 @@ def test_a_poll_ends_as_soon_as_nothing_can_change(case: Any) -> None:
     assert (poll.reason or "") == case["reason"]
 
 
-@pytest.mark.parametrize("case", cases("poll_set"))
+@pytest.mark.parametrize("case", snowman_cases("poll_set"))
 def test_results_come_out_oldest_first(case: Any) -> None:
     blocks = _Blocks(case)
     polls = PollSet(_rules(case), blocks.parent_of)
@@ -155,3 +163,9 @@ def test_results_come_out_oldest_first(case: Any) -> None:
             results = polls.drop(step["request"], _node(step["node"]))
         assert [blocks.listed(one) for one in results] == step["results"]
         assert len(polls) == step["open"]
+
+
+def test_no_file_of_the_vectors_is_forgotten() -> None:
+    sources = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
+    for name in (path.stem for path in VECTORS.glob("*.json")):
+        assert any(f'snowman_cases("{name}"' in source for source in sources), name

@@ -11,7 +11,7 @@ from network_app.snowman.engine import Engine
 from network_app.snowman.ports import Chits
 from network_app.snowman.topological import Decision
 from primitives.ids import ID, NodeID
-from tests.conformance.network_app.snowman.vectors import an_id, cases, parameters
+from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases
 
 NOBODY = ID(b"\xff" * 32)
 
@@ -240,7 +240,7 @@ class Script:
         }
 
 
-@pytest.mark.parametrize("case", cases("engine"))
+@pytest.mark.parametrize("case", snowman_cases("engine"))
 async def test_a_script_of_messages(case: Any) -> None:
     script = Script(case)
     for number, step in enumerate(case["steps"]):

@@ -6,7 +6,7 @@ import pytest
 
 from network_app.snowman.topological import Decision, DuplicateBlock, Topological, UnknownParent
 from primitives.ids import ID
-from tests.conformance.network_app.snowman.vectors import an_id, cases, parameters
+from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases
 
 NOBODY = ID(b"\xff" * 32)
 
@@ -91,7 +91,7 @@ def _works(case: Any) -> bool:
     return not any("acceptFails" in one or "rejectFails" in one for one in case["blocks"])
 
 
-@pytest.mark.parametrize("case", [*cases("suite", _works), *cases("topological")])
+@pytest.mark.parametrize("case", [*snowman_cases("suite", _works), *snowman_cases("topological")])
 def test_a_script_of_blocks_and_polls(case: Any) -> None:
     script = Script(case)
     for step in case["steps"]:
@@ -111,7 +111,7 @@ def test_a_script_of_blocks_and_polls(case: Any) -> None:
         script.verify(out)
 
 
-@pytest.mark.parametrize("case", cases("suite", lambda case: not _works(case)))
+@pytest.mark.parametrize("case", snowman_cases("suite", lambda case: not _works(case)))
 def test_what_fails_behind_the_tree_was_decided_rightly(case: Any) -> None:
     script = Script(case)
     for step in case["steps"]:

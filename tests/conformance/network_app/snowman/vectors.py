@@ -13,7 +13,7 @@ from primitives.ids import ID
 VECTORS = Path(__file__).parents[3] / "vectors" / "snowman"
 
 
-def cases(name: str, wanted: Callable[[Any], bool] = bool) -> list[Any]:
+def snowman_cases(name: str, wanted: Callable[[Any], bool] = bool) -> list[Any]:
     """Return those of a file's cases that are wanted, as parameters named by their ids."""
     document = json.loads((VECTORS / f"{name}.json").read_text())
     chosen = [
