@@ -30,11 +30,10 @@ from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
-from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
 from nodeproject import observation
 from nodeproject.process import connection_limits
-from nodeproject.rpc import evm_rpc, platform_rpc
+from nodeproject.rpc import evm_rpc, platform_rpc, turn
 from platform_app import api as platform_api
 from platform_app.api import keystore as keystore_api
 from platform_app.api import xchain as xchain_api
@@ -160,12 +159,6 @@ def gate_config() -> GateConfig:
 def workers() -> Workers:
     """Return the threads in which calls run that read the database or take long."""
     return Workers(settings.NODE.rpc_threads, WAITING_CALLS, after=release)
-
-
-@cache
-def turn() -> LoopTurn:
-    """Return what all interfaces together may take of a turn of this process' event loop."""
-    return LoopTurn()
 
 
 @cache

@@ -51,11 +51,17 @@ class LoopGas:
 
     All requests together that a turn of the loop finds waiting have `LoopTurn`'s time. Ordinary calls
     take so much less than their gas could that a bound in gas would send most of them to threads.
+
+    Args:
+        clock: Seconds, rising.
+        turn: The loop's, where others take of it as well.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, turn: LoopTurn | None = None
+    ) -> None:
         self._clock = clock
-        self._turn = LoopTurn(clock=clock)
+        self._turn = turn or LoopTurn(clock=clock)
 
     def share(self) -> Share:
         """Return the share of the running request.

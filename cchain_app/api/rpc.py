@@ -15,6 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
 from jsonrpc.hub import Hub, HubLimits
+from jsonrpc.turn import LoopTurn
 
 SYNC_CALLS: Final = 8
 """Calls of eth_sendRawTransactionSync that wait at a time."""
@@ -25,14 +26,14 @@ class EvmRpc:
 
     Args:
         chain: Whose door it is.
+        turn: What all doors of the process may take of a turn of the event loop.
     """
 
-    def __init__(self, chain: EvmChain) -> None:
+    def __init__(self, chain: EvmChain, turn: LoopTurn | None = None) -> None:
         self.chain = chain
         node = chain.node
-        of_client = math.ceil(
-            node.ws_connections * 3 / 4
-        )  # so that nobody alone keeps all others out
+        # So that nobody alone keeps all others out.
+        of_client = math.ceil(node.ws_connections * 3 / 4)
         self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
         """Who listens to the chain in this process."""
         self.heads = Heads()
@@ -40,7 +41,7 @@ class EvmRpc:
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
-        self.loop_gas = LoopGas()
+        self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:

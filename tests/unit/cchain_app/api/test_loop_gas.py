@@ -48,6 +48,7 @@ def _dispatcher(rpc: EvmRpc) -> Dispatcher:
 def patient(monkeypatch):
     """Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done."""
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
+    monkeypatch.setattr(evm_rpc(), "loop_gas", LoopGas(turn=LoopTurn(60.0)))
 
 
 @pytest.fixture
