@@ -259,6 +259,9 @@ class Socket:
         self._node = node
         node.rpc.hub.connect(self)
 
+    def is_gone(self) -> bool:
+        return False
+
     def push(self, text: str) -> None:
         self.texts.append(text)
 

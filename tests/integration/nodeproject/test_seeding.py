@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from nodeproject import doors
 from nodeproject.seeding.owners import owner
@@ -87,7 +88,7 @@ def test_a_seeded_history_is_what_is_told_of_it(fresh: Rpc, settings: Any) -> No
     empty, light, platform = json.loads(told)
     assert (empty["chain"], empty["low"], empty["high"], empty["transactions"]) == ("C", 0, 2, 0)
     assert (light["chain"], light["high"] - light["low"], light["transactions"]) == ("C", 2, 6)
-    assert blocks.catch_up().number == light["high"]
+    assert blocks.catch_up(evm_chain()).number == light["high"]
     assert platform["transactions"] == 4
     assert int(fresh("platform.getHeight")["height"]) == platform["high"]
     last = fresh("platform.getBlockByHeight", height=platform["high"], encoding="json")["block"]
