@@ -34,15 +34,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @receiver(setting_changed)
-def begin_anew(*, setting: str, **_: object) -> None:
-    """Let a chain have the settings that a test has just changed."""
+def follow_settings(*, setting: str, value: Any, **_: object) -> None:
+    """Let the chains have the settings that a test has just changed.
+
+    The P-Chain is made anew; the C-Chain, which listeners may hold, stays the same object.
+    """
+    from django.apps import apps
+
     from nodeproject import doors
     from platform_app import apps as platform
 
-    if setting == "NODE":
-        platform.use(None)
-        for door in (doors.platform_rpc, doors.platform, doors.keystore, doors.xchain):
-            door.cache_clear()
+    if setting != "NODE":
+        return
+    platform.use(None)
+    for door in (doors.platform_rpc, doors.platform, doors.keystore, doors.xchain):
+        door.cache_clear()
+    cchain: Any = apps.get_app_config("cchain_app")
+    if cchain._chain is not None:
+        cchain._chain.node = value
 
 
 def pytest_collection_finish() -> None:
@@ -50,23 +59,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def chain_of_the_settings() -> Iterator[None]:
-    """Limits that a test changes half-way hold for the process's C-Chain too; it stays the same chain."""
-    from django.apps import apps
-    from django.test.signals import setting_changed
-
-    config: Any = apps.get_app_config("cchain_app")
-
-    def changed(*, setting: str, value: Any, **_: Any) -> None:
-        if setting == "NODE" and config._chain is not None:
-            config._chain.node = value
-
-    setting_changed.connect(changed)
-    yield
-    setting_changed.disconnect(changed)
 
 
 @pytest.fixture
