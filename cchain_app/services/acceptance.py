@@ -14,10 +14,10 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateReader
 from cchain_app.evm.trie import NodeReader
 from cchain_app.feemarket import next_gas_limit
+from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors.next_block import base_fee_after
 from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
-from cchain_app.store.chain import Made
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
 from primitives.evm import Hash
@@ -55,7 +55,7 @@ def finish(
     before: tuple[Hash, NodeReader],
     *,
     extra_data: bytes = b"",
-) -> Made:
+) -> VerifiedBlock:
     """Compute the roots of an executed block and put it together.
 
     Args:
@@ -79,7 +79,7 @@ def finish(
         ordered_root=chain.trie.ordered_root,
         extra_data=extra_data,
     )
-    return Made(block, executed, trie)
+    return VerifiedBlock(block, executed, trie)
 
 
 def execute(
@@ -110,7 +110,7 @@ def at_once() -> None:
 
 def accept(
     chain: EvmChain,
-    made: Sequence[Made],
+    made: Sequence[VerifiedBlock],
     head: AcceptedBlock,
     *,
     unusable: Sequence[Hash] = (),
@@ -144,7 +144,7 @@ def accept(
     _move(chain, made)
 
 
-def _move(chain: EvmChain, made: Sequence[Made]) -> None:
+def _move(chain: EvmChain, made: Sequence[VerifiedBlock]) -> None:
     """Move this process to the new head, and tell the others."""
     memory = chain.memory
     memory.pool.changed()

@@ -4,14 +4,15 @@ If somebody else was faster, the block is made anew on the new head.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import ExecutedBlock
+from cchain_app.evm.engine import SkippedTransaction
 from cchain_app.evm.trie import TrieError
 from cchain_app.pool.ordering import select
+from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.next_block import base_fee_after
 from cchain_app.services.acceptance import (
@@ -24,7 +25,6 @@ from cchain_app.services.acceptance import (
 )
 from cchain_app.store import evm_state
 from cchain_app.store import pool as rows
-from cchain_app.store.chain import Made
 from cchain_app.txs.transaction import Transaction
 from chaindb import turns
 from chaindb.building import building
@@ -56,7 +56,7 @@ def produce_block(chain: EvmChain, *, now: int, allow_empty: bool = False) -> Ac
         head = blocks.catch_up(chain)
         if not turns.may_produce(Chain.C, head.number + 1, now):
             return None
-        chosen = _choose(chain, head)
+        chosen = choose(chain, head)
         if not chosen and not allow_empty:
             return None
         try:
@@ -81,26 +81,39 @@ def _produce(
     *,
     allow_empty: bool,
 ) -> AcceptedBlock | None:
-    made, invalid = _make(chain, head, chosen, now)
+    made, unusable = _make(chain, head, chosen, now)
     if not made.block.transactions and not allow_empty:
-        _drop(chain, invalid)
+        drop(chain, unusable)
         return None
     hold = partial(turns.hold, Chain.C, made.block.number)
-    accept(chain, [made], head, unusable=invalid, before=hold)
+    accept(chain, [made], head, unusable=unusable, before=hold)
     chain.offer.was_taken()
     return made.block
 
 
-def _choose(chain: EvmChain, head: AcceptedBlock) -> list[Transaction]:
-    """Return transactions of the pool in the order in which they should run."""
+def choose(
+    chain: EvmChain, parent: AcceptedBlock, included: Collection[Hash] = ()
+) -> list[Transaction]:
+    """Return transactions of the pool in the order in which they should run.
+
+    Args:
+        chain: Which chain.
+        parent: The block before.
+        included: Those that undecided blocks up to the parent have already.
+    """
     waiting = rows.entries(chain.db)
     if not waiting:
         return []
-    executable = [lane.executable for lane in pool.lanes(chain, waiting).values()]
+    executable = [
+        [one for one in lane.executable if one.hash not in included]
+        if included
+        else lane.executable
+        for lane in pool.lanes(chain, waiting).values()
+    ]
     chosen = select(
         executable,
-        base_fee_after(chain, head) or 0,
-        head.header.gas_limit * _CHOICE,
+        base_fee_after(chain, parent) or 0,
+        parent.header.gas_limit * _CHOICE,
         chain.pool_limits.minimum_tip,
         MOST_BYTES,
     )
@@ -113,7 +126,7 @@ def _choose(chain: EvmChain, head: AcceptedBlock) -> list[Transaction]:
 
 def _make(
     chain: EvmChain, head: AcceptedBlock, transactions: Sequence[Transaction], now: int
-) -> tuple[Made, tuple[Hash, ...]]:
+) -> tuple[VerifiedBlock, tuple[Hash, ...]]:
     """Execute transactions on the head; return the block, and what of them can never be mined."""
     env = surroundings(chain, head, max(now, head.header.timestamp))
     recipients = {tx.to for tx in transactions if tx.to is not None}
@@ -123,10 +136,11 @@ def _make(
     )
     included = [transactions[index] for index in executed.included]
     before = (head.header.state_root, evm_state.NodeRows(chain.db))
-    return finish(chain, env, included, executed, before), _invalid(transactions, executed)
+    return finish(chain, env, included, executed, before), invalid(transactions, executed.skipped)
 
 
-def _drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
+def drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
+    """Take transactions that can never be mined out of the pool."""
     if invalid:
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN_POOL)
@@ -134,9 +148,11 @@ def _drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
         chain.memory.pool.changed()
 
 
-def _invalid(transactions: Sequence[Transaction], executed: ExecutedBlock) -> tuple[Hash, ...]:
-    """Return what the engine refused for good."""
-    refused = [one for one in executed.skipped if not one.retry]
+def invalid(
+    transactions: Sequence[Transaction], skipped: Sequence[SkippedTransaction]
+) -> tuple[Hash, ...]:
+    """Return what of the transactions that were offered the engine refused for good."""
+    refused = [one for one in skipped if not one.retry]
     for one in refused:
         _log.info("dropped 0x%s: %s", transactions[one.index].hash.hex(), one.reason)
     return tuple(transactions[one.index].hash for one in refused)

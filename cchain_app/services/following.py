@@ -24,6 +24,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv, InvalidBlock
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader, TrieError, TrieUpdate, overlay
+from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, state
 from cchain_app.services.acceptance import (
     Beside,
@@ -36,7 +37,6 @@ from cchain_app.services.acceptance import (
 )
 from cchain_app.services.acceptance import accept as accept_made
 from cchain_app.store import evm_state
-from cchain_app.store.chain import Made
 from cchain_app.txs.codec import (
     DecodedTransaction,
     check_signature,
@@ -92,8 +92,8 @@ def accept(
 
 def _execute_all(
     chain: EvmChain, candidates: Sequence[CandidateBlock], head: AcceptedBlock, now: int
-) -> list[Made]:
-    signed = _read_transactions(chain, candidates)
+) -> list[VerifiedBlock]:
+    signed = read_transactions(chain, candidates)
     run = _Run(chain, head, now)
     run.prefetch([one for listed in signed if not isinstance(listed, Exception) for one in listed])
     for candidate, transactions in zip(candidates, signed, strict=True):
@@ -118,7 +118,7 @@ class _Run:
         self._now = now
         self._state = PendingState(state.state_at(chain, head.number))
         self._changed_nodes: dict[bytes, bytes | None] = {}
-        self.made: list[Made] = []
+        self.made: list[VerifiedBlock] = []
 
     def prefetch(self, transactions: Iterable[Transaction]) -> None:
         """Read the accounts that are surely needed, in a few statements."""
@@ -158,7 +158,7 @@ class _Run:
         transactions: Sequence[Transaction],
         parent: AcceptedBlock,
         extra_data: bytes,
-    ) -> Made:
+    ) -> VerifiedBlock:
         try:
             executed = execute(self._chain, env, transactions, self._state, skip_invalid=False)
         except InvalidBlock as refusal:
@@ -183,7 +183,7 @@ class _Run:
         return overlay(evm_state.NodeRows(self._chain.db), TrieUpdate(root, self._changed_nodes))
 
 
-def _read_transactions(
+def read_transactions(
     chain: EvmChain,
     candidates: Sequence[CandidateBlock],
 ) -> list[list[Transaction] | TransactionRefused]:

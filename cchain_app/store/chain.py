@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from cchain_app import models
 from cchain_app.blocks import bloom
@@ -11,6 +11,7 @@ from cchain_app.blocks.header import decode_header, encode_header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
+from cchain_app.processing import VerifiedBlock
 from cchain_app.store import state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
@@ -46,15 +47,7 @@ def head_number(db: Database) -> int | None:
     return None if pointer is None else pointer[0]
 
 
-class Made(NamedTuple):
-    """A block that was executed, with what it changes: all that is stored of it."""
-
-    block: AcceptedBlock
-    executed: ExecutedBlock
-    trie: TrieUpdate
-
-
-def commit(db: Database, made: Sequence[Made]) -> None:
+def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
     """Write blocks that follow each other and all that they changed, in the same few statements.
 
     The caller holds the lock and the transaction.

@@ -123,7 +123,7 @@ def test_a_transaction_waits_since_the_last_block_that_did_without_it(
     assert outstanding(checks.measure_c_chain()) == (1, "1m0s")
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("cchain_app.services.chain._choose", lambda *_: [])
+        elsewhere.setattr("cchain_app.services.chain.choose", lambda *_: [])
         chain.now = now
         assert not chain.mine().transactions
     assert outstanding(checks.measure_c_chain()) == (0, "0s"), "the chain moves"

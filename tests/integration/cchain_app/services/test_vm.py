@@ -1,0 +1,300 @@
+"""The C-Chain behind the VM port: blocks are verified on undecided parents, and written when accepted.
+
+Two chains of the same genesis on two databases: what one of them has accepted, after any tree of blocks in
+any order, the other one has accepted directly.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connections
+
+from cchain_app.blocks.errors import BlockEncoding, InvalidBlock
+from cchain_app.chain import EvmChain
+from cchain_app.genesis import built_in_text
+from cchain_app.selectors import blocks, pool
+from cchain_app.services import following, transactions
+from cchain_app.services.chain import produce_block
+from cchain_app.services.genesis import load_genesis
+from cchain_app.services.vm import EvmBlock, EvmVM
+from chaindb.database import Database
+from chainvm.port import ChainVM
+from chainvm.processing import NotProcessing
+from primitives.ids import ID
+from tests.builders.transactions import RECIPIENT, signed
+from tests.integration.recomputed import assert_recomputes
+from tests.searching import seeds
+
+ALIASES = ("default", "second")
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
+
+POOL = {"cchain_app_pooltransaction"}
+"""Tables of what waits, not of what was accepted."""
+
+
+@dataclass
+class Side:
+    """A chain and its VM."""
+
+    chain: EvmChain
+    written: list[ID] = field(default_factory=list)
+    nonce: int = 0
+
+    def __post_init__(self) -> None:
+        self.genesis = load_genesis(self.chain)
+        self.vm = EvmVM(self.chain)
+        self.now = self.genesis.header.timestamp
+
+    def restart(self) -> None:
+        """Lose all that is only in memory."""
+        self.chain.__dict__.pop("memory", None)
+        self.chain.__dict__.pop("trie", None)
+        self.vm = EvmVM(self.chain)
+
+    def send(self, count: int = 1, **fields: object) -> None:
+        """Put the next transactions of the well-known account into the pool."""
+        for _ in range(count):
+            (outcome,) = transactions.submit(self.chain, [signed(nonce=self.nonce, **fields).raw])
+            assert not isinstance(outcome, Exception)
+            self.nonce += 1
+
+    def build(self) -> EvmBlock | None:
+        self.now += 1
+        return self.vm.build(now=self.now)
+
+    def built(self) -> EvmBlock:
+        block = self.build()
+        assert block is not None
+        return block
+
+    def accept(self, *accepted: EvmBlock) -> None:
+        self.vm.accept([one.block_id for one in accepted], written=self.written.append)
+
+
+@pytest.fixture
+def sides() -> Iterator[tuple[Side, Side]]:
+    node = replace(settings.NODE, mining="manual")
+    # The local network's own genesis is of the time of its first start.
+    document = json.loads(built_in_text("local")) | {"timestamp": hex(1_700_000_000)}
+    text = json.dumps(document).encode()
+    first, second = (
+        Side(EvmChain(node, Database(alias), aliases=(f"C{place}",), genesis_file=lambda: text))
+        for place, alias in enumerate(ALIASES)
+    )
+    yield first, second
+    for side in (first, second):
+        assert_recomputes(side.chain)
+
+
+def rows(alias: str) -> dict[str, list[tuple[object, ...]]]:
+    """Return all rows of the chain, by table."""
+    found = {}
+    with connections[alias].cursor() as cursor:
+        for model in apps.get_app_config("cchain_app").get_models():
+            table = model._meta.db_table
+            if table not in POOL:
+                cursor.execute(f"SELECT * FROM {table}")  # the model's own name
+                listed = (tuple(map(_plain, row)) for row in cursor.fetchall())
+                found[table] = sorted(listed, key=repr)
+    return found
+
+
+def _plain(value: object) -> object:
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def test_it_is_what_consensus_asks_for(sides: tuple[Side, Side]) -> None:
+    vm: ChainVM[EvmBlock] = sides[0].vm
+    genesis = vm.get_block(vm.last_accepted())
+    assert genesis is not None
+    assert genesis.height == 0
+    assert vm.get_block_id_at_height(0) == genesis.block_id
+    assert vm.get_block_id_at_height(1) is None
+    assert vm.get_block(ID(bytes(32))) is None
+    assert vm.options(genesis) is None
+    assert vm.parse(genesis.raw) == genesis
+
+
+def test_nothing_is_built_where_nothing_waits(sides: tuple[Side, Side]) -> None:
+    assert sides[0].build() is None
+
+
+def test_a_processing_block_is_nowhere_but_in_memory(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    before = rows("default")
+    side.send()
+    block = side.built()
+    assert side.vm.get_block(block.block_id) == block
+    assert side.vm.get_block_id_at_height(1) is None
+    assert blocks.catch_up(side.chain).number == 0
+    assert rows("default") == before
+    side.accept(block)
+    assert side.written == [block.block_id]
+    assert side.vm.last_accepted() == block.block_id
+    assert blocks.head(side.chain).number == 1
+    assert pool.counts(side.chain) == (0, 0)
+
+
+def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(
+    sides: tuple[Side, Side],
+) -> None:
+    side, other = sides
+    line = []
+    for _ in range(3):
+        side.send(2, value=1)
+        line.append(side.built())
+        side.vm.set_preference(line[-1].block_id)
+    assert [one.height for one in line] == [1, 2, 3]
+    for block in line:
+        other.vm.verify(other.vm.parse(block.raw), now=side.now)
+    for one in (side, other):
+        one.accept(*line)
+        assert one.written == [block.block_id for block in line]
+    assert rows("default") == rows("second")
+
+
+def test_what_others_processing_blocks_have_is_built_once(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    side.send()
+    first = side.built()
+    side.vm.set_preference(first.block_id)
+    assert side.build() is None
+    side.send()
+    assert side.built().parent_id == first.block_id
+
+
+def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None:
+    side, other = sides
+    sent = signed(nonce=0, value=7)
+    transactions.submit(other.chain, [sent.raw])
+    rival = other.built()
+    side.vm.verify(side.vm.parse(rival.raw), now=side.now + 5)
+    side.now += 1
+    empty = side.vm.build(now=side.now + 1, allow_empty=True)
+    assert empty is not None
+    assert pool.counts(side.chain) == (0, 0)
+    side.accept(empty)
+    assert pool.counts(side.chain) == (1, 0)
+    with pytest.raises(NotProcessing):
+        side.vm.reject(rival.block_id)
+
+
+def test_only_a_whole_line_is_accepted(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    side.send()
+    first = side.built()
+    side.vm.set_preference(first.block_id)
+    side.send()
+    second = side.built()
+    before = rows("default")
+    with pytest.raises(NotProcessing):
+        side.accept(second)
+    assert rows("default") == before
+    assert blocks.catch_up(side.chain).number == 0
+    side.vm.verify(first, now=side.now)
+    side.vm.verify(second, now=side.now)
+    side.accept(first, second)
+
+
+def test_what_fails_beside_a_block_undoes_it(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    side.send()
+    block = side.built()
+    before = rows("default")
+
+    def fail(block_id: ID) -> None:
+        raise OSError(block_id)
+
+    with pytest.raises(OSError, match=str(block.block_id)):
+        side.vm.accept([block.block_id], written=fail)
+    assert rows("default") == before
+    assert side.vm.last_accepted() == ID(side.genesis.hash)
+    assert pool.counts(side.chain) == (1, 0)
+    side.accept(side.built())
+
+
+def test_another_process_may_accept_meanwhile(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    side.send()
+    block = side.built()
+    made = produce_block(side.chain, now=side.now + 1)
+    assert made is not None
+    assert side.vm.last_accepted() == ID(made.hash)
+    with pytest.raises(NotProcessing):
+        side.accept(block)
+
+
+def test_a_block_that_breaks_a_rule_is_not_processing(sides: tuple[Side, Side]) -> None:
+    side, other = sides
+    other.send()
+    good = other.built()
+    with pytest.raises(BlockEncoding):
+        side.vm.parse(good.raw[:-1])
+    orphan = side.vm.parse(good.raw.replace(good.header.parent_hash, bytes(31) + b"\x01", 1))
+    with pytest.raises(InvalidBlock):
+        side.vm.verify(orphan, now=side.now + 5)
+    assert side.vm.get_block(orphan.block_id) is None
+
+
+@pytest.mark.parametrize("seed", seeds(6, thorough=200))
+def test_any_order_ends_in_the_rows_of_the_winning_line(
+    sides: tuple[Side, Side], seed: int
+) -> None:
+    """A random tree of blocks, decided and lost in a random order; then the same line directly."""
+    side, other = sides
+    random = Random(seed)
+    known: dict[ID, EvmBlock] = {}
+    accepted: list[EvmBlock] = []
+
+    def processing() -> list[EvmBlock]:
+        return [one for one in known.values() if is_processing(side.vm, one)]
+
+    def build() -> None:
+        if side.nonce < 40:
+            side.send(random.randint(1, 3), value=random.randint(0, 9), to=RECIPIENT)
+        parents = [one.block_id for one in processing()] + [side.vm.last_accepted()]
+        side.vm.set_preference(random.choice(parents))
+        block = side.build()
+        if block is not None:
+            known[block.block_id] = block
+
+    def accept() -> None:
+        last = side.vm.last_accepted()
+        assert last == (accepted[-1].block_id if accepted else ID(side.genesis.hash))
+        children = [one for one in processing() if one.parent_id == last]
+        if children:
+            accepted.append(random.choice(children))
+            side.accept(accepted[-1])
+
+    def reject() -> None:
+        if waiting := processing():
+            side.vm.reject(random.choice(waiting).block_id)
+
+    def verify_again() -> None:
+        for block in list(known.values()):
+            parent = block.parent_id
+            if parent == side.vm.last_accepted() or (
+                parent in known and is_processing(side.vm, known[parent])
+            ):
+                side.vm.verify(side.vm.parse(block.raw), now=side.now)
+
+    steps: list[Callable[[], None]] = [build] * 5 + [accept] * 3 + [reject, verify_again]
+    for _ in range(30):
+        random.choice([*steps, side.restart])()
+    other.now = side.now
+    candidates = [following.parse_block(one.raw) for one in accepted]
+    following.accept(other.chain, candidates, now=side.now)
+    assert [one.block_id for one in accepted] == side.written
+    assert rows("default") == rows("second")
+
+
+def is_processing(vm: EvmVM, block: EvmBlock) -> bool:
+    """Say whether a block waits for a decision."""
+    found = vm.get_block(block.block_id)
+    return found is not None and vm.get_block_id_at_height(block.height) != block.block_id
