@@ -1,7 +1,7 @@
 """Lists of the admin that are fast at any length: no count, no offset, no sort.
 
 A page begins behind a key (`next`) or ends before one (`previous`), and reads one row more than it
-shows to know whether there are others. A search is a union of lanes; each is answered by one index.
+shows to know whether there are others. A search is a union of branches; each is answered by one index.
 So is a part of the list that a person chooses (`Choice`), and a search within that part.
 """
 
@@ -33,22 +33,22 @@ class Cursor(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A lane through another table: the rows whose keys stand there, in the order of its index."""
+    """A branch through another table: the rows whose keys stand there, in the order of its index."""
 
     rows: QuerySet[Any]
     name: str
     """The field that holds keys of the listed rows."""
 
 
-Lane = Q | Elsewhere
+Branch = Q | Elsewhere
 
 
 class Choice(NamedTuple):
-    """A part of a list that can be chosen: its name in the address, its title, and its lanes."""
+    """A part of a list that can be chosen: its name in the address, its title, and its branches."""
 
     name: str
     title: str
-    lanes: tuple[Q, ...] = (Q(),)
+    branches: tuple[Q, ...] = (Q(),)
 
 
 class Tab(NamedTuple):
@@ -95,8 +95,8 @@ class KeysetChangeList(ChangeList):
 
     @override
     def get_results(self, request: HttpRequest) -> None:
-        order, lanes = self._asked()
-        found = self._fetch(order, lanes)
+        order, branches = self._asked()
+        found = self._fetch(order, branches)
         more = len(found) > self.list_per_page
         found = found[: self.list_per_page]
         if self.cursor.backwards:
@@ -109,24 +109,27 @@ class KeysetChangeList(ChangeList):
         """Yield all that the list shows, from its start, in larger pages; each is prepared."""
         self.list_per_page = WALKED
         self.cursor = Cursor()
-        order, lanes = self._asked()
+        order, branches = self._asked()
         key = order.removeprefix("-")
-        while found := self._fetch(order, lanes)[:WALKED]:
+        while found := self._fetch(order, branches)[:WALKED]:
             self.model_admin.prepare(found)
             yield found
             self.cursor = Cursor(str(getattr(found[-1], key)))
 
-    def _asked(self) -> tuple[str, list[Lane]]:
-        """Return the order and the lanes of what is searched for in the chosen part of the list."""
+    def _asked(self) -> tuple[str, list[Branch]]:
+        """Return the order and the branches of what is searched for in the chosen part of the list."""
         term = self.model_admin.read_term(self.query)
         order: str = self.model_admin.order_for(term)
-        lanes: list[Lane] = self.model_admin.lanes(term) if self.query else [Q()]
+        branches: list[Branch] = self.model_admin.branches(term) if self.query else [Q()]
         if self.choice is not None:
             # What another table knows of is no part of a list that has parts.
-            lanes = [
-                lane & part for lane in lanes if isinstance(lane, Q) for part in self.choice.lanes
+            branches = [
+                branch & part
+                for branch in branches
+                if isinstance(branch, Q)
+                for part in self.choice.branches
             ]
-        return order, lanes
+        return order, branches
 
     def _take_cursor(self) -> Cursor:
         """Take the page's place out of the parameters, since links and forms repeat those."""
@@ -150,19 +153,21 @@ class KeysetChangeList(ChangeList):
             raise IncorrectLookupParameters(f"no part of the list: {name[:20]}")
         return choice
 
-    def _fetch(self, order: str, lanes: list[Lane]) -> list[Model]:
-        """Return the first rows behind the cursor of all lanes together: a page and one more."""
+    def _fetch(self, order: str, branches: list[Branch]) -> list[Model]:
+        """Return the first rows behind the cursor of all branches together: a page and one more."""
         most = self.list_per_page + 1
         key = order.removeprefix("-")
         descending = order.startswith("-") != self.cursor.backwards
-        if not lanes:
+        if not branches:
             return []
-        if len(lanes) == 1 and isinstance(lanes[0], Q):
-            rows = self.queryset.filter(lanes[0])
+        if len(branches) == 1 and isinstance(branches[0], Q):
+            rows = self.queryset.filter(branches[0])
             return list(self._behind_cursor(rows, key, key, descending=descending)[:most])
-        # An OR over several indexes would sort everything that matches; each lane alone need not.
+        # An OR over several indexes would sort everything that matches; each branch alone need not.
         keys = {
-            found for lane in lanes for found in self._keys(lane, key, descending=descending)[:most]
+            found
+            for branch in branches
+            for found in self._keys(branch, key, descending=descending)[:most]
         }
         first = sorted(keys, reverse=descending)[:most]
         listed = self.queryset.order_by(f"-{key}" if descending else key)
@@ -183,9 +188,11 @@ class KeysetChangeList(ChangeList):
             raise IncorrectLookupParameters(error) from error
         return ordered.filter(**{f"{name}__{'lt' if descending else 'gt'}": value})
 
-    def _keys(self, lane: Lane, key: str, *, descending: bool) -> QuerySet[Any, Any]:
-        """Return the keys of the rows in a lane, behind the cursor and in reading order."""
-        rows, name = lane if isinstance(lane, Elsewhere) else (self.queryset.filter(lane), key)
+    def _keys(self, branch: Branch, key: str, *, descending: bool) -> QuerySet[Any, Any]:
+        """Return the keys of the rows in a branch, behind the cursor and in reading order."""
+        rows, name = (
+            branch if isinstance(branch, Elsewhere) else (self.queryset.filter(branch), key)
+        )
         behind = self._behind_cursor(rows, name, key, descending=descending)
         return behind.values_list(name, flat=True)
 

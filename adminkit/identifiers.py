@@ -64,7 +64,7 @@ def _read_bech32(text: str) -> ShortID | None:
 
 
 class IdentifierAdmin(ReadOnlyModelAdmin):
-    """A window on rows that have identifiers; its lanes take this module's `Term`."""
+    """A window on rows that have identifiers; its branches take this module's `Term`."""
 
     @override
     def read_term(self, text: str) -> Term:

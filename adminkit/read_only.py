@@ -16,7 +16,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern, path
 from typing_extensions import override
 
-from adminkit.changelist import Choice, KeysetChangeList, Lane
+from adminkit.changelist import Branch, Choice, KeysetChangeList
 from adminkit.exports import Cells, csv_response
 from adminkit.terms import parse_term
 
@@ -49,7 +49,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     """Lists and shows rows fast at any size; changes none, whoever asks.
 
     A subclass sets `fieldsets` (all of it is read-only), `ordering` (one unique indexed field) and
-    `search_fields` (only so that the box is shown), and overrides `lanes`.
+    `search_fields` (only so that the box is shown), and overrides `branches`.
     """
 
     actions = None
@@ -73,14 +73,14 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     view_on_site = False
 
     def read_term(self, text: str) -> Any:
-        """Read what a person typed into the search box; `lanes` takes what it returns."""
+        """Read what a person typed into the search box; `branches` takes what it returns."""
         return parse_term(text)
 
     def read_hash(self, text: str) -> bytes | None:
         """Read a value of `unique_hash` in a page's address; None for a text that is none."""
         return parse_term(text).hash
 
-    def lanes(self, term: Any) -> Sequence[Lane]:
+    def branches(self, term: Any) -> Sequence[Branch]:
         """Return what matches a term: conditions that one index each answers in list order."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
         return [path("export/", self.admin_site.admin_view(self.export_view), name=name), *urls]
 
     def order_for(self, term: Any) -> str:
-        """Return the field that orders what matches, unique within each lane; `-` for descending."""
+        """Return the field that orders what matches, unique within each branch; `-` for descending."""
         return str(self.ordering[0]) if self.ordering else "-pk"
 
     @override
@@ -128,8 +128,12 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         if not search_term:
             return queryset, False
-        lanes = [lane for lane in self.lanes(self.read_term(search_term)) if isinstance(lane, Q)]
-        return (queryset.filter(reduce(operator.or_, lanes)) if lanes else queryset.none()), False
+        branches = [
+            branch for branch in self.branches(self.read_term(search_term)) if isinstance(branch, Q)
+        ]
+        return (
+            queryset.filter(reduce(operator.or_, branches)) if branches else queryset.none()
+        ), False
 
     @override
     def get_object(

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import Engine
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
@@ -15,17 +15,19 @@ from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from cchain_app.genesis import Genesis, built_in_text, load_genesis
 from cchain_app.memory import FEW, Memory
-from cchain_app.pool.admissions import AdmissionQueue
 from cchain_app.pool.limits import PoolLimits
+from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
 from cchain_app.txs.codec import RecoverMany
 from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.offers import Offer
 from chaindb.wakeup import Wakeup
-
-if TYPE_CHECKING:
-    from nodeproject.settings.node import NodeSettings
+from chainvm.consensus import Consensus
+from chainvm.port import Block, ChainVM
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, IdError
+from primitives.networks import CCHAIN_ALIASES
 
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
@@ -39,6 +41,10 @@ WEI = 10**18
 _NETWORKS = {1: "mainnet", 5: "testnet"}
 
 
+class NoBlockchainID(Exception):
+    """No P-Chain knows the chain, or not yet: there is no genesis."""
+
+
 class EvmChain:
     """A chain on one database, with what differs between chains as arguments.
 
@@ -48,26 +54,54 @@ class EvmChain:
         node: The settings: which network it is, and the limits of the process.
         db: Where its rows are.
         aliases: The chain's names; the first is in keys of caches that chains share.
+        blockchain_id: Says its blockchain ID, which comes with the P-Chain's genesis; raises
+            `NoBlockchainID` before. None: it has none.
         genesis_file: Reads its genesis file; without one the settings say which it is.
     """
 
+    vm: ChainVM[EvmBlock]
+    """Its processing blocks: for whoever holds the lock of `consensus`. `services.composition` sets both."""
+    consensus: Consensus[Block]
+    """Who decides on its blocks."""
+
     def __init__(
         self,
-        node: "NodeSettings",
+        node: Settings,
         db: Database,
         *,
-        aliases: tuple[str, ...] = ("C",),
+        aliases: tuple[str, ...] = CCHAIN_ALIASES,
+        blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
     ) -> None:
         self.node = node
         self.db = db
         self.aliases = aliases
+        self._find_id = blockchain_id
         self._genesis_file = genesis_file
-        self.admissions = AdmissionQueue()
         self.offer = Offer(MOST_TRANSACTIONS)
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
+
+    @cached_property
+    def blockchain_id(self) -> ID:
+        """The ID of the transaction that creates the chain: its name in paths, calls and between nodes.
+
+        Raises:
+            NoBlockchainID: There is none (yet).
+        """
+        if self._find_id is None:
+            raise NoBlockchainID
+        return self._find_id()
+
+    def is_named(self, name: str) -> bool:
+        """Say whether a name means this chain: one of its aliases, or its blockchain ID."""
+        if name in self.aliases:
+            return True
+        try:
+            return ID.parse(name) == self.blockchain_id
+        except (Cb58Error, IdError, NoBlockchainID):
+            return False
 
     @cached_property
     def genesis(self) -> Genesis:
@@ -143,9 +177,9 @@ class EvmChain:
         """The limits that the `NODE_POOL_…` settings and the fee cap give."""
         node = self.node
         return PoolLimits(
-            executable_slots=node.pool_slots,
+            pending_slots=node.pool_slots,
             queued_slots=node.pool_queue,
-            account_executable_slots=node.pool_account_slots,
+            account_pending_slots=node.pool_account_slots,
             account_queued=node.pool_account_queue,
             queued_lifetime=node.pool_lifetime,
             minimum_tip=node.pool_min_tip,

@@ -96,7 +96,7 @@ def parse_number(value: object, path: str) -> int:
             return int(value[2:] or "0", 16)
         if value.isdigit() and len(value) <= 78:
             return int(value)
-    raise MalformedFieldError(f"{path}: not a whole number: {_shown(value)}")
+    raise MalformedFieldError(f"{path}: not a whole number: {_text(value)}")
 
 
 def read_bytes(
@@ -126,7 +126,7 @@ def parse_bytes(value: object, path: str) -> bytes:
         digits = value[2:] if value[:2] in ("0x", "0X") else value
         if len(digits) % 2 == 0 and _is_hexadecimal(digits):
             return bytes.fromhex(digits)
-    raise MalformedFieldError(f"{path}: not hexadecimal: {_shown(value)}")
+    raise MalformedFieldError(f"{path}: not hexadecimal: {_text(value)}")
 
 
 def parse_word(value: object, path: str) -> bytes:
@@ -137,7 +137,7 @@ def parse_word(value: object, path: str) -> bytes:
     """
     digits = value[2:] if isinstance(value, str) and value[:2] in ("0x", "0X") else value
     if not isinstance(digits, str) or len(digits) > 64 or not _is_hexadecimal(digits):
-        raise MalformedFieldError(f"{path}: not a 32-byte word: {_shown(value)}")
+        raise MalformedFieldError(f"{path}: not a 32-byte word: {_text(value)}")
     return bytes.fromhex(digits.rjust(64, "0"))
 
 
@@ -152,7 +152,7 @@ def parse_address(value: object, path: str) -> Address:
     except MalformedFieldError:
         data = b""
     if len(data) != 20:
-        raise MalformedFieldError(f"{path}: not an address: {_shown(value)}")
+        raise MalformedFieldError(f"{path}: not an address: {_text(value)}")
     return Address(data)
 
 
@@ -160,6 +160,6 @@ def _is_hexadecimal(digits: str) -> bool:
     return all(digit in "0123456789abcdefABCDEF" for digit in digits)
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -9,11 +9,12 @@ what it knows (`advance`); other processes are told by a pointer and forget what
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
 from primitives.counting import Asked
 from primitives.evm import Address, Hash, Slot, Word
@@ -34,6 +35,10 @@ class Missing:
 
 
 MISSING = Missing()
+
+
+PoolKey = tuple[int, bytes]
+"""Key of a row of the pool, and the hash of its transaction."""
 
 
 class PoolTag(NamedTuple):
@@ -301,6 +306,8 @@ class PoolMemory:
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
         self.asked = Asked()
+        self.entries: Mapping[PoolKey, PoolEntry] = {}
+        """The pool's rows as they were last read: one of a key and a hash never changes."""
 
     def __len__(self) -> int:
         return len(self._nonces)

@@ -13,7 +13,7 @@ HEAD = "cchain.head"
 """Type of the message that a block was committed: its `number` and `hash`."""
 
 PENDING = "cchain.pending"
-"""Type of the message that transactions of the pool became executable: their `hashes`."""
+"""Type of the message that transactions of the pool became pending: their `hashes`."""
 
 
 def head_accepted(number: int, block_hash: Hash) -> None:
@@ -23,6 +23,6 @@ def head_accepted(number: int, block_hash: Hash) -> None:
 
 
 def pending_transactions(hashes: Sequence[Hash]) -> None:
-    """Tell that transactions in the pool became executable."""
+    """Tell that transactions in the pool became pending."""
     if hashes:
         pointers.send(Chain.C, {"type": PENDING, "hashes": [bytes(one) for one in hashes]})

@@ -15,9 +15,9 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.verification import (
     verify_body,
+    verify_environment,
     verify_outcome,
     verify_place,
-    verify_surroundings,
 )
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.cached_trie import Tries
@@ -147,6 +147,10 @@ class ProcessingBlocks:
         """The block that `build` builds on."""
         return self._tree.preference
 
+    def is_parent(self, block_id: ID) -> bool:
+        """Say whether blocks may follow a block: a processing one, or the head."""
+        return block_id in self._tree or block_id == self._tree.last_accepted
+
     def get(self, block_id: ID) -> VerifiedBlock | None:
         """Return a processing block with what it changes; None for any other."""
         entry = self._tree.get(block_id)
@@ -205,7 +209,7 @@ class ProcessingBlocks:
             raise UnknownParent(header.parent_hash, self._head.hash)
         verify_place(header, parent, now=now)
         env = self._rules.env_after(parent, header.timestamp)
-        verify_surroundings(header, env)
+        verify_environment(header, env)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
@@ -329,7 +333,8 @@ class ProcessingBlocks:
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
-        alone = len(self._tree) == len(self._tree.line(parent_id))
+        # Each undecided ancestor has a height of its own, so their number is known without a walk.
+        alone = len(self._tree) == parent.number - self._head.number
         update = self._tries.update(
             parent.header.state_root, executed.changes, self._nodes_after(parent_id), alone=alone
         )

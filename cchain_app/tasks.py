@@ -5,8 +5,7 @@ import time
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
-from cchain_app.services import pool, scheduling
-from cchain_app.services.chain import produce_block
+from cchain_app.services import scheduling, transactions
 from chaindb import clock
 
 TURN = 1.0
@@ -20,7 +19,7 @@ def produce_blocks() -> dict[str, int]:
     scheduling.answer_request(chain)
     made = 0
     until = time.monotonic() + TURN
-    while produce_block(chain, now=clock.now()) is not None:
+    while chain.consensus.produce(now=clock.now()) is not None:
         made += 1
         if time.monotonic() > until:
             scheduling.request_block(chain)
@@ -44,7 +43,7 @@ def beat() -> dict[str, int]:
         made: dict[str, int] = produce_blocks()
         return made
     if chain.node.mining == "interval" and scheduling.is_due(chain, now := clock.now()):
-        block = produce_block(chain, now=now, allow_empty=True)
+        block = chain.consensus.produce(now=now, allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}
 
@@ -52,4 +51,4 @@ def beat() -> dict[str, int]:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
     """Drop transactions that have waited too long."""
-    return {"expired": pool.expire(evm_chain(), now=clock.now())}
+    return {"expired": transactions.expire(evm_chain(), now=clock.now())}

@@ -12,37 +12,37 @@ from typing import ClassVar, NamedTuple
 from django.core.cache import BaseCache
 
 
-class NoPlace(Exception):
+class NoSlot(Exception):
     """As much work as may wait does already."""
 
 
-class Places:
-    """Places for costly work; who has one may have to wait for those in front."""
+class Slots:
+    """Slots for costly work; who has one may have to wait for those in front."""
 
-    full: ClassVar[type[Exception]] = NoPlace
-    """What is raised where all places are taken."""
+    full: ClassVar[type[Exception]] = NoSlot
+    """What is raised where all slots are taken."""
 
-    def __init__(self, *, at_once: int, places: int) -> None:
+    def __init__(self, *, at_once: int, slots: int) -> None:
         """Take how many work at once, and how many there are with those who wait."""
         self.at_once = at_once
-        self.places = places
+        self.slots = slots
         self._slots = BoundedSemaphore(at_once)
-        self._places = BoundedSemaphore(places)
+        self._taken = BoundedSemaphore(slots)
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Take a place for as long as the work lasts.
+    def slot(self) -> Iterator[None]:
+        """Take a slot for as long as the work lasts.
 
         Raises:
-            NoPlace: All of them are taken; a subclass names its own exception.
+            NoSlot: All of them are taken; a subclass names its own exception.
         """
-        if not self._places.acquire(blocking=False):
+        if not self._taken.acquire(blocking=False):
             raise self.full
         try:
             with self._slots:
                 yield
         finally:
-            self._places.release()
+            self._taken.release()
 
 
 class Limit(NamedTuple):

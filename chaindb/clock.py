@@ -5,9 +5,13 @@ a local network (design: staking time travel), and never back: chains do not go 
 """
 
 import time
+from typing import Final
 
-from chaindb import sql
+from chaindb.database import Database
 from chaindb.models import Clock
+
+_DATABASE: Final = Database()
+"""The node's own, where its clock is, wherever the rows of its chains are."""
 
 
 class ClockMovesForward(Exception):
@@ -27,7 +31,7 @@ def offset() -> int:
 
     Read anew each time: whoever moves it may be another process, and both chains must agree.
     """
-    found = sql.row('SELECT "offset" FROM chaindb_clock')
+    found = _DATABASE.row('SELECT "offset" FROM chaindb_clock')
     return 0 if found is None else int(found[0])
 
 

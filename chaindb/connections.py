@@ -1,7 +1,8 @@
-"""Database connections of threads that work for the event loop."""
+"""What may run on the event loop and what may not, and database connections of threads that work for it."""
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from django.db import connections
@@ -24,11 +25,37 @@ def release() -> None:
 
 async def in_thread(work: Callable[..., T], *args: object) -> T:
     """Run work that reads the database in a thread, and release its connections after."""
+    return await asyncio.to_thread(_released, work, *args)
 
-    def run() -> T:
-        try:
-            return work(*args)
-        finally:
-            release()
 
-    return await asyncio.to_thread(run)
+class OneThread:
+    """A thread that does one piece of work after the other, and releases its connections after each.
+
+    Args:
+        name: The thread's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def run(self, work: Callable[..., T], *args: object) -> T:
+        """Do work in the thread. Whoever does not wait for its end any more does not stop it."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, _released, work, *args)
+
+
+def _released(work: Callable[..., T], *args: object) -> T:
+    """Do work, and release this thread's connections."""
+    try:
+        return work(*args)
+    finally:
+        release()
+
+
+class WouldBlock(Exception):
+    """A read that was tried on the event loop needs the database or a long time: use a thread."""
+
+
+def on_event_loop() -> bool:
+    """Return whether this code runs inside an event loop's thread, where nothing may block."""
+    return asyncio._get_running_loop() is not None  # noqa: SLF001  # the call without its exception

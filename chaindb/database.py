@@ -4,6 +4,7 @@ A chain holds the one that its rows are in and passes it on, so nothing here kno
 Rules and shapes of rows are their owners'; what fields look like is `fields`.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -83,6 +84,26 @@ class Database:
             return True
         found = self.row("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])
         return found is not None and bool(found[0])
+
+    def flush(self) -> None:
+        """See that all that was committed is on the disk: before others hear of it. No statement.
+
+        With NODE_SQLITE_SYNCHRONOUS=NORMAL a commit survives the end of the process, and reaches the disk
+        some time later; that will do as long as nobody else has seen it. Until then it is in SQLite's
+        write-ahead log; copying that waits for the disk by itself. Nobody locks that file, so closing it
+        here releases no lock of SQLite's. PostgreSQL waits for the disk at each commit.
+        """
+        connection = self.connection
+        if connection.vendor != "sqlite":
+            return
+        try:
+            log = os.open(f"{connection.settings_dict['NAME']}-wal", os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        try:
+            os.fsync(log)
+        finally:
+            os.close(log)
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Return all rows of a query."""

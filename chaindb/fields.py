@@ -200,3 +200,20 @@ class UInt256Field(UnsignedField):
 def for_database(number: int, digits: int, vendor: str) -> int | str:
     """Return a big integer as the column of this database takes it (for `bulk`)."""
     return number if vendor == "postgresql" else f"{number:0{digits}d}"
+
+
+PLACES = 1 << 24
+"""Most rows of one kind in a block."""
+
+HEIGHTS = 1 << 39
+"""Blocks that keys of 63 bits can hold then."""
+
+
+def row_id(height: int, place: int = 0) -> int:
+    """Return the key of the row at a place of a block; of the block's first with place 0."""
+    return height * PLACES + place
+
+
+def height_of(key: int) -> int:
+    """Return the height of the block that a key belongs to."""
+    return key // PLACES

@@ -6,8 +6,6 @@ writes begins IMMEDIATE (`settings/databases.py`), so being in one is holding th
 
 from enum import IntEnum
 
-from django.db import connection
-
 
 class Lock(IntEnum):
     """Every lock of the node; the numbers are the keys of PostgreSQL's advisory locks."""
@@ -24,8 +22,6 @@ class Lock(IntEnum):
     """Admission to the P-Chain's mempool."""
     KEYSTORE = 0x6E6F6465_06
     """Making users of the keystore."""
-    NETWORK = 0x6E6F6465_07
-    """Writing the outer blocks of accepted blocks. Taken after a chain's lock, never before."""
     HEALTH = 0x6E6F6465_08
     """Writing the history of health checks."""
     CCHAIN_PRODUCER = 0x6E6F6465_09
@@ -36,32 +32,3 @@ class Lock(IntEnum):
 
 class NotInTransaction(Exception):
     """A lock was asked for outside a transaction, where nothing would hold it."""
-
-
-def acquire(lock: Lock) -> None:
-    """Wait for a lock and hold it until the current transaction ends.
-
-    Raises:
-        NotInTransaction: There is no transaction to hold it.
-    """
-    if not connection.in_atomic_block:
-        raise NotInTransaction(lock.name)
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int(lock)])
-
-
-def try_acquire(lock: Lock) -> bool:
-    """Hold a lock until the current transaction ends, unless somebody has it; say whether it is held.
-
-    Raises:
-        NotInTransaction: There is no transaction to hold it.
-    """
-    if not connection.in_atomic_block:
-        raise NotInTransaction(lock.name)
-    if connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [int(lock)])
-        (held,) = cursor.fetchone()
-    return bool(held)

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from chaindb.turns import TurnOver
-
 LEAST_PARTS = 1_024
 """The smallest part that is offered is one of so many."""
 
@@ -33,7 +31,7 @@ class Offer:
         """Return the first of those that wait: all where no block was late, one at least."""
         return islice(waiting, None if self._parts == 1 else max(1, self._most // self._parts))
 
-    def was_late(self, reason: TurnOver) -> None:
+    def was_late(self, reason: Exception) -> None:
         """Note that a block came to nothing."""
         self._parts = min(2 * self._parts, LEAST_PARTS)
         _log.warning("%s: less is offered to the next one", reason)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.db import OperationalError
 from typing_extensions import override
 
-from chaindb.hotpath import on_event_loop
+from chaindb.connections import on_event_loop
 from chaindb.servers import Server, away
 
 _DEPTH = 8

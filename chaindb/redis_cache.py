@@ -84,7 +84,10 @@ def _asked(command: Callable[[], T]) -> T:
 
 @cache
 def server() -> Server:
-    """Return the node's Redis."""
+    """Return the node's Redis.
+
+    One for the process, since Django makes a cache for each thread, and all ask whether the server is away.
+    """
     url = settings.NODE.redis_url
     where = redis.ConnectionPool.from_url(url).connection_kwargs
     address = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"

@@ -32,8 +32,15 @@ class Block(Protocol):
 
 B = TypeVar("B", bound=Block)
 
+
+class HeadMoved(Exception):
+    """Another process has accepted a block meanwhile: what was processing here is forgotten."""
+
+
 Written = Callable[[ID], None]
-"""Called for each accepted block inside the transaction that stores it, once its rows are written."""
+"""Called for each accepted block inside the transaction that stores it, before any block's rows are written.
+
+Nobody else can write to the chain then. What it raises undoes the acceptance."""
 
 
 class ChainVM(Protocol[B]):
@@ -55,13 +62,17 @@ class ChainVM(Protocol[B]):
             InvalidBlock: By the chain's own class: the bytes are none.
         """
 
-    def build(self, *, now: int) -> B | None:
+    def build(self, *, now: int, allow_empty: bool = False) -> B | None:
         """Build a block on the preferred one, verified already, and make it processing.
 
         None when there is nothing to put into it.
 
         Args:
             now: The node's time in Unix seconds.
+            allow_empty: Build one without transactions too, where the chain's rules allow that.
+
+        Raises:
+            HeadMoved: Another process has accepted a block meanwhile.
         """
 
     def verify(self, block: B, *, now: int) -> None:
@@ -76,6 +87,17 @@ class ChainVM(Protocol[B]):
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
             InvalidBlock: By the chain's own class: it breaks a rule. It is not processing.
+            HeadMoved: Another process has accepted a block meanwhile.
+        """
+
+    def verify_all(self, line: Sequence[B], *, now: int) -> None:
+        """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
+
+        What they have in common is read once, so it is for who has a line of blocks that are decided.
+
+        Raises:
+            UnknownParent: The first one's parent is neither processing nor the last accepted block.
+            InvalidBlock: By the chain's own class: one of them breaks a rule.
         """
 
     def options(self, block: B) -> tuple[B, B] | None:
@@ -99,6 +121,7 @@ class ChainVM(Protocol[B]):
 
         Raises:
             NotProcessing: One is not, or does not follow the one before it.
+            HeadMoved: Another process has accepted a block meanwhile.
         """
 
     def reject(self, block_id: ID) -> None:

@@ -54,18 +54,18 @@ class HealthApi:
 
         Unspecified: also of an unhealthy node, with the status 200; only GET answers 503.
         """
-        return self._reporter.health(tags).shown()
+        return self._reporter.health(tags).to_json()
 
     def readiness(self, tags: Collection[str]) -> Json:
         """health.readiness: whether the node has been fully bootstrapped."""
-        return self._reporter.readiness(tags).shown()
+        return self._reporter.readiness(tags).to_json()
 
     def liveness(self, tags: Collection[str]) -> Json:
         """health.liveness: that the node answers."""
-        return self._reporter.liveness(tags).shown()
+        return self._reporter.liveness(tags).to_json()
 
 
 def _page(report: Report) -> Answer:
     """Return a report as a page: 503 when a check fails, as monitors expect it (gaps.md 7)."""
     status = HTTPStatus.OK if report.healthy else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(status, msgspec.json.encode(report.shown()) + b"\n")
+    return Answer(status, msgspec.json.encode(report.to_json()) + b"\n")

@@ -12,20 +12,20 @@ from typing import Any, Final, NamedTuple
 from django.conf import settings
 
 from cchain_app.apps import evm_chain
-from cchain_app.selectors import due as cchain
 from cchain_app.selectors import figures
-from chaindb import building, clock, turns
+from cchain_app.selectors import figures as cchain
+from chaindb import building, clock
 from chaindb.chains import Chain, present
 from health_app import rules
 from health_app.result import Finding
-from health_app.rules import Outstanding, Standstill, Traffic
+from health_app.rules import Limits, Outstanding, Standstill, Traffic
 from health_app.writing import Writes
 from network_app import selectors as network
+from network_app.apps import node_network
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
-from network_app.turns import producers
 from platform_app.apps import platform_chain
-from platform_app.selectors import due as platform
+from platform_app.selectors import mempool as platform
 from primitives.ids import PRIMARY_NETWORK_ID
 
 APPLICATION: Final = "application"
@@ -51,7 +51,13 @@ def measure_c_chain(refusal: str = "") -> Finding:
     """Look at the blocks that the C-Chain makes or accepts, and why the database takes none."""
     if not Chain.C.is_here:
         return rules.absent(Chain.C.absence)
-    return rules.c_chain(_outstanding(Chain.C), refusal, _conflict(Chain.C), _standstill(Chain.C))
+    return rules.c_chain(
+        _outstanding(Chain.C),
+        refusal,
+        _conflict(Chain.C),
+        _standstill(Chain.C),
+        limits=_limits(),
+    )
 
 
 def measure_p_chain(refusal: str = "") -> Finding:
@@ -64,6 +70,7 @@ def measure_p_chain(refusal: str = "") -> Finding:
         _conflict(Chain.P),
         _standstill(Chain.P),
         in_network=network.in_network(),
+        limits=_limits(),
     )
 
 
@@ -160,6 +167,14 @@ def _outstanding(chain: Chain) -> Outstanding:
     return Outstanding(count + row.outstanding, longest)
 
 
+def _limits() -> Limits:
+    """Return the limits of undecided blocks, which settings give where the validators vote."""
+    node = settings.NODE
+    return (
+        Limits(node.snow_max_processing, node.snow_max_time_processing) if node.votes else Limits()
+    )
+
+
 def _being_made(chain: Chain) -> list[tuple[int, float]]:
     """Return height and age in seconds of the blocks that this node's processes are at.
 
@@ -180,14 +195,14 @@ def _standstill(chain: Chain) -> Standstill | None:
     """Return the block that others should make, where this node follows and knows what waits for it.
 
     By interval a transaction may wait for as long as that lasts, too; blocks that are made by hand are
-    never due. Where several take turns, it is this node's fault as much as theirs.
+    never due. Where several take turns, or vote, it is this node's fault as much as theirs.
     """
     node, now = settings.NODE, clock.now()
-    if not node.bootstrap and not node.producers:
+    if not (node.bootstrap or node.producers or node.votes):
         return None  # it makes all blocks itself, and that costs no query
     if not network.is_bootstrapped(chain):
         return None
-    makers = producers()
+    makers = node_network().producers.nodes
     if makers == frozenset({platform_chain().node_id}):
         return None
     found: platform.Due | cchain.Due | None = None
@@ -201,7 +216,7 @@ def _standstill(chain: Chain) -> Standstill | None:
         return None
     seconds = min(now - found.since, time.time() - _BEGAN) - patience
     if makers is None or len(makers) > 1:
-        return Standstill(found.transactions, seconds, "", connected=False)
+        return Standstill(found.transactions, seconds, "", connected=False, voted=node.votes)
     (maker,) = makers
     connected = maker in network.connected_ids()
     return Standstill(found.transactions, seconds, str(maker), connected=connected)
@@ -217,7 +232,8 @@ def _overdue(chain: Chain) -> float | None:
         found: platform.Due | cchain.Due | None = platform.due(platform_chain(), now)
     else:
         found = cchain.due(evm_chain(), now) if settings.NODE.mining == "auto" else None
-    if found is None or not turns.may_produce(chain, found.height, now):
+    deciding = platform_chain().consensus if chain is Chain.P else evm_chain().consensus
+    if found is None or not deciding.may_produce(found.height, now):
         return None
     return max(0.0, min(now - found.since, time.time() - _BEGAN))
 

@@ -62,7 +62,7 @@ class CheckResult:
         """Return whether both are healthy, or fail for the same reasons."""
         return self.ended is not None and same_reasons(self.error, other.error)
 
-    def shown(self) -> Json:
+    def to_json(self) -> Json:
         """Return the result as clients read it; what does not apply is left out."""
         shown: Json = {} if self.message is None else {"message": self.message}
         if self.error:
@@ -90,9 +90,9 @@ class Report(NamedTuple):
         """Whether no check fails."""
         return all(result.healthy for result in self.checks.values())
 
-    def shown(self) -> Json:
+    def to_json(self) -> Json:
         """Return the report as clients read it."""
-        checks = {name: self.checks[name].shown() for name in sorted(self.checks)}
+        checks = {name: self.checks[name].to_json() for name in sorted(self.checks)}
         return {"checks": checks, "healthy": self.healthy}
 
 

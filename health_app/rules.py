@@ -37,6 +37,13 @@ class Outstanding:
     """For how long the oldest has been going on."""
 
 
+class Limits(NamedTuple):
+    """Above which blocks that are not decided are too many, or wait too long."""
+
+    blocks: int = MOST_BLOCKS
+    seconds: float = LONGEST_BLOCK
+
+
 class Standstill(NamedTuple):
     """A block that others should have made."""
 
@@ -47,6 +54,8 @@ class Standstill(NamedTuple):
     """Who makes blocks; empty: several by turns."""
     connected: bool
     """Whether this node is connected to the one."""
+    voted: bool = False
+    """Whether the validators vote on blocks."""
 
 
 class Traffic(NamedTuple):
@@ -64,7 +73,12 @@ class Traffic(NamedTuple):
 
 
 def c_chain(
-    blocks: Outstanding, refusal: str = "", conflict: str = "", standstill: Standstill | None = None
+    blocks: Outstanding,
+    refusal: str = "",
+    conflict: str = "",
+    standstill: Standstill | None = None,
+    *,
+    limits: Limits = Limits(),  # noqa: B008  # a constant
 ) -> Finding:
     """Judge the C-Chain: no block may be stuck.
 
@@ -73,7 +87,7 @@ def c_chain(
     and those may not stand still.
     """
     message = {"consensus": _consensus(blocks), "vm": None}
-    faults = _stuck(blocks, refusal, conflict) + _still(standstill)
+    faults = _stuck(blocks, limits, refusal, conflict) + _still(standstill)
     return Finding(message, _because("consensus is not healthy", faults))
 
 
@@ -93,13 +107,14 @@ def p_chain(
     standstill: Standstill | None = None,
     *,
     in_network: bool,
+    limits: Limits = Limits(),  # noqa: B008  # a constant
 ) -> Finding:
     """Judge the P-Chain: no block may be stuck, and enough stake (0 to 1) must be connected.
 
     Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
-    faults = _stuck(blocks, refusal, conflict) + _still(standstill)
+    faults = _stuck(blocks, limits, refusal, conflict) + _still(standstill)
     if in_network and connected_stake < LEAST_CONNECTED_STAKE:
         faults.append(
             f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
@@ -170,14 +185,14 @@ def _consensus(blocks: Outstanding) -> Json:
     }
 
 
-def _stuck(blocks: Outstanding, refusal: str, conflict: str) -> list[str]:
+def _stuck(blocks: Outstanding, limits: Limits, refusal: str, conflict: str) -> list[str]:
     faults = [f"the database takes no writes: {refusal}"] if refusal else []
     if conflict:
         faults.append(conflict)
-    if blocks.count > MOST_BLOCKS:
-        faults.append(f"number of outstanding blocks {blocks.count} > {MOST_BLOCKS}")
-    if blocks.longest > LONGEST_BLOCK:
-        running, limit = seconds_text(blocks.longest), seconds_text(LONGEST_BLOCK)
+    if blocks.count > limits.blocks:
+        faults.append(f"number of outstanding blocks {blocks.count} > {limits.blocks}")
+    if blocks.longest > limits.seconds:
+        running, limit = seconds_text(blocks.longest), seconds_text(limits.seconds)
         faults.append(f"time for longest running block {running} > {limit}")
     return faults
 
@@ -189,7 +204,9 @@ def _still(standstill: Standstill | None) -> list[str]:
     if not standstill.transactions:
         waits = "the change of a staker waits"
     maker = f"{standstill.maker} makes no blocks"
-    if not standstill.maker:
+    if standstill.voted:
+        maker = "the validators accept none"
+    elif not standstill.maker:
         maker = "none of those who take turns makes blocks"
     elif not standstill.connected:
         maker = f"{standstill.maker}, which makes the blocks, is not connected"

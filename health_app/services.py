@@ -1,15 +1,20 @@
 """Writing the history of health: each change once, whichever processes have seen it."""
 
 from datetime import UTC, datetime
+from typing import Final
 
 from django.db import transaction
 
-from chaindb.locks import Lock, acquire
+from chaindb.database import Database
+from chaindb.locks import Lock
 from health_app import store
 from health_app.result import CheckResult, same_reasons
 
 MOST_CHANGES = 10_000
 """Changes that are kept; a check that flaps must not fill the disk."""
+
+_DATABASE: Final = Database()
+"""The node's own, where the history is."""
 
 
 @transaction.atomic(durable=True)
@@ -19,7 +24,7 @@ def record(name: str, result: CheckResult) -> bool:
     Nor is it news what was seen before what was written last: of an outage of the database each process
     tells when that is over, and one that comes late would have the check fail once more.
     """
-    acquire(Lock.HEALTH)
+    _DATABASE.acquire(Lock.HEALTH)
     last = store.last(name)
     if last is not None and (
         same_reasons(last.error, result.error) or store.moment(result) < last.at

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from chaindb import sql
 from network_app import addresses
 from network_app import selectors as network
 from network_app.selectors import Uptimes
@@ -93,6 +92,8 @@ def database_version() -> str:
 
     Unspecified: the reference's is that of its key-value store; here it changes whenever tables do.
     """
-    newest = {app: int(name.partition("_")[0]) for app, name in sql.rows(_MIGRATIONS)}
+    newest = {
+        app: int(name.partition("_")[0]) for app, name in platform_chain().db.rows(_MIGRATIONS)
+    }
     order = ("platform_app", "cchain_app", "network_app")
     return "v" + ".".join(str(newest.get(app, 0)) for app in order)

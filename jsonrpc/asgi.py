@@ -10,17 +10,17 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc import eager
+from jsonrpc import delivery
 from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded, handler_crashed
-from jsonrpc.gate import Gate, Head, HttpConnection, Reply
+from jsonrpc.gate import Gate, HttpConnection, Reply, RequestHead
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
+from jsonrpc.inflight import Replies
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.peer import is_gone
-from jsonrpc.replies import Replies
 from jsonrpc.workers import Workers
 
 Scope = MutableMapping[str, Any]
@@ -122,7 +122,7 @@ class RawDoor:
     async def _reply(
         self,
         endpoint: Endpoint,
-        head: Head,
+        head: RequestHead,
         receive: Receive,
         connection: HttpConnection,
         share: Share,
@@ -134,7 +134,9 @@ class RawDoor:
         try:
             text = await self._read(receive, gate.config.max_body, share)
             body = before if before is not None and before.text == text else Body(text)
-            reply = await self._answer(endpoint, head, body, connection)
+            # The direct door has found that it cannot be answered at once.
+            missed = body is before
+            reply = await self._answer(endpoint, head, body, connection, missed=missed)
             if len(reply.body) > SMALL:
                 share.grow(len(text) + len(reply.body))
         except _BodyTooLarge:
@@ -170,7 +172,7 @@ class RawDoor:
         return await _send(send, reply, with_body=scope["method"] != "HEAD")
 
     async def _read_other(
-        self, gate: Gate, head: Head, path: str, receive: Receive, share: Share
+        self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
     ) -> bytes | Reply:
         """The whole body, or why it is not read."""
         most = self._other_body
@@ -191,15 +193,15 @@ class RawDoor:
 
     async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
         """The whole body; it is mostly there already, and then no timer is set."""
-        first = eager.start(receive())
-        if not isinstance(first, eager.Paused) and not first.get("more_body"):
+        first = delivery.start(receive())
+        if not isinstance(first, delivery.Paused) and not first.get("more_body"):
             part = _part(first, most)
             share.grow(len(part))
             return part
         parts: list[bytes] = []
         size = 0
         async with asyncio.timeout(self._body_seconds):
-            message = await first if isinstance(first, eager.Paused) else first
+            message = await first if isinstance(first, delivery.Paused) else first
             while True:
                 parts.append(_part(message, most - size))
                 size += len(parts[-1])
@@ -209,7 +211,13 @@ class RawDoor:
                 message = await receive()
 
     async def _answer(
-        self, endpoint: Endpoint, head: Head, body: Body, connection: HttpConnection
+        self,
+        endpoint: Endpoint,
+        head: RequestHead,
+        body: Body,
+        connection: HttpConnection,
+        *,
+        missed: bool,
     ) -> Reply:
         dispatcher = endpoint.dispatcher
         try:
@@ -217,7 +225,7 @@ class RawDoor:
                 wait = await charge(endpoint, self._workers, head, body)
                 if wait:
                     return endpoint.limited(head, body, wait)
-            answer = dispatcher.answer_hot(body, connection)
+            answer = MISS if missed else dispatcher.answer_hot(body, connection)
             if answer is not MISS:
                 return endpoint.reply(head, answer)
             return await self._answer_in_thread(endpoint, head, body, connection)
@@ -231,7 +239,7 @@ class RawDoor:
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
     async def _answer_in_thread(
-        self, endpoint: Endpoint, head: Head, body: Body, connection: HttpConnection
+        self, endpoint: Endpoint, head: RequestHead, body: Body, connection: HttpConnection
     ) -> Reply:
         """Answer, and compress, away from the event loop."""
         dispatcher = endpoint.dispatcher
@@ -254,7 +262,7 @@ async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
     return dispatcher.give_up(body)
 
 
-async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: Body) -> float:
+async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: Body) -> float:
     """Charge the client for a body: 0, or the seconds to wait. A long body is counted in a thread.
 
     Raises:
@@ -269,7 +277,7 @@ async def charge(endpoint: Endpoint, workers: Workers, head: Head, body: Body) -
     return await endpoint.charge(head, calls) if wait is None else wait
 
 
-def read_head(scope: Scope) -> Head:
+def read_head(scope: Scope) -> RequestHead:
     """The head of a request; several lines of one name count as one where that decides something.
 
     Two `Host` lines are no host then, whichever of them a proxy in front has looked at.
@@ -280,7 +288,7 @@ def read_head(scope: Scope) -> Head:
         for name in _JOINED.intersection(headers):
             headers[name] = b",".join(value for other, value in lines if other == name)
     client = scope.get("client")
-    return Head(
+    return RequestHead(
         scope.get("method", "GET"),
         headers,
         bool(scope["query_string"]),
@@ -293,7 +301,7 @@ def _read_before(scope: Scope) -> Body | None:
     return body
 
 
-def _guard(gate: Gate, head: Head) -> Reply | None:
+def _guard(gate: Gate, head: RequestHead) -> Reply | None:
     """The reply to a request that is not for whoever answers the other paths."""
     # Browsers ask before they call any path; the answer is the same for all of them.
     if head.method == "OPTIONS" and b"access-control-request-method" in head.headers:
@@ -303,7 +311,7 @@ def _guard(gate: Gate, head: Head) -> Reply | None:
     return None
 
 
-def _has_body(head: Head) -> bool:
+def _has_body(head: RequestHead) -> bool:
     length = head.headers.get(b"content-length", b"0")
     return length != b"0" or b"transfer-encoding" in head.headers
 

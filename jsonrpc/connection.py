@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jsonrpc import eager, peer
-from jsonrpc.frames import DirectWrite, direct_write, writable
+from jsonrpc import delivery, peer
+from jsonrpc.delivery import DirectWrite, direct_write, writable
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
@@ -77,12 +77,12 @@ class Connection:
         if self._direct is not None and self._direct(text):
             return
         try:
-            rest = eager.start(self._send({"type": "websocket.send", "text": text}))
+            rest = delivery.start(self._send({"type": "websocket.send", "text": text}))
         except Exception:
             # The server says so itself: its disconnect message is on the way.
             self._drop()
         else:
-            if isinstance(rest, eager.Paused):
+            if isinstance(rest, delivery.Paused):
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
     async def drained(self) -> None:
@@ -128,7 +128,7 @@ class Connection:
         self._queue.append(text)
         self._queued += len(text)
 
-    async def _write(self, rest: eager.Paused[None]) -> None:
+    async def _write(self, rest: delivery.Paused[None]) -> None:
         """Finish a paused write and those that came after it; close the peer if it is too slow."""
         try:
             await self._within_limit(rest)

@@ -1,12 +1,15 @@
-"""Sending what is long to who may read it slowly: in parts, each in its time.
+"""How answers and messages are sent: at once where nothing has to pause, what is long in parts.
 
 A server takes a message of any length at once and keeps it until it is read. In parts it is asked
 before each one whether the client has taken the last.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, MutableMapping
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Generator, MutableMapping
+from typing import Any, Final, Generic, TypeVar
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import OPEN
 
 from jsonrpc.peer import transport_of
 
@@ -59,3 +62,83 @@ def _parts(message: Message) -> list[Message]:
         {**message, "body": cut, "more_body": goes_on}
         for cut, goes_on in zip(cuts, more, strict=True)
     ]
+
+
+T = TypeVar("T")
+
+
+class Paused(Generic[T]):
+    """The rest of a coroutine that has paused; await it, once, to run it to its end."""
+
+    __slots__ = ("_coroutine", "_waits_for")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], waits_for: Any) -> None:
+        self._coroutine = coroutine
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Hand on whatever the coroutine waits for, and whatever comes back."""
+        coroutine, waits_for = self._coroutine, self._waits_for
+        try:
+            while True:
+                try:
+                    value = yield waits_for
+                except BaseException as error:
+                    waits_for = coroutine.throw(error)
+                else:
+                    waits_for = coroutine.send(value)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
+    """Run to the first pause; returns the result, or what is left to await.
+
+    The coroutine must not ask for the current task before it pauses.
+    """
+    try:
+        waits_for = coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    return Paused(coroutine, waits_for)
+
+
+DirectWrite = Callable[[str], bool]
+"""Writes a text message now; False if it has to go through the server's `send`."""
+
+_TEXT = b"\x81"
+
+
+def text_frame(text: str) -> bytes:
+    """An unfragmented text frame as a server sends it: without a mask (RFC 6455, 5.2)."""
+    payload = text.encode()
+    length = len(payload)
+    if length < 126:
+        return b"%b%c%b" % (_TEXT, length, payload)
+    if length < 65_536:
+        return b"%b\x7e%b%b" % (_TEXT, length.to_bytes(2, "big"), payload)
+    return b"%b\x7f%b%b" % (_TEXT, length.to_bytes(8, "big"), payload)
+
+
+def direct_write(send: Any) -> DirectWrite | None:
+    """The shorter way for an accepted socket, if its server and its extensions have one."""
+    protocol = getattr(send, "__self__", None)
+    if not isinstance(protocol, WebSocketsSansIOProtocol) or protocol.conn.extensions:
+        return None
+    connection, transport, writable = protocol.conn, protocol.transport, protocol.writable
+
+    def write(text: str) -> bool:
+        if connection.state is not OPEN or not writable.is_set() or transport.is_closing():
+            return False
+        transport.write(text_frame(text))
+        return True
+
+    return write
+
+
+def writable(send: Any) -> asyncio.Event | None:
+    """What is set while the peer keeps up with what the server has for it, if the server tells."""
+    protocol = getattr(send, "__self__", None)
+    return protocol.writable if isinstance(protocol, WebSocketsSansIOProtocol) else None

@@ -23,7 +23,7 @@ from jsonrpc.asgi import READ_BEFORE
 from jsonrpc.dispatch import MISS
 from jsonrpc.envelope import Body
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import Head, HttpConnection, Reply
+from jsonrpc.gate import HttpConnection, Reply, RequestHead
 from jsonrpc.http import Endpoint
 from jsonrpc.memory import SMALL, RequestMemory, Share
 from jsonrpc.protocol import GuardedProtocol
@@ -32,7 +32,7 @@ MAX_HEAD: Final = 2048
 """Bytes of a head that is read here."""
 
 _HEADS: Final = 4096
-"""Heads that are remembered: clients repeat theirs, but for the length of the body."""
+"""RequestHeads that are remembered: clients repeat theirs, but for the length of the body."""
 
 _HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
 """A header as clients write it; anything else is for a whole parser to judge."""
@@ -51,12 +51,12 @@ class Known(NamedTuple):
     """What a head says."""
 
     endpoint: Endpoint
-    head: Head
+    head: RequestHead
     length: int
     """Bytes of the body."""
 
 
-class Heads:
+class RequestHeads:
     """Reads heads for the endpoints at their paths."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
@@ -86,7 +86,7 @@ class Heads:
                 return None
             headers[name] = match[2]
         length = headers.get(b"content-length", b"")
-        head = Head("POST", headers, has_query=False, peer="")
+        head = RequestHead("POST", headers, has_query=False, peer="")
         if not length.isdigit() or endpoint.gate.screen(head) is not None:
             return None
         return Known(endpoint, head, int(length))
@@ -95,7 +95,7 @@ class Heads:
 class DirectProtocol(GuardedProtocol):
     """uvicorn's protocol with the direct door before it. `heads` is set by a subclass."""
 
-    heads: Heads
+    heads: RequestHeads
     memory: RequestMemory | None = None
     """Counts long answers that are not read yet, if that is limited."""
     _all: ClassVar[Collection[object] | None] = None

@@ -23,7 +23,7 @@ from jsonrpc.inflight import Inflight
 from jsonrpc.interpreter import Interpreter
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.turn import LoopTurn
-from jsonrpc.waiting import Gone, Waiting
+from jsonrpc.workers import Gone, Waiting
 
 
 class Miss(Enum):

@@ -34,7 +34,7 @@ _MAX_ORIGIN: Final = 512
 """A scheme, a host and a port with room to spare."""
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """A request before its body: header names in lower case, `peer` the socket's other end."""
 
     method: str
@@ -94,7 +94,7 @@ class Gate:
         """Whether a Host header is one of this node's."""
         return len(host) <= _MAX_HOST and self._known_host_allowed(host)
 
-    def screen(self, head: Head) -> Reply | None:
+    def screen(self, head: RequestHead) -> Reply | None:
         """The reply to a request that is decided by its head; None if its body is to be read."""
         headers = head.headers
         if not self.host_allowed(headers.get(b"host", b"")):
@@ -110,7 +110,7 @@ class Gate:
             return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
         return None
 
-    def preflight(self, head: Head) -> Reply:
+    def preflight(self, head: RequestHead) -> Reply:
         """The reply to OPTIONS: what a page of that origin may do. No origin, no permission."""
         headers = self._headers(_origin(head))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
@@ -122,27 +122,27 @@ class Gate:
             )
         return Reply(HTTPStatus.NO_CONTENT, headers, b"")
 
-    def accept(self, head: Head, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
+    def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
         """A reply with JSON in it."""
         return Reply(status, self._json_headers(_origin(head)), answer)
 
-    def refuse(self, status: HTTPStatus, text: str, head: Head, *extra: Header) -> Reply:
+    def refuse(self, status: HTTPStatus, text: str, head: RequestHead, *extra: Header) -> Reply:
         """A reply that is no JSON-RPC: a line of text."""
         headers = self._headers(_origin(head))
         nosniff = (b"x-content-type-options", b"nosniff")
         return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
-    def too_large(self, head: Head, most: int | None = None) -> Reply:
+    def too_large(self, head: RequestHead, most: int | None = None) -> Reply:
         """The reply to a body over the limit, declared or seen."""
         most = self.config.max_body if most is None else most
         text = f"content length too large (more than {most} bytes)"
         return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
 
-    def too_slow(self, head: Head) -> Reply:
+    def too_slow(self, head: RequestHead) -> Reply:
         """The reply to a body that did not arrive in time."""
         return self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive in time", head)
 
-    def client(self, head: Head) -> str:
+    def client(self, head: RequestHead) -> str:
         """The key under which the client is counted."""
         forwarded_for = head.headers.get(b"x-forwarded-for", b"")
         return client_key(head.peer, forwarded_for, self.config.proxies)
@@ -153,7 +153,7 @@ class Gate:
             origin.decode("latin-1").lower(), self.config.websocket_origins
         )
 
-    def _without_body(self, head: Head) -> Reply:
+    def _without_body(self, head: RequestHead) -> Reply:
         """GET is a load balancer's probe in geth's words, an error in gorilla's.
 
         Unspecified: geth executes a GET that carries a JSON body; here it is a 405.
@@ -211,7 +211,7 @@ class Gate:
         return headers
 
 
-def _origin(head: Head) -> bytes:
+def _origin(head: RequestHead) -> bytes:
     """The origin of a page; what is too long to be one is none, so it gets no permission."""
     origin = head.headers.get(b"origin", b"")
     return origin if len(origin) <= _MAX_ORIGIN else b""
@@ -242,7 +242,9 @@ class HttpConnection:
 
     __slots__ = ("_gate", "_head", "is_gone")
 
-    def __init__(self, gate: Gate, head: Head, is_gone: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, gate: Gate, head: RequestHead, is_gone: Callable[[], bool] = lambda: False
+    ) -> None:
         self._gate = gate
         self._head = head
         self.is_gone = is_gone

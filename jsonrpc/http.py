@@ -10,12 +10,15 @@ import zlib
 from collections.abc import Iterable
 from http import HTTPStatus
 
+from asgiref.sync import async_to_sync
+from django.http import HttpRequest, HttpResponse
+
 from jsonrpc.calls import LIMITED, OVERLOADED
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.envelope import Body
 from jsonrpc.errors import rate_limit_exceeded, server_busy
-from jsonrpc.gate import Gate, GateConfig, Head, Reply
-from jsonrpc.replies import Replies
+from jsonrpc.gate import Gate, GateConfig, HttpConnection, Reply, RequestHead
+from jsonrpc.inflight import Replies
 from jsonrpc.throttle import Throttle
 
 _DEFAULTS = GateConfig()
@@ -50,25 +53,25 @@ class Endpoint:
         self.replies = replies or Replies()
         self._gzip_from = gzip_from
 
-    def charge_now(self, head: Head, calls: int) -> float | None:
+    def charge_now(self, head: RequestHead, calls: int) -> float | None:
         """Charge the client for its calls: 0, the seconds to wait, or None to await `charge`."""
         if self.throttle is None:
             return 0.0
         return self.throttle.take_now(self.gate.client(head), calls)
 
-    async def charge(self, head: Head, calls: int) -> float:
+    async def charge(self, head: RequestHead, calls: int) -> float:
         """Charge the client for its calls, asking whoever keeps the buckets."""
         if self.throttle is None:
             return 0.0
         return await self.throttle.take(self.gate.client(head), calls)
 
-    def limited(self, head: Head, body: Body, wait: float) -> Reply:
+    def limited(self, head: RequestHead, body: Body, wait: float) -> Reply:
         """The reply to a client that asks too often. `Retry-After` has whole seconds."""
         seconds = max(1, math.ceil(wait))
         text = self.dispatcher.refuse(body, rate_limit_exceeded(), LIMITED)
         return self._later(head, text, HTTPStatus.TOO_MANY_REQUESTS, seconds)
 
-    def busy(self, head: Head, body: bytes | Body) -> Reply:
+    def busy(self, head: RequestHead, body: bytes | Body) -> Reply:
         """The reply while too many calls wait for a worker.
 
         Unspecified: geth queues without a limit. A 503 with `Retry-After` is what clients retry.
@@ -76,7 +79,7 @@ class Endpoint:
         text = self.dispatcher.refuse(body, server_busy(), OVERLOADED)
         return self._later(head, text, HTTPStatus.SERVICE_UNAVAILABLE, 1)
 
-    def reply(self, head: Head, answer: bytes | None) -> Reply:
+    def reply(self, head: RequestHead, answer: bytes | None) -> Reply:
         """The reply with an answer; a body of notifications only gets an empty one."""
         if answer is None:
             return self.gate.accept(head, b"")
@@ -85,7 +88,7 @@ class Endpoint:
             return _compressed(reply)
         return reply
 
-    def _later(self, head: Head, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
+    def _later(self, head: RequestHead, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
         reply = self.gate.accept(head, text, status)
         retry = ((b"retry-after", b"%d" % seconds),)
         return reply._replace(headers=reply.headers + retry)
@@ -100,7 +103,7 @@ def by_path(endpoints: Iterable[Endpoint]) -> dict[str, Endpoint]:
     return table
 
 
-def _accepts_gzip(head: Head) -> bool:
+def _accepts_gzip(head: RequestHead) -> bool:
     return _GZIP_WANTED.search(head.headers.get(b"accept-encoding", b"")) is not None
 
 
@@ -109,3 +112,51 @@ def _compressed(reply: Reply) -> Reply:
     body = zlib.compress(reply.body, 1, _GZIP)
     headers = ((b"content-encoding", b"gzip"), (b"vary", b"accept-encoding"))
     return Reply(reply.status, reply.headers + headers, body)
+
+
+def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+    """Answer a request as the raw door does, byte for byte."""
+    head = read_head(request)
+    reply = _reply(request, endpoint, head)
+    endpoint.replies.count(head.method, reply.status)
+    return to_response(reply)
+
+
+def _reply(request: HttpRequest, endpoint: Endpoint, head: RequestHead) -> Reply:
+    gate = endpoint.gate
+    reply = gate.screen(head)
+    if reply is not None:
+        return reply
+    # Not `request.body`: Django's own limit would answer with a page of its own.
+    text = request.read(gate.config.max_body + 1)
+    if len(text) > gate.config.max_body:
+        return gate.too_large(head)
+    body = Body(text)
+    calls = endpoint.dispatcher.count(body) if endpoint.throttle is not None else 0
+    wait = endpoint.charge_now(head, calls)
+    if wait is None:
+        wait = async_to_sync(endpoint.charge)(head, calls)
+    if wait:
+        return endpoint.limited(head, body, wait)
+    return endpoint.reply(head, endpoint.dispatcher.answer(body, HttpConnection(gate, head)))
+
+
+def read_head(request: HttpRequest) -> RequestHead:
+    """Return the head of a request as the gate reads it."""
+    headers = {
+        name.lower().encode("latin-1"): value.encode("latin-1")
+        for name, value in request.headers.items()
+    }
+    meta = request.META
+    return RequestHead(
+        request.method or "", headers, bool(meta.get("QUERY_STRING")), meta.get("REMOTE_ADDR", "")
+    )
+
+
+def to_response(reply: Reply) -> HttpResponse:
+    """Return a reply as Django sends it: with the reply's own headers only."""
+    response = HttpResponse(reply.body, status=reply.status)
+    del response.headers["Content-Type"]
+    for name, value in reply.headers:
+        response.headers[name.decode("latin-1")] = value.decode("latin-1")
+    return response

@@ -23,8 +23,8 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from jsonrpc import request_head
 from jsonrpc.connections import Connections
+from jsonrpc.peer import LeastRate, WriteWatch
 from jsonrpc.request_head import Refused, opens_websocket, without_upgrade
-from jsonrpc.write_watch import LeastRate, WriteWatch
 
 LINGER_SECONDS: Final = 0.5
 """A refused client may go on sending for so long: closed at once it would see a reset, not the reply."""

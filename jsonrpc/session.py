@@ -24,7 +24,7 @@ from jsonrpc.errors import (
     rate_limit_exceeded,
     server_busy,
 )
-from jsonrpc.gate import Head
+from jsonrpc.gate import RequestHead
 from jsonrpc.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Exchange, Hub
@@ -108,7 +108,7 @@ class Session:
             for task in self._tasks:
                 task.cancel()
 
-    def _refusal(self, head: Head) -> tuple[HTTPStatus, str] | None:
+    def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
         """Why the socket is not opened, if so."""
         gate = self._endpoint.gate
         if not gate.host_allowed(head.headers.get(b"host", b"")):
@@ -134,7 +134,7 @@ class Session:
             await self._send({"type": "websocket.accept"})
         await self._connection.close(TRY_AGAIN_LATER, text)
 
-    async def _serve(self, head: Head, receive: Receive) -> None:
+    async def _serve(self, head: RequestHead, receive: Receive) -> None:
         """Take messages one by one; none is taken while the peer does not read its answers."""
         client = self._endpoint.gate.client(head)
         while (message := await receive())["type"] != "websocket.disconnect":
@@ -149,7 +149,7 @@ class Session:
             del body
             await self._connection.drained()
 
-    async def _handle(self, head: Head, body: Body, client: str) -> None:
+    async def _handle(self, head: RequestHead, body: Body, client: str) -> None:
         """Answer at once, or let a worker do it; the client's calls under way are bounded."""
         exchange = Exchange(self._hub, self._connection, client)
         share = Share(self._memory, lambda: client)
@@ -177,7 +177,7 @@ class Session:
             if not handed_on:
                 share.give_back()
 
-    async def _charge(self, head: Head, body: Body) -> bytes | None:
+    async def _charge(self, head: RequestHead, body: Body) -> bytes | None:
         """Charge the client; the answer if it may not go on. Its socket stays open."""
         refuse = self._dispatcher.refuse
         try:

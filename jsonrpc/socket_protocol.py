@@ -16,9 +16,9 @@ from websockets.frames import CloseCode, Frame
 from jsonrpc.asgi import read_head
 from jsonrpc.connections import Connections
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import Head
+from jsonrpc.gate import RequestHead
 from jsonrpc.memory import RequestMemory, Share
-from jsonrpc.write_watch import LeastRate, WriteWatch
+from jsonrpc.peer import LeastRate, WriteWatch
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory that each fragment needs besides its content."""
@@ -46,7 +46,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     least_rate = LeastRate()
     """How fast a peer takes what waits for it."""
     client: Any
-    client_of: Callable[[Head], str] = staticmethod(lambda head: head.peer)
+    client_of: Callable[[RequestHead], str] = staticmethod(lambda head: head.peer)
     """By which name the client is counted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

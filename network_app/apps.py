@@ -1,19 +1,34 @@
-"""The network of nodes as a Django app."""
+"""The network of nodes as a Django app, and this process's node as its network knows it, for the edge."""
 
-from django.apps import AppConfig
-from typing_extensions import override
+from typing import TYPE_CHECKING
+
+from django.apps import AppConfig, apps
+
+if TYPE_CHECKING:
+    from network_app.node import NodeNetwork
 
 
 class NetworkAppConfig(AppConfig):
-    """Name and label of the app; at its start both chains learn whose turn it is."""
+    """Name and label of the app, and the node of this process."""
 
     name = "network_app"
     verbose_name = "Network"
 
-    @override
-    def ready(self) -> None:
-        """Install the rule of turns in this process."""
-        from chaindb import turns as asked
-        from network_app import turns
+    network: "NodeNetwork"
+    """Set by who puts the process together."""
 
-        asked.install(turns.may_produce)
+
+def node_network() -> "NodeNetwork":
+    """Return this process's node as its network knows it, for where nobody passes it on."""
+    return _config().network
+
+
+def use(network: "NodeNetwork") -> None:
+    """Let this process be a node's from now on."""
+    _config().network = network
+
+
+def _config() -> NetworkAppConfig:
+    config = apps.get_app_config(NetworkAppConfig.name)
+    assert isinstance(config, NetworkAppConfig)
+    return config

@@ -18,6 +18,7 @@ from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import turns
 from network_app.addresses import bootstrappers
+from network_app.apps import node_network
 from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.peers.network import Network
 from network_app.ports import ValidatorFacts
@@ -58,10 +59,10 @@ def fetch_genesis() -> None:
     answer = asyncio.run(_ask())
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
     if answer.producers:
-        files[turns.told_path().name] = " ".join(answer.producers).encode()
+        files[node_network().producers.told_path.name] = " ".join(answer.producers).encode()
     _write(node.genesis_directory, files)
     evm_chain().read_genesis_again()
-    turns.producers.cache_clear()
+    node_network().producers.read_again()
 
 
 def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
@@ -114,7 +115,7 @@ async def _ask() -> GenesisAnswer:
     network_id, chain_id = settings.NODE.network_id, _known_chain_id()
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     network = Network(
-        turns.identity(),
+        node_network().identity,
         NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
         fetcher,
         _NobodyKnown(),

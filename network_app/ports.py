@@ -1,6 +1,6 @@
 """Who asks whom for what in the network's process: the seams between its rooms. Pure.
 
-`peers.network.Network` is the `PeerNetwork`; `sync.engine.Engine` is the `MessageHandler` above it,
+`peers.network.Network` is the `PeerNetwork`; `sync.router.ChainRouter` is the `MessageHandler` above it,
 and drives a `Chain` for each chain, which `chains` make of Django's services and rows. All methods of
 `Chain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
 """
@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
+from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import Message
-from network_app.wire.packing import Packed
 from primitives.ids import ID, NodeID
 
 T = TypeVar("T")
@@ -188,12 +188,16 @@ class Accepted:
 class Chain(Protocol):
     """One chain as the network needs it. Blocks are outer blocks. Blocking: for threads."""
 
-    alias: str
-    """"P" or "C"."""
-    chain_id: ID
+    @property
+    def alias(self) -> str:
+        """P or C."""
+
+    @property
+    def chain_id(self) -> ID:
+        """By which messages name it."""
 
     def last_accepted(self) -> BlockPlace:
-        """Return the last accepted block, wrapped first if it was made here."""
+        """Return the last accepted block."""
 
     def parse(self, raw: bytes) -> ParsedBlock:
         """Read a block as far as its place goes, without looking at the state.

@@ -19,17 +19,20 @@ from cchain_app.services.genesis import genesis_text
 from chaindb import clock, pointers
 from chaindb.chains import Chain, present
 from chaindb.connections import in_thread, release
-from network_app import addresses, turns
+from network_app import addresses
 from network_app.addresses import Address
-from network_app.chains.wrapped import WrappedChain
+from network_app.apps import node_network
+from network_app.chains import voting
+from network_app.chains.chain import NetworkChain
 from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.directory import ValidatorDirectory
 from network_app.peers.network import Network
 from network_app.ports import PeerInfo
 from network_app.services import records
 from network_app.services.records import DatabaseRecords
-from network_app.sync.engine import Beacons, Engine, GenesisBytes
 from network_app.sync.gate import AT_ONCE
+from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
+from network_app.turns import named
 from network_app.wire.p2p_pb2 import Message
 from platform_app import notifications as platform_notifications
 from platform_app.apps import platform_chain
@@ -58,18 +61,21 @@ def network_config() -> NetworkConfig:
 
 
 class RunningNetwork:
-    """The connections, what happens on them, and the reports of it."""
+    """The connections, what happens on them, and the reports of it.
+
+    Raises:
+        MalformedProducer: NODE_PRODUCERS has something else than node IDs.
+        InvalidParameters: Where the validators vote, by the NODE_SNOW_… settings nothing can be decided.
+    """
 
     def __init__(self) -> None:
+        named(settings.NODE.producers)
         config = network_config()
         self._directory = ValidatorDirectory()
         self._addresses = addresses.bootstrappers()
         advertised = addresses.advertised()
-        own = turns.identity()
-        self._chains = [
-            WrappedChain(wrapper, makes_blocks=turns.is_producer())
-            for wrapper in map(turns.wrapper, present())
-        ]
+        own = node_network().identity
+        self._chains = node_network().chains
         self._handler = _Later()
         self._network = Network(
             own,
@@ -86,7 +92,7 @@ class RunningNetwork:
         if len(self._addresses) < len(settings.NODE.bootstrap):
             _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
         self._records = DatabaseRecords(str(advertised))
-        self._engine = Engine(
+        self._router = ChainRouter(
             self._network,
             self._chains,
             self._records,
@@ -97,18 +103,19 @@ class RunningNetwork:
             serve=self._serve,
             now=time.time,
             genesis=_genesis,
+            take_part=node_network().take_part(),
         )
-        self._handler.engine = self._engine
+        self._handler.router = self._router
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Live until `stopping` is set."""
-        await in_thread(_begin, self._records)
+        await in_thread(_begin, self._records, self._chains)
         await in_thread(self._directory.read)
         unbind = pointers.bind(asyncio.get_running_loop(), self._told, present())
         try:
             await self._network.start()
             tasks = [
-                asyncio.create_task(self._engine.run()),
+                asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY)),
                 asyncio.create_task(_repeat(self._look_at_heads, LOOK)),
@@ -141,19 +148,21 @@ class RunningNetwork:
         """Take a pointer of this node's own chains."""
         match message["type"]:
             case platform_notifications.HEAD:
-                self._engine.blocks_accepted(Chain.P, message["height"])
+                self._router.blocks_accepted(Chain.P, message["height"])
             case cchain_notifications.HEAD:
-                self._engine.blocks_accepted(Chain.C, message["number"])
+                self._router.blocks_accepted(Chain.C, message["number"])
             case platform_notifications.ISSUED:
-                self._engine.transactions_issued(Chain.P, _ids(message["tx_ids"]))
+                self._router.transactions_issued(Chain.P, _ids(message["tx_ids"]))
             case cchain_notifications.PENDING:
-                self._engine.transactions_issued(Chain.C, _ids(message["hashes"]))
+                self._router.transactions_issued(Chain.C, _ids(message["hashes"]))
+            case voting.BLOCKS_WAITING:
+                self._router.blocks_waiting(message["chain"])
 
     async def _look_at_heads(self) -> None:
         """Find blocks whose pointer was lost, or that another process made (time travel)."""
         if self._network.connected():
             for alias in present():
-                self._engine.blocks_accepted(alias)
+                self._router.blocks_accepted(alias)
 
     async def _report(self) -> None:
         connected, now = list(self._network.connected().values()), time.monotonic()
@@ -163,7 +172,7 @@ class RunningNetwork:
             self._records.peers,
             connected,
             self._network.totals(),
-            self._engine.benched(),
+            self._router.benched(),
             self._network.known_addresses(),
         )
         self._reports.done(len(connected), now)
@@ -177,12 +186,14 @@ def _genesis() -> GenesisBytes:
     return GenesisBytes(
         accepted.genesis_bytes(platform_chain()) or b"",
         genesis_text(evm_chain()).encode(),
-        turns.told_to_others(),
+        node_network().producers.told_to_others,
     )
 
 
-def _begin(reports: DatabaseRecords) -> None:
-    """Note that nobody has looked at peers until now."""
+def _begin(reports: DatabaseRecords, chains: Sequence[NetworkChain[Any]]) -> None:
+    """Note that nobody has looked at peers until now, and let the chains be ready for them."""
+    for chain in chains:
+        chain.begin()
     reports.begin()
     uptime.begin(platform_chain(), clock.now())
 
@@ -242,18 +253,18 @@ class _Bootstrappers:
 
 
 class _Later:
-    """The handler of messages before there is one: connections and engine need each other."""
+    """The handler of messages before there is one: connections and router need each other."""
 
-    engine: Engine
+    router: ChainRouter
 
     def connected(self, peer: PeerInfo) -> None:
-        self.engine.connected(peer)
+        self.router.connected(peer)
 
     def disconnected(self, node_id: NodeID) -> None:
-        self.engine.disconnected(node_id)
+        self.router.disconnected(node_id)
 
     async def handle(self, node_id: NodeID, message: Message) -> None:
-        await self.engine.handle(node_id, message)
+        await self.router.handle(node_id, message)
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:

@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 
 from chaindb.chains import Chain
-from jsonrpc.http import Endpoint
-from jsonrpc.ninja_door import respond
+from jsonrpc.http import Endpoint, respond
 from nodeproject import doors, plain
+from nodeproject.apps import this_node
+from nodeproject.doors import Doors
 
 api = NinjaAPI(title="Node", version="1", docs_url="/ext/docs", openapi_url="/ext/openapi.json")
 
@@ -31,7 +32,7 @@ def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str,
 
 def serve(
     paths: tuple[str, ...],
-    endpoint: Callable[[], Endpoint],
+    endpoint: Callable[[Doors], Endpoint],
     *,
     summary: str,
     description: str,
@@ -45,7 +46,7 @@ def serve(
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        return respond(request, endpoint())
+        return respond(request, endpoint(this_node().doors))
 
     for place, path in enumerate(paths):
         documented = api.post(
@@ -60,29 +61,30 @@ def serve(
         api.api_operation(list(others), path, include_in_schema=False)(answer)
 
 
+def respond_plain(request: HttpRequest) -> HttpResponse:
+    """Answer a request for a plain page, or below /ext for nothing that there is."""
+    return this_node().plain.respond(request)
+
+
 def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] = ("HEAD",)) -> None:
     """Add a plain page: GET for the documentation, other methods for what they are told."""
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        return plain.respond(request)
-
     operation_id = "get_" + path.strip("/").replace("/", "_")
     documented = api.get(path, summary=summary, operation_id=operation_id, include_in_schema=shown)
-    documented(answer)
-    api.api_operation(list(others), path, include_in_schema=False)(answer)
+    documented(respond_plain)
+    api.api_operation(list(others), path, include_in_schema=False)(respond_plain)
 
 
 if Chain.C.is_here:
     serve(
         doors.CCHAIN_PATHS,
-        doors.cchain,
+        lambda doors: doors.cchain,
         summary="C-Chain: Ethereum-compatible JSON-RPC",
         description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
         example=json_rpc("eth_blockNumber", [], batches=True),
     )
 serve(
     doors.PLATFORM_PATHS,
-    doors.platform,
+    lambda doors: doors.platform,
     summary="P-Chain: validators, subnets, balances, transactions",
     description="One JSON-RPC 2.0 request with params by name; methods `platform.…`.",
     example=json_rpc("platform.getCurrentValidators", {"nodeIDs": []}),
@@ -90,28 +92,28 @@ serve(
 )
 serve(
     doors.KEYSTORE_PATHS,
-    doors.keystore,
+    lambda doors: doors.keystore,
     summary="Keystore: users of this node and their keys",
     description="One JSON-RPC 2.0 request with params by name; methods `keystore.…`.",
     example=json_rpc("keystore.listUsers", {}),
 )
 serve(
     doors.XCHAIN_PATHS,
-    doors.xchain,
+    lambda doors: doors.xchain,
     summary="X-Chain: what clients ask before they build transactions",
     description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
     example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
 )
 serve(
     doors.INFO_PATHS,
-    doors.info,
+    lambda doors: doors.info,
     summary="Info: this node's identity, versions, network, peers and uptime",
     description="One JSON-RPC 2.0 request with params by name; methods `info.…`.",
     example=json_rpc("info.isBootstrapped", {"chain": "P"}),
 )
 serve(
     doors.HEALTH_PATHS,
-    doors.health,
+    lambda doors: doors.health,
     summary="Health: all checks, over JSON-RPC",
     description="One JSON-RPC 2.0 request: `health.health`, `health.readiness`, `health.liveness`.",
     example=json_rpc("health.health", {"tags": []}),

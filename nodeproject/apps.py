@@ -1,17 +1,53 @@
-"""The project as an app, for its commands and system checks."""
+"""The project as an app: its system checks, and the node of this process for those whom nobody can give it."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.conf import settings
 from typing_extensions import override
+
+from cchain_app.apps import use as use_evm_chain
+from network_app.apps import use as use_network
+from platform_app.apps import use as use_platform_chain
+
+if TYPE_CHECKING:
+    from nodeproject.node import Node
 
 
 class NodeConfig(AppConfig):
-    """Name and label of the project's own commands."""
+    """Name and label of the project's own commands, and the node of this process."""
 
     name = "nodeproject"
     verbose_name = "Node"
 
+    node: "Node"
+
     @override
     def ready(self) -> None:
+        # Only here: Django reads this module before models may be imported.
+        from nodeproject.node import Node, processes_in
+
+        node = Node(settings.NODE, processes_in(settings.METRICS_DIRECTORY))
+        node.network.decide()
+        use(node)
         import_module("nodeproject.checks")
+
+
+def this_node() -> "Node":
+    """Return the node of this process, for where Django, Celery or a server call and nobody passes it on."""
+    return _config().node
+
+
+def use(node: "Node") -> None:
+    """Let this process be a node's from now on, with all that belongs to it: its chains, its doors."""
+    _config().node = node
+    use_evm_chain(node.evm_chain)
+    use_platform_chain(node.platform_chain)
+    use_network(node.network)
+
+
+def _config() -> NodeConfig:
+    config = apps.get_app_config(NodeConfig.name)
+    assert isinstance(config, NodeConfig)
+    return config

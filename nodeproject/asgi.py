@@ -4,11 +4,11 @@ Its life is that of the process: the follower and the health checks begin and en
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import Resolver404, path, re_path, resolve
 
@@ -25,38 +25,39 @@ from jsonrpc.asgi import RawDoor  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
-from nodeproject import doors, observation, plain, process  # noqa: E402
-from nodeproject.chain_paths import ChainPaths  # noqa: E402
+from nodeproject import process  # noqa: E402
+from nodeproject.apps import this_node  # noqa: E402
+from nodeproject.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.follower import Follower  # noqa: E402
-from nodeproject.rpc import evm_rpc  # noqa: E402
+from nodeproject.doors import CCHAIN_WEBSOCKETS  # noqa: E402
+from nodeproject.head_listener import HeadListener  # noqa: E402
+from nodeproject.node import Node  # noqa: E402
+from nodeproject.plain import PlainDoor  # noqa: E402
 
 # Before Django makes its middleware, which counts.
-observation.processes().enrol("web")
+this_node().processes.enrol("web")
 django_application: Any = get_asgi_application()
 
 
-class Node:
-    """All that this process serves; it follows the chain from its first request or start on."""
+class Application:
+    """All that a node serves; it follows the chain from its first request or start on."""
 
-    def __init__(self) -> None:
-        endpoint = doors.cchain()
-        workers = doors.workers()
-        metrics = observation.metrics()
+    def __init__(self, node: Node) -> None:
+        doors, metrics = node.doors, node.observation.metrics
+        endpoint, workers, memory = doors.cchain, doors.workers, doors.memory
         gatherers = Gatherers(workers)
-        memory = doors.memory()
         consumer: Any = EthConsumer.as_asgi(
-            rpc=evm_rpc(),
+            rpc=node.evm_rpc,
             endpoint=endpoint,
             workers=workers,
             gatherers=gatherers,
             memory=memory,
         )
         absent = doors.absent()
-        sockets: list[Any] = []
-        if doors.CCHAIN_WEBSOCKET not in absent:
-            sockets.append(path(doors.CCHAIN_WEBSOCKET.removeprefix("/"), consumer))
         nowhere: Any = _Nowhere(absent)
+        sockets: list[Any] = [
+            path(one.removeprefix("/"), consumer) for one in CCHAIN_WEBSOCKETS if one not in absent
+        ]
         sockets.append(re_path("", nowhere))
         behind: Any = ProtocolTypeRouter(
             {
@@ -64,28 +65,29 @@ class Node:
                     django_application,
                     at_once=DJANGO_THREADS,
                     waiting=WAITING_PAGES,
-                    gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
+                    gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
                     replies=metrics.replies_of(OTHER),
                     memory=memory,
                 ),
                 "websocket": URLRouter(sockets),
             }
         )
-        self._follower = Follower(evm_rpc()) if Chain.C.is_here else None
-        self._paths = ChainPaths(workers)
-        observation.observe_web(workers, evm_rpc().hub)
+        self._node = node
+        self._follower = HeadListener(node.evm_rpc) if Chain.C.is_here else None
+        self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
+        node.observation.observe_web(workers)
         raw = RawDoor(
             by_path(doors.endpoints()),
             behind,
             workers,
             gatherers=gatherers,
-            gate=Gate(doors.gate_config(), endpoint.dispatcher.dialect),
+            gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
             replies=metrics.replies_of(OTHER),
             memory=memory,
             takes_body=takes_body,
-            other_body=settings.NODE.page_body_limit,
+            other_body=node.settings.page_body_limit,
         )
-        self._door = plain.PlainDoor(plain.front(), raw, plain.workers())
+        self._door = PlainDoor(node.plain.front, raw, node.plain.workers)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -94,7 +96,7 @@ class Node:
             return
         self._follow()  # servers without lifespan events (daphne) begin here
         if scope["type"] == "http":
-            observation.reporter().start()
+            self._node.observation.reporter.start()
         await self._door(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:
@@ -107,14 +109,14 @@ class Node:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._follow()
-                observation.reporter().start()
+                self._node.observation.reporter.start()
                 await send({"type": "lifespan.startup.complete"})
             else:
-                observation.reporter().stop()
+                self._node.observation.reporter.stop()
                 if self._follower is not None:
                     await self._follower.stop()
-                doors.workers().close()
-                plain.workers().close()
+                self._node.doors.workers.close()
+                self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -150,4 +152,4 @@ class _Nowhere:
 
 
 process.tune()
-application = Node()
+application = Application(this_node())

@@ -23,19 +23,19 @@ app.autodiscover_tasks()
 @worker_init.connect
 def _observe_worker(**_kwargs: Any) -> None:
     """Count what this process does; in the embedded profile the web server's process does so."""
-    from nodeproject.observation import observe_worker
+    from nodeproject.apps import this_node
 
     _name_unknown_variables()
-    observe_worker()
+    this_node().observation.observe_worker()
 
 
 @beat_init.connect
 def _observe_beat(**_kwargs: Any) -> None:
     """Count what the beat's process does."""
-    from nodeproject.observation import observe_beat
+    from nodeproject.apps import this_node
 
     _name_unknown_variables()
-    observe_beat()
+    this_node().observation.observe("beat")
 
 
 def _name_unknown_variables() -> None:

@@ -1,16 +1,17 @@
-"""Paths of chains by their blockchain IDs, as the reference serves them beside those by letter."""
+"""Paths of chains by their aliases and by their blockchain IDs, as the reference serves them."""
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any, Final
 
 from django.db import DatabaseError
 from typing_extensions import override
 
+from cchain_app.chain import EvmChain
 from jsonrpc.errors import Overloaded
 from jsonrpc.workers import Workers
-from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoGenesis, PlatformChain
+from primitives.networks import XCHAIN_ALIASES
 
 BY_ID: Final = re.compile(r"/ext/bc/([1-9A-HJ-NP-Za-km-z]{40,52})((?:/.*)?)", re.DOTALL)
 """A path that may name a chain by its ID: 32 bytes and a checksum in base58."""
@@ -18,36 +19,49 @@ BY_ID: Final = re.compile(r"/ext/bc/([1-9A-HJ-NP-Za-km-z]{40,52})((?:/.*)?)", re
 _SECONDS: Final = 5.0
 
 
+def paths_of(aliases: Iterable[str], end: str = "") -> tuple[str, ...]:
+    """Return the paths of a chain by its aliases: as the reference's, below /ext/bc and right below /ext.
+
+    Args:
+        aliases: the chain's.
+        end: which of the chain's interfaces, such as `/rpc`.
+    """
+    return tuple(f"{base}/{alias}{end}" for alias in aliases for base in ("/ext/bc", "/ext"))
+
+
 class SocketPaths(Container[str]):
-    """Where a WebSocket may be opened: at a path, and where that may be meant by a blockchain ID.
+    """Where a WebSocket may be opened: at some paths, and where that may be meant by a blockchain ID.
 
     Which ID is which chain's is asked behind it (`ChainPaths`).
+
+    Args:
+        paths: by alias, all with the same end.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._end = path[path.rindex("/") :]
+    def __init__(self, paths: Collection[str]) -> None:
+        self._paths = frozenset(paths)
+        self._ends = {path[path.rindex("/") :] for path in paths}
 
     @override
     def __contains__(self, path: object) -> bool:
         found = BY_ID.fullmatch(path) if isinstance(path, str) else None
-        return path == self._path or (found is not None and found[2] == self._end)
+        return path in self._paths or (found is not None and found[2] in self._ends)
 
 
 Letters = Mapping[str, str]
-"""Of each chain its letter, by its ID as text."""
+"""Of each chain its first alias, by its ID as text."""
 
 
-def read_letters() -> Letters:
-    """Return what the chains are called that this node's P-Chain began with.
+def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
+    """Return what the chains are called that a P-Chain began with.
 
     The P-Chain's own ID is the same everywhere, and one of its fixed paths.
 
     Raises:
         NoGenesis: There is no P-Chain yet.
     """
-    network = platform_chain().network()
-    return {str(network.x_chain_id): "X", str(network.c_chain_id): "C"}
+    x_chain_id = platform.network().x_chain_id
+    return {str(x_chain_id): XCHAIN_ALIASES[0], str(evm.blockchain_id): evm.aliases[0]}
 
 
 class ChainPaths:
@@ -57,7 +71,7 @@ class ChainPaths:
     then on they never change.
     """
 
-    def __init__(self, workers: Workers, read: Callable[[], Letters] = read_letters) -> None:
+    def __init__(self, workers: Workers, read: Callable[[], Letters]) -> None:
         self._workers = workers
         self._read = read
         self._letters: Letters = {}

@@ -10,6 +10,12 @@ from django.core.checks import CheckMessage, Error, Info, Warning, register
 from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import addresses, turns
+from network_app.snowman.parameters import (
+    DEFAULT_ALPHA,
+    SMALL_ALPHA,
+    InvalidParameters,
+    parameters_of,
+)
 from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.settings.flags import unknown
 from nodeproject.settings.node import GIVEN, NodeSettings
@@ -63,6 +69,56 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
             id="node.E004",
         )
     ]
+
+
+@register()
+def check_voting(**_kwargs: Any) -> list[CheckMessage]:
+    """Where the validators vote nothing else decides, and by these parameters something can be decided."""
+    node = settings.NODE
+    if not node.votes:
+        return []
+    found: list[CheckMessage] = []
+    if node.mining == "manual":
+        found.append(
+            Error(
+                "NODE_MINING is manual, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="A block that one node makes on command is decided by none: NODE_MINING is auto or "
+                "interval, or NODE_CONSENSUS sole.",
+                id="node.E007",
+            )
+        )
+    if node.mining == "interval" and node.block_interval % 1:
+        found.append(
+            Error(
+                f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+                hint="Blocks on which the validators vote have times of whole seconds.",
+                id="node.E008",
+            )
+        )
+    if node.producers not in {(), ("all",)}:
+        found.append(
+            Error(
+                "NODE_PRODUCERS names nodes, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="Each validator proposes in its slots: leave NODE_PRODUCERS out.",
+                id="node.E009",
+            )
+        )
+    if node.profile == "embedded" and not node.network:
+        found.append(
+            Error(
+                "NODE_NETWORK is false, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="Nothing is decided by a node that talks to nobody.",
+                id="node.E010",
+            )
+        )
+    try:
+        for alpha in (DEFAULT_ALPHA, SMALL_ALPHA):
+            parameters_of(node, alpha)
+    except InvalidParameters as error:
+        found.append(
+            Error(str(error), hint="See the NODE_SNOW_… settings; 0 is a default.", id="node.E011")
+        )
+    return found
 
 
 @register()
@@ -135,7 +191,7 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
         addresses.bootstrappers()
         told = addresses.advertised()
         listening = addresses.listening()
-        turns.named_producers()
+        turns.named(settings.NODE.producers)
     except (addresses.MalformedAddress, turns.MalformedProducer) as error:
         return [Error(str(error), id="node.E006")]
     if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:

@@ -15,9 +15,9 @@ from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.errors import Overloaded
 from jsonrpc.gate import Gate
+from jsonrpc.inflight import Replies
 from jsonrpc.memory import RequestMemory, Share
 from jsonrpc.peer import is_gone
-from jsonrpc.replies import Replies
 
 DJANGO_THREADS: Final = 8
 """Requests that Django works on at once in one process."""

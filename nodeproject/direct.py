@@ -4,22 +4,25 @@ import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and 
 from jsonrpc import direct
 from jsonrpc.http import by_path
 from jsonrpc.socket_protocol import GuardedWebSocket
-from nodeproject import doors
+from nodeproject.apps import this_node
 from nodeproject.chain_paths import SocketPaths
+from nodeproject.doors import CCHAIN_WEBSOCKETS
+
+_DOORS = this_node().doors
 
 
 class Protocol(direct.DirectProtocol):
     """The direct door to this node's endpoints."""
 
-    heads = direct.Heads(by_path(doors.of_cchain()))
-    held = doors.connections()
-    memory = doors.memory()
-    websocket_paths = SocketPaths(doors.CCHAIN_WEBSOCKET)
+    heads = direct.RequestHeads(by_path(_DOORS.of_cchain()))
+    held = _DOORS.connections
+    memory = _DOORS.memory
+    websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
 
 class WebSocket(GuardedWebSocket):
     """The sockets of this node, counted with its other connections."""
 
-    held = doors.connections()
-    memory = doors.memory()
-    client_of = staticmethod(doors.cchain().gate.client)
+    held = _DOORS.connections
+    memory = _DOORS.memory
+    client_of = staticmethod(_DOORS.cchain.gate.client)

@@ -1,24 +1,21 @@
-"""The RPC interfaces of this process, put together from the settings: methods, limits and gates.
+"""The RPC interfaces of a node, put together from its settings: methods, limits and gates.
 
 Both HTTP doors and the WebSocket take them from here, so that they cannot differ.
 """
 
-from functools import cache, partial
+from functools import cached_property
 
-from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
+from cchain_app.api import EvmRpc
 from cchain_app.api.loop_gas import one_request
-from cchain_app.apps import evm_chain
 from chaindb import servers
 from chaindb.chains import Chain
-from chaindb.connections import release
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock, release
 from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api.node import OwnNode
-from info_app.identity import IdentityFiles
 from info_app.version import vm_versions
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.connections import Connections
@@ -30,29 +27,27 @@ from jsonrpc.interpreter import Interpreter
 from jsonrpc.memory import MemoryLimits, RequestMemory
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.turn import LoopTurn
 from jsonrpc.workers import Workers
-from nodeproject import observation
+from nodeproject.chain_paths import paths_of
+from nodeproject.observation import Observation
 from nodeproject.process import connection_limits
-from nodeproject.rpc import evm_rpc, platform_rpc, turn
+from nodeproject.settings.node import NodeSettings
 from platform_app import api as platform_api
+from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api
 from platform_app.api import xchain as xchain_api
 from platform_app.api.own_node import own_node_id
-from platform_app.apps import platform_chain
 from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
+from primitives.node_identity import IdentityFiles
 
-CCHAIN_PATHS = ("/ext/bc/C/rpc",)
-CCHAIN_WEBSOCKET = "/ext/bc/C/ws"
-"""The only path of WebSockets."""
-PLATFORM_PATHS = (
-    "/ext/P",
-    "/ext/bc/P",
-    "/ext/platform",
-    "/ext/bc/platform",
-    f"/ext/bc/{PRIMARY_NETWORK_ID}",
-)
+CCHAIN_PATHS = paths_of(CCHAIN_ALIASES, "/rpc")
+CCHAIN_WEBSOCKETS = paths_of(CCHAIN_ALIASES, "/ws")
+"""The only paths of WebSockets."""
+PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
-XCHAIN_PATHS = ("/ext/bc/X",)
+XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
 
@@ -64,165 +59,190 @@ WAITING_CALLS = 4096
 """Calls that may wait for a thread before new ones are refused as overload."""
 
 
-@cache
-def cchain() -> Endpoint:
-    """Return the C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`.
+class Doors:
+    """The interfaces, the threads in which their calls run, and what all of them may take together.
 
-    The only one with a limit of requests (specification 8).
+    Args:
+        settings: what the node's operator has set.
+        evm_rpc: what the C-Chain's doors keep.
+        platform_rpc: what the P-Chain's doors keep.
+        observation: counts calls and replies, and has the health reports.
+        identity: who the node is.
+        turn: what all interfaces together may take of a turn of the event loop.
     """
-    node = settings.NODE
-    limits = Limits(batch=node.batch_limit, response=node.response_limit)
-    dispatcher = Dispatcher(
-        cchain_api.registry(evm_rpc()),
-        GETH,
-        limits,
-        would_block=(SynchronousOnlyOperation, WouldBlock),
-        one_request=one_request,
-        observer=observation.metrics().tally("C").observe,
-        inflight=observation.metrics().inflight,
-        outage=servers.away,
-        turn=turn(),
-        interpreter=interpreter(),
-    )
-    replies = observation.metrics().replies_of("C")
-    return Endpoint(CCHAIN_PATHS, dispatcher, gate_config(), _throttle(), replies=replies)
 
+    def __init__(
+        self,
+        *,
+        settings: NodeSettings,
+        evm_rpc: EvmRpc,
+        platform_rpc: PlatformRpc,
+        observation: Observation,
+        identity: IdentityFiles,
+        turn: LoopTurn,
+    ) -> None:
+        self._settings = settings
+        self._evm_rpc = evm_rpc
+        self._platform_rpc = platform_rpc
+        self._observation = observation
+        self._metrics = observation.metrics
+        self._identity = identity
+        self._turn = turn
 
-@cache
-def platform() -> Endpoint:
-    """Return the P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
-    return _by_name("P", PLATFORM_PATHS, platform_api.registry(platform_rpc()))
+    @cached_property
+    def cchain(self) -> Endpoint:
+        """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
 
+        The only one with a limit of requests (specification 8).
+        """
+        node = self._settings
+        limits = Limits(batch=node.batch_limit, response=node.response_limit)
+        dispatcher = Dispatcher(
+            cchain_api.registry(self._evm_rpc),
+            GETH,
+            limits,
+            would_block=(SynchronousOnlyOperation, WouldBlock),
+            one_request=one_request,
+            observer=self._metrics.tally("C").observe,
+            inflight=self._metrics.inflight,
+            outage=servers.away,
+            turn=self._turn,
+            interpreter=self.interpreter,
+        )
+        replies = self._metrics.replies_of("C")
+        return Endpoint(
+            CCHAIN_PATHS, dispatcher, self.gate_config, self._throttle(), replies=replies
+        )
 
-@cache
-def keystore() -> Endpoint:
-    """Return the interface to the node's keystore: `/ext/keystore`."""
-    return _by_name("keystore", KEYSTORE_PATHS, keystore_api.registry(platform_rpc()))
+    @cached_property
+    def platform(self) -> Endpoint:
+        """The P-Chain's interface: `/ext/P`, `/ext/bc/P` and their aliases."""
+        return self._by_name("P", PLATFORM_PATHS, platform_api.registry(self._platform_rpc))
 
+    @cached_property
+    def keystore(self) -> Endpoint:
+        """The interface to the node's keystore: `/ext/keystore`."""
+        return self._by_name("keystore", KEYSTORE_PATHS, keystore_api.registry(self._platform_rpc))
 
-@cache
-def xchain() -> Endpoint:
-    """Return what there is of the X-Chain's interface: `/ext/bc/X`."""
-    return _by_name("X", XCHAIN_PATHS, xchain_api.registry(platform_rpc()))
+    @cached_property
+    def xchain(self) -> Endpoint:
+        """What there is of the X-Chain's interface: `/ext/bc/X` and its aliases."""
+        return self._by_name("X", XCHAIN_PATHS, xchain_api.registry(self._platform_rpc))
 
+    @cached_property
+    def info(self) -> Endpoint:
+        """The interface to what this node says of itself: `/ext/info`."""
+        own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
+        return self._by_name("info", INFO_PATHS, info_api.methods(own))
 
-@cache
-def info() -> Endpoint:
-    """Return the interface to what this node says of itself: `/ext/info`."""
-    files = IdentityFiles(partial(own_node_id, platform_chain()), settings.NODE.signer_path)
-    own = OwnNode(files, vm_versions(evm_chain().engine.name))
-    return _by_name("info", INFO_PATHS, info_api.methods(own))
+    @cached_property
+    def health(self) -> Endpoint:
+        """The interface to health reports: POST on `/ext/health`; GET is in `plain`."""
+        return self._by_name(
+            "health", HEALTH_PATHS, HealthApi(self._observation.reporter).methods()
+        )
 
+    def endpoints(self) -> list[Endpoint]:
+        """Return all JSON-RPC interfaces of this process."""
+        return [
+            *self.of_cchain(),
+            self.platform,
+            self.keystore,
+            self.xchain,
+            self.info,
+            self.health,
+        ]
 
-@cache
-def health() -> Endpoint:
-    """Return the interface to health reports: POST on `/ext/health`; GET is in `plain`."""
-    return _by_name("health", HEALTH_PATHS, HealthApi(observation.reporter()).methods())
+    def of_cchain(self) -> list[Endpoint]:
+        """Return the C-Chain's interface, or none where this node does not take part in that chain."""
+        return [self.cchain] if Chain.C.is_here else []
 
+    def absent(self) -> dict[str, str]:
+        """Return what is said at the paths of a chain that this node does not take part in.
 
-def endpoints() -> list[Endpoint]:
-    """Return all JSON-RPC interfaces of this process."""
-    return [*of_cchain(), platform(), keystore(), xchain(), info(), health()]
+        Unspecified: the reference knows no such paths then, and answers 404; this answers 404 with the reason.
+        """
+        if Chain.C.is_here:
+            return {}
+        return dict.fromkeys((*CCHAIN_PATHS, *CCHAIN_WEBSOCKETS), Chain.C.absence)
 
+    @cached_property
+    def gate_config(self) -> GateConfig:
+        """What every door checks before it reads a body."""
+        node = self._settings
+        return GateConfig(
+            allowed_hosts=node.allowed_hosts,
+            host_hint=HOST_HINT,
+            cors_origins=node.allowed_origins,
+            websocket_origins=node.allowed_origins,
+            max_body=node.body_limit,
+            proxies=TrustedProxies.of(*node.trusted_proxies),
+            node_id=str(own_node_id(self._platform_rpc.chain) or ""),
+        )
 
-def of_cchain() -> list[Endpoint]:
-    """Return the C-Chain's interface, or none where this node does not take part in that chain."""
-    return [cchain()] if Chain.C.is_here else []
+    @cached_property
+    def workers(self) -> Workers:
+        """The threads in which calls run that read the database or take long."""
+        return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
 
+    @cached_property
+    def interpreter(self) -> Interpreter:
+        """What the calls of all interfaces in threads may take of this process' interpreter."""
+        return Interpreter()
 
-def absent() -> dict[str, str]:
-    """Return what is said at the paths of a chain that this node does not take part in.
+    @cached_property
+    def memory(self) -> RequestMemory:
+        """What the requests of this process may hold together, at all its doors."""
+        node = self._settings
+        # The longest message must fit, and what surrounds it.
+        of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
+        return RequestMemory(MemoryLimits(node.request_memory, of_client))
 
-    Unspecified: the reference knows no such paths then, and answers 404; this answers 404 with the reason.
-    """
-    if Chain.C.is_here:
-        return {}
-    return dict.fromkeys((*CCHAIN_PATHS, CCHAIN_WEBSOCKET), Chain.C.absence)
+    @cached_property
+    def connections(self) -> Connections:
+        """The connections of this process."""
+        node = self._settings
+        limits = connection_limits(node.connections, node.address_connections)
+        return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
 
+    def _by_name(self, name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
+        """Return an interface whose params come by name, in the reference's dialect.
 
-@cache
-def gate_config() -> GateConfig:
-    """Return what every door checks before it reads a body."""
-    node = settings.NODE
-    return GateConfig(
-        allowed_hosts=node.allowed_hosts,
-        host_hint=HOST_HINT,
-        cors_origins=node.allowed_origins,
-        websocket_origins=node.allowed_origins,
-        max_body=node.body_limit,
-        proxies=TrustedProxies.of(*node.trusted_proxies),
-        node_id=str(own_node_id(platform_chain()) or ""),
-    )
+        Monitoring knows its calls by the interface's name.
+        """
+        metrics = self._metrics
+        dispatcher = Dispatcher(
+            registry,
+            GORILLA,
+            observer=metrics.tally(name).observe,
+            inflight=metrics.inflight,
+            outage=servers.away,
+            turn=self._turn,
+            interpreter=self.interpreter,
+        )
+        return Endpoint(paths, dispatcher, self.gate_config, replies=metrics.replies_of(name))
 
+    def _throttle(self) -> Throttle | None:
+        """Return the limit of calls a second and IP: shared by all processes where there is Redis."""
+        node = self._settings
+        if not node.requests_per_second:
+            return None
+        rate = Rate(node.requests_per_second, node.requests_per_second)
+        if node.profile != "production":
+            return LocalThrottle(rate)
+        # Only here: Redis' client takes a fifth of a second to import.
+        from redis.asyncio import Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+        from redis.exceptions import ConnectionError  # Redis' own
 
-@cache
-def workers() -> Workers:
-    """Return the threads in which calls run that read the database or take long."""
-    return Workers(settings.NODE.rpc_threads, WAITING_CALLS, after=release)
+        from chaindb.redis_cache import SECONDS
+        from jsonrpc.redis_throttle import RedisThrottle
 
-
-@cache
-def interpreter() -> Interpreter:
-    """Return what the calls of all interfaces in threads may take of this process' interpreter."""
-    return Interpreter()
-
-
-@cache
-def memory() -> RequestMemory:
-    """Return what the requests of this process may hold together, at all its doors."""
-    node = settings.NODE
-    # The longest message must fit, and what surrounds it.
-    of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
-    return RequestMemory(MemoryLimits(node.request_memory, of_client))
-
-
-@cache
-def connections() -> Connections:
-    """Return the connections of this process."""
-    node = settings.NODE
-    limits = connection_limits(node.connections, node.address_connections)
-    return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
-
-
-def _by_name(name: str, paths: tuple[str, ...], registry: MethodRegistry) -> Endpoint:
-    """Return an interface whose params come by name, in the reference's dialect.
-
-    Monitoring knows its calls by the interface's name.
-    """
-    metrics = observation.metrics()
-    dispatcher = Dispatcher(
-        registry,
-        GORILLA,
-        observer=metrics.tally(name).observe,
-        inflight=metrics.inflight,
-        outage=servers.away,
-        turn=turn(),
-        interpreter=interpreter(),
-    )
-    return Endpoint(paths, dispatcher, gate_config(), replies=metrics.replies_of(name))
-
-
-def _throttle() -> Throttle | None:
-    """Return the limit of calls a second and IP: shared by all processes where there is Redis."""
-    node = settings.NODE
-    if not node.requests_per_second:
-        return None
-    rate = Rate(node.requests_per_second, node.requests_per_second)
-    if node.profile != "production":
-        return LocalThrottle(rate)
-    # Only here: Redis' client takes a fifth of a second to import.
-    from redis.asyncio import Redis
-    from redis.asyncio.retry import Retry
-    from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError  # Redis' own
-
-    from chaindb.redis_cache import SECONDS
-    from jsonrpc.redis_throttle import RedisThrottle
-
-    redis = Redis.from_url(
-        node.redis_url,
-        socket_timeout=SECONDS,
-        socket_connect_timeout=SECONDS,
-        retry=Retry(NoBackoff(), 1, (ConnectionError,)),
-    )
-    return RedisThrottle(redis, rate)
+        redis = Redis.from_url(
+            node.redis_url,
+            socket_timeout=SECONDS,
+            socket_connect_timeout=SECONDS,
+            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
+        )
+        return RedisThrottle(redis, rate)

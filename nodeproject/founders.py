@@ -6,13 +6,13 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from nodeproject.identity import UnusableSignerKey, read_signer
 from platform_app.genesis.built_in import Founder
 from platform_app.txs.components import ProofOfPossession
 from primitives import bls
 from primitives.cb58 import Cb58Error
 from primitives.identity import CertificateError, check_certificate, node_id_of
 from primitives.ids import IdError, NodeID
+from primitives.node_identity import UnusableSignerKey, signer_key_of
 
 
 def founder(text: str) -> Founder:
@@ -51,7 +51,7 @@ def _node_id(text: str) -> NodeID:
 def _signer(path: Path) -> ProofOfPossession:
     if path.stat().st_size == bls.SECRET_KEY_SIZE:
         try:
-            return read_signer(path)
+            return ProofOfPossession(*signer_key_of(path.read_bytes(), path))
         except UnusableSignerKey as error:
             raise ArgumentTypeError(str(error)) from error
     proof = _public(path)

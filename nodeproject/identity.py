@@ -1,7 +1,6 @@
-"""This node's identity: staking certificate and BLS key, made at first start, kept in files.
+"""Makes this node's identity at its first start: staking certificate and BLS key, kept in files.
 
-Who holds these files is this node; they are its owner's alone (0600). Their meaning is in
-`primitives.identity` and `primitives.bls`.
+Who holds these files is this node; they are its owner's alone (0600). `primitives.node_identity` reads them.
 """
 
 import fcntl
@@ -11,16 +10,13 @@ import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Self
-
-from django.conf import settings
 
 from nodeproject.process import CannotStart
-from platform_app.txs.components import ProofOfPossession
+from nodeproject.settings.node import NodeSettings
 from primitives import bls
 from primitives.identity import make_certificate
+from primitives.node_identity import IdentityFiles
 
 
 class MissingIdentityFile(CannotStart):
@@ -51,32 +47,19 @@ class UnusableCertificate(CannotStart):
         self.key = key
 
 
-class UnusableSignerKey(CannotStart):
-    """The file of the BLS key holds none."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds no BLS key: it must be 32 bytes, below the group's order")
-        self.path = path
+def files_of(node: NodeSettings) -> IdentityFiles:
+    """Return where the settings say that a node's identity is kept."""
+    return IdentityFiles(node.certificate_path, node.staking_key_path, node.signer_path)
 
 
-class IdentityFiles(NamedTuple):
-    """Where a node's identity is kept."""
-
-    certificate: Path
-    key: Path
-    signer: Path
-
-    @classmethod
-    def below(cls, directory: Path) -> Self:
-        """Return the files of a data directory that names none elsewhere."""
-        staking = directory / "staking"
-        return cls(staking / "staker.crt", staking / "staker.key", staking / "signer.key")
-
-
-def make_identity(now: int) -> None:
+def make_identity(node: NodeSettings, now: int) -> None:
     """Make the files that are missing. A certificate and its key are only made together.
 
     Several processes may begin in one data directory: one makes the files, the others find them.
+
+    Args:
+        node: the settings that say where they are.
+        now: Unix seconds.
 
     Raises:
         MissingIdentityFile: A file is not there that the settings name: only what is in the data
@@ -84,13 +67,12 @@ def make_identity(now: int) -> None:
         HalfAnIdentity: Only one of certificate and key is named.
         UnusableCertificate: Certificate and key are none, or not of one node.
     """
-    node = settings.NODE
     if bool(node.staking_cert_file) != bool(node.staking_key_file):
         raise HalfAnIdentity
     _check_named("NODE_STAKING_CERT_FILE", node.staking_cert_file)
     _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
     _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
-    files = IdentityFiles(node.certificate_path, node.staking_key_path, node.signer_path)
+    files = files_of(node)
     make_files(node.directory, files, now)
     _check_pair(files.certificate, files.key)
 
@@ -106,29 +88,6 @@ def make_files(directory: Path, files: IdentityFiles, now: int) -> None:
             _write(files.certificate, made.certificate_pem)
         if not files.signer.exists():
             _write(files.signer, _random_secret())
-
-
-@cache
-def signer() -> ProofOfPossession:
-    """Return the public side of this node's BLS key.
-
-    Raises:
-        UnusableSignerKey: The file holds no key.
-    """
-    return read_signer(settings.NODE.signer_path)
-
-
-def read_signer(path: Path) -> ProofOfPossession:
-    """Return the public side of the BLS key in a file.
-
-    Raises:
-        UnusableSignerKey: The file holds no key.
-    """
-    secret = path.read_bytes()
-    try:
-        return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))
-    except bls.InvalidSecretKey as error:
-        raise UnusableSignerKey(path) from error
 
 
 def _check_named(setting: str, name: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate
@@ -18,43 +17,44 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
-from chaindb.locks import Lock, acquire
+from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import NobodyAnswers, fetch_genesis
 from nodeproject.database_faults import explained, verify_reachable, verify_version
-from nodeproject.identity import make_identity, signer
+from nodeproject.identity import make_identity
+from nodeproject.node import Node
 from nodeproject.process import CannotStart
-from platform_app.apps import platform_chain
+from nodeproject.settings.node import NodeSettings
 from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
 from primitives.codec_errors import CodecError
+from primitives.node_identity import IdentityError
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
-    CodecError, MalformedAddress, NobodyAnswers,
+    CodecError, IdentityError, MalformedAddress, NobodyAnswers,
 )  # fmt: skip
 
 
-def initialise_or_explain() -> None:
+def initialise_or_explain(node: Node) -> None:
     """Initialise for a command, which tells without a trace what its operator has to put right.
 
     Raises:
         CommandError: Settings, files or the database keep the node from starting.
     """
     try:
-        initialise()
+        initialise(node)
     except _OPERATORS_BUSINESS as error:
         raise CommandError(str(error)) from error
     except (DatabaseError, OSError) as error:
         raise CommandError(explained(error)) from error
 
 
-def initialise() -> None:
+def initialise(node: Node) -> None:
     """Bring the data directory and its database to where the node can run.
 
     Raises:
@@ -63,24 +63,27 @@ def initialise() -> None:
         GenesisError: The P-Chain's cannot.
         CodecError: Something in the P-Chain's does not fit into its field.
         CannotStart: The node's identity cannot be used.
+        IdentityError: One of its files holds something else.
         MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
         NobodyAnswers: No node has told the genesis of its network.
         OSError: A file cannot be read or written.
         DatabaseUnusable: The database does not answer, or is a later version's.
         DatabaseError: It cannot be read or written.
     """
-    _keep_private(settings.NODE.directory, connection.settings_dict)
+    _keep_private(node.settings.directory, connection.settings_dict)
     verify_reachable()
     _migrate()
-    make_identity(clock.now())
+    make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
         fetch_genesis()
     with Console(stderr=True).status("Looking at the genesis blocks"):
-        cchain_genesis.load_genesis(evm_chain())
+        cchain_genesis.load_genesis(node.evm_chain)
         platform_genesis.load_genesis(
-            platform_chain(), signer(), cchain_genesis.genesis_text(evm_chain())
+            node.platform_chain,
+            node.platform_chain.proof_of_possession,
+            cchain_genesis.genesis_text(node.evm_chain),
         )
-    _make_admin_user()
+    _make_admin_user(node)
 
 
 def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
@@ -131,21 +134,21 @@ class _Migrate(migrate.Command):
             self._done()
 
 
-def password_file() -> Path:
+def password_file(settings: NodeSettings) -> Path:
     """Return the file that holds the generated password of the admin user."""
-    return Path(settings.NODE.directory) / "admin_password"
+    return settings.directory / "admin_password"
 
 
 @transaction.atomic
-def _make_admin_user() -> None:
+def _make_admin_user(node: Node) -> None:
     """Make the admin user with a random password, in a file that its owner only can read."""
-    acquire(Lock.INIT)
+    node.platform_chain.db.acquire(Lock.INIT)
     users = get_user_model().objects
-    name = settings.NODE.admin_user
+    name = node.settings.admin_user
     if users.filter(username=name).exists():
         return
     password = secrets.token_urlsafe(18)
-    descriptor = os.open(password_file(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(password_file(node.settings), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(password + "\n")
     users.create_superuser(username=name, password=password)

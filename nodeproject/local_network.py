@@ -1,19 +1,19 @@
 """A local network of several nodes on one machine: their directories, made once, and their settings."""
 
 import json
-import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from cchain_app.genesis import built_in_text
-from nodeproject.identity import IdentityFiles, make_files, read_signer
+from nodeproject.identity import make_files
 from platform_app.config import specification_config
 from platform_app.genesis.built_in import Founder, own_network
 from platform_app.genesis.config import format_genesis_config, parse_genesis_config
-from primitives.identity import node_id_of
+from platform_app.txs.components import ProofOfPossession
 from primitives.ids import NodeID
 from primitives.networks import LOCAL
+from primitives.node_identity import IdentityFiles
 
 FIRST_HTTP_PORT = 9650
 """Each node has two ports: HTTP, and after it the one for peers."""
@@ -83,7 +83,7 @@ def begin(directory: Path, homes: Sequence[Path], *, now: int) -> list[NodeID]:
     files = Files.below(directory)
     node_ids = make_keys(homes, now=now)
     if not files.platform.exists():
-        signers = [read_signer(IdentityFiles.below(home).signer) for home in homes]
+        signers = [ProofOfPossession(*IdentityFiles.below(home).signer_key) for home in homes]
         _write_genesis(files, map(Founder, node_ids, signers), now)
     return node_ids
 
@@ -93,13 +93,20 @@ def make_keys(homes: Sequence[Path], *, now: int) -> list[NodeID]:
     identities = [IdentityFiles.below(home) for home in homes]
     for home, identity in zip(homes, identities, strict=True):
         make_files(home, identity, now)
-    return [_node_id(identity) for identity in identities]
+    return [identity.node_id for identity in identities]
 
 
 def settings_of(
     directory: Path, nodes: Sequence[LocalNode], place: int, *, turns: bool
 ) -> dict[str, str]:
-    """Return the environment of one of the nodes: the first makes the blocks, or all take turns."""
+    """Return the environment of one of the nodes: the first makes the blocks, or all take turns.
+
+    Args:
+        directory: Holds everything.
+        nodes: All of them.
+        place: Whose environment.
+        turns: Whether all make blocks, by turns or as the validators' votes have it.
+    """
     node, first, files = nodes[place], nodes[0], Files.below(directory)
     # Who makes the blocks has them all; of others that begin with nothing there is nothing to learn.
     known = [one for one in nodes if one is not node] if turns else [first]
@@ -148,10 +155,6 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID]) -> list[str
             f"{began}: {names} {'are none, and follow' if len(others) > 1 else 'is none, and follows'}."
         )
     return said
-
-
-def _node_id(identity: IdentityFiles) -> NodeID:
-    return node_id_of(ssl.PEM_cert_to_DER_cert(identity.certificate.read_text()))
 
 
 def _write_genesis(files: Files, founders: Iterable[Founder], now: int) -> None:

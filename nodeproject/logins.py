@@ -22,9 +22,9 @@ from django.http import HttpRequest, HttpResponse
 from typing_extensions import override
 from unfold.forms import AuthenticationForm
 
-from chaindb.attempts import Failures, Limit, NoPlace, Places
+from chaindb.attempts import Failures, Limit, NoSlot, Slots
 from jsonrpc.client_address import client_key
-from nodeproject import doors
+from nodeproject.apps import this_node
 
 CACHE: Final = "logins"
 """The alias of the cache in which wrong passwords are counted."""
@@ -34,7 +34,7 @@ OF_NAME: Final = Limit(free=5, longest=300, remembered=3600)
 OF_ADDRESS: Final = Limit(free=20, longest=300, remembered=3600)
 """Of all names from one address: there may be several people behind it."""
 
-HASHING: Final = Places(at_once=2, places=4)
+HASHING: Final = Slots(at_once=2, slots=4)
 """Half of Django's threads (`concurrency.DJANGO_THREADS`) are left to those who are logged in."""
 
 
@@ -81,18 +81,18 @@ class LimitedBackend(ModelBackend):
         """Return the user whose name and password these are, or None.
 
         Raises:
-            TooManyFailedLogins: Too many passwords were wrong lately.
+            TooManyFailedLogins: Too many passwords were wrong recently.
             TooManyLogins: Too many are hashed just now.
         """
         guess = _Guess(request, username or "")
         guess.verify_unlocked()  # who is locked takes no place
         try:
-            with HASHING.place():
+            with HASHING.slot():
                 guess.verify_unlocked()  # those in front may have been wrong
                 user = super().authenticate(request, username, password, **kwargs)
                 if user is None:
                     guess.count()
-        except NoPlace:
+        except NoSlot:
             raise TooManyLogins from None
         if user is not None:
             guess.forget()
@@ -129,7 +129,7 @@ class _Guess:
 
 def _client(request: HttpRequest) -> str:
     forwarded_for = request.headers.get("x-forwarded-for", "").encode("latin-1", "replace")
-    proxies = doors.gate_config().proxies
+    proxies = this_node().doors.gate_config.proxies
     return client_key(request.META.get("REMOTE_ADDR", ""), forwarded_for, proxies)
 
 

@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views import defaults
 
-from cchain_app.admin import jump as cchain
+from cchain_app.admin import links as cchain
 from chaindb import servers
-from platform_app.admin import jump as platform
+from platform_app.admin import links as platform
 
 _CHAINS = (("P-Chain", platform.find_page), ("C-Chain", cchain.find_page))
 

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import threading
 
+from chaindb.connections import in_thread
 from network_app.runtime import RunningNetwork
 
 _log = logging.getLogger(__name__)
@@ -41,9 +42,11 @@ class EmbeddedNetwork:
 
     async def _live(self) -> None:
         """Run until told to stop. A database that was away for long does not end the network."""
-        network = self._first
+        network: RunningNetwork | None = self._first
         while not self._stopping.is_set():
             try:
+                if network is None:
+                    network = await in_thread(RunningNetwork)
                 await network.run(self._stopping)
             except (
                 Exception
@@ -51,4 +54,4 @@ class EmbeddedNetwork:
                 _log.exception("the peer network ended; it begins again in %g s", RETRY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RETRY)
-            network = RunningNetwork()
+            network = None

@@ -7,7 +7,7 @@ Django's routes, for the OpenAPI page and for tests; both answer the same bytes.
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cached_property
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -21,14 +21,14 @@ from health_app.metrics.process import OTHER
 from jsonrpc.asgi import Application, Receive, Scope, read_head
 from jsonrpc.delivery import Send
 from jsonrpc.errors import Overloaded
-from jsonrpc.gate import Gate, Head, Reply
+from jsonrpc.gate import Gate, Reply, RequestHead
 from jsonrpc.gorilla import GORILLA
-from jsonrpc.http import by_path
-from jsonrpc.ninja_door import read_head as read_django_head
-from jsonrpc.ninja_door import to_response
-from jsonrpc.replies import Replies
+from jsonrpc.http import by_path, to_response
+from jsonrpc.http import read_head as read_django_head
+from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
-from nodeproject import doors, observation
+from nodeproject.doors import Doors
+from nodeproject.observation import Observation
 
 DOCUMENTS: Final = ("/ext/docs", "/ext/openapi.json")
 """What Django answers below /ext by itself."""
@@ -52,7 +52,7 @@ Query = Mapping[str, list[str]]
 """What stands behind the question mark, by name."""
 
 
-class Shown(NamedTuple):
+class PageContent(NamedTuple):
     """A page."""
 
     status: HTTPStatus
@@ -63,7 +63,7 @@ class Shown(NamedTuple):
 class Page(NamedTuple):
     """What is shown at a path. Pages that may wait for something are made in a thread."""
 
-    show: Callable[[Query], Shown]
+    show: Callable[[Query], PageContent]
     waits: bool = False
 
 
@@ -99,7 +99,7 @@ class Front:
             return path not in self._pages or method not in {"GET", "HEAD"}
         return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
 
-    def page(self, head: Head, path: str) -> Page | Reply:
+    def page(self, head: RequestHead, path: str) -> Page | Reply:
         """Return the page that is asked for by a request that does not pass, or a reply without one.
 
         Unspecified: the reference shows its probes to whatever method; here it is a 405.
@@ -119,23 +119,23 @@ class Front:
         text = f"{_METHODS} only, received {head.method}"
         return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
 
-    def reply(self, head: Head, shown: Shown) -> Reply:
+    def reply(self, head: RequestHead, content: PageContent) -> Reply:
         """Return a page with the headers of every answer."""
-        plain = self._gate.accept(head, shown.body, shown.status)
-        kind = (b"content-type", shown.content_type.encode())
+        plain = self._gate.accept(head, content.body, content.status)
+        kind = (b"content-type", content.content_type.encode())
         others = tuple(header for header in plain.headers if header[0] != b"content-type")
         return plain._replace(headers=(kind, *others))
 
-    def count(self, head: Head, path: str, reply: Reply) -> None:
+    def count(self, head: RequestHead, path: str, reply: Reply) -> None:
         """Count a reply. Paths that clients make up are one and the same."""
         self._replies.get(path.rstrip("/"), self._elsewhere).count(head.method, reply.status)
 
-    def unavailable(self, head: Head) -> Reply:
+    def unavailable(self, head: RequestHead) -> Reply:
         """Return that a page cannot be made now."""
         retry = (b"retry-after", b"1")
         return self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
-    def failed(self, head: Head) -> Reply:
+    def failed(self, head: RequestHead) -> Reply:
         """Return that a page cannot be made, without insides."""
         return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
 
@@ -165,64 +165,72 @@ class PlainDoor:
         self._front.count(head, scope["path"], reply)
         return await _send(send, reply, with_body=head.method != "HEAD")
 
-    async def _show(self, page: Page, head: Head, scope: Scope) -> Reply:
+    async def _show(self, page: Page, head: RequestHead, scope: Scope) -> Reply:
         query = _query(scope["query_string"])
         try:
             if page.waits:
-                shown = await self._workers.run(_SECONDS, page.show, query)
+                content = await self._workers.run(_SECONDS, page.show, query)
             else:
-                shown = page.show(query)
+                content = page.show(query)
         except (Overloaded, TimeoutError):
             return self._front.unavailable(head)
         except Exception:
             _log.exception("the page %s failed", scope["path"])
             return self._front.failed(head)
-        return self._front.reply(head, shown)
+        return self._front.reply(head, content)
 
 
-def respond(request: HttpRequest) -> HttpResponse:
-    """Answer a request that came through Django as the door does, byte for byte."""
-    head = read_django_head(request)
-    reply = front().page(head, request.path)
-    if not isinstance(reply, Reply):
-        query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
-        reply = front().reply(head, reply.show(query))
-    front().count(head, request.path, reply)
-    return to_response(reply)
+class Plain:
+    """What stands in front of a node's interfaces, and the threads in which pages are made that wait.
+
+    Args:
+        doors: the interfaces.
+        observation: what health and metrics are.
+    """
+
+    def __init__(self, doors: Doors, observation: Observation) -> None:
+        self._doors = doors
+        self._observation = observation
+
+    @cached_property
+    def front(self) -> Front:
+        """What decides what becomes of requests below /ext."""
+        others = {*by_path(self._doors.endpoints()), *DOCUMENTS}
+        gate = Gate(self._doors.gate_config, GORILLA)
+        counted = self._observation.metrics.replies_of
+        return Front(self._pages(), gate, others, counted, self._doors.absent())
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The threads in which pages are made that wait for something."""
+        return Workers(_THREADS, _WAITING, after=release)
+
+    def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request that came through Django as the door does, byte for byte."""
+        front, head = self.front, read_django_head(request)
+        reply = front.page(head, request.path)
+        if not isinstance(reply, Reply):
+            query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
+            reply = front.reply(head, reply.show(query))
+        front.count(head, request.path, reply)
+        return to_response(reply)
+
+    def _pages(self) -> dict[str, Page]:
+        health = HealthApi(self._observation.reporter)
+        reports = {path: Page(_health(show)) for path, show in health.pages().items()}
+        return {**reports, METRICS_PATH: Page(self._metrics, waits=True)}
+
+    def _metrics(self, _query: Query) -> PageContent:
+        content_type, text = self._observation.page.text()
+        return PageContent(HTTPStatus.OK, content_type, text)
 
 
-@cache
-def front() -> Front:
-    """Return what stands in front of this node's interfaces."""
-    others = {*by_path(doors.endpoints()), *DOCUMENTS}
-    gate = Gate(doors.gate_config(), GORILLA)
-    return Front(pages(), gate, others, observation.metrics().replies_of, doors.absent())
-
-
-@cache
-def workers() -> Workers:
-    """Return the threads of this process in which pages are made that wait for something."""
-    return Workers(_THREADS, _WAITING, after=release)
-
-
-def pages() -> dict[str, Page]:
-    """Return the pages of this node by their paths."""
-    health = HealthApi(observation.reporter())
-    reports = {path: Page(_health(show)) for path, show in health.pages().items()}
-    return {**reports, METRICS_PATH: Page(_metrics, waits=True)}
-
-
-def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query], Shown]:
-    def shown(query: Query) -> Shown:
+def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query], PageContent]:
+    def content(query: Query) -> PageContent:
         status, body = show(query.get("tag", ()))
-        return Shown(status, _JSON, body)
+        return PageContent(status, _JSON, body)
 
-    return shown
-
-
-def _metrics(_query: Query) -> Shown:
-    content_type, text = observation.page().text()
-    return Shown(HTTPStatus.OK, content_type, text)
+    return content
 
 
 def _query(text: bytes) -> Query:

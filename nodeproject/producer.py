@@ -12,18 +12,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import psycopg
-from django.conf import settings
 from django.db import connection as database
 from psycopg import sql
 from typing_extensions import override
 
 from cchain_app import tasks as cchain
-from cchain_app.apps import evm_chain
 from chaindb.chains import Chain
 from chaindb.connections import release
 from chaindb.wakeup import Wakeup
+from nodeproject.node import Node
 from platform_app import tasks as platform
-from platform_app.services import scheduling as platform_scheduling
 
 TICK: Final = 1.0
 """Seconds after which a chain is looked at without having been woken: stakers begin and end by the clock."""
@@ -135,23 +133,23 @@ class Producer(threading.Thread):
             release()
 
 
-def producers(stopping: threading.Event) -> list[Producer]:
-    """Return the makers of both chains' blocks, not started yet."""
-    node = settings.NODE
-    by_clock = node.mining == "interval" and not node.takes_turns
+def producers(node: Node, stopping: threading.Event) -> list[Producer]:
+    """Return the makers of both chains' blocks, not started yet; they stop when told so."""
+    settings = node.settings
+    by_clock = settings.mining == "interval" and not settings.takes_turns
     return [
         Producer(
             Chain.P,
-            platform_scheduling.BUILDER,
+            node.platform_chain.producer,
             lambda: platform.build_blocks()["blocks"],
             tick=TICK,
             stopping=stopping,
         ),
         Producer(
             Chain.C,
-            evm_chain().producer,
+            node.evm_chain.producer,
             lambda: cchain.beat()["blocks"],
-            tick=node.block_interval if by_clock else TICK,
+            tick=settings.block_interval if by_clock else TICK,
             by_clock=by_clock,
             stopping=stopping,
         ),

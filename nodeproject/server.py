@@ -44,12 +44,12 @@ def _daphne() -> None:
     from daphne.ws_protocol import WebSocketFactory
 
     from jsonrpc.http import by_path
-    from nodeproject import doors
+    from nodeproject.apps import this_node
     from nodeproject.asgi import application, takes_body
     from nodeproject.daphne_protocol import BoundedFactory, BoundedRequest, ClosingProtocol
 
     node = settings.NODE
-    interfaces = by_path(doors.endpoints())
+    interfaces = by_path(this_node().doors.endpoints())
 
     def most_of(path: str) -> int:
         if path in interfaces:

@@ -4,10 +4,9 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from nodeproject.api import api
+from nodeproject.api import api, respond_plain
 from nodeproject.logins import login
 from nodeproject.pages import jump
-from nodeproject.plain import respond
 
 handler500 = "nodeproject.pages.server_error"
 
@@ -16,5 +15,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("", api.urls),
-    re_path(r"^ext(?:/|$)", csrf_exempt(respond)),
+    re_path(r"^ext(?:/|$)", csrf_exempt(respond_plain)),
 ]

@@ -1,9 +1,8 @@
 """The P-Chain as an object: what is one chain's, passed on to whoever works on it.
 
-Each process makes one from the settings (`apps.platform_chain`); a test makes as many as it likes.
+Each process has one, made from the settings; a test makes as many as it likes.
 """
 
-import ssl
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -11,9 +10,14 @@ from typing import Protocol
 from django.db import DEFAULT_DB_ALIAS
 
 from chaindb.database import Database
+from chaindb.locks import Lock
 from chaindb.offers import Offer
+from chaindb.wakeup import Wakeup
+from chainvm.consensus import Consensus
+from chainvm.port import ChainVM
+from platform_app.blocks.block import Block
 from platform_app.config import PlatformConfig, reference_config, specification_config
-from platform_app.lanes import Lanes
+from platform_app.key_derivation import KeyDerivation
 from platform_app.memory.pauses import Looks
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import Version
@@ -22,8 +26,10 @@ from platform_app.store import blocks
 from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from primitives.identity import node_id_of
+from platform_app.txs.components import ProofOfPossession
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.networks import PLATFORM_ALIASES
+from primitives.node_identity import IdentityFiles
 
 MOST_TXS = 1_024
 """Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
@@ -49,12 +55,12 @@ class Settings(Protocol):
         """Where genesis bytes that came from other nodes are kept."""
 
     @property
-    def certificate_path(self) -> Path:
-        """The staking certificate."""
-
-    @property
     def producers(self) -> tuple[str, ...]:
         """Who makes blocks, by name; nobody where it is left open."""
+
+    @property
+    def votes(self) -> bool:
+        """Whether the validators decide on blocks."""
 
     @property
     def keystore_users(self) -> int:
@@ -69,9 +75,10 @@ class OwnTxs(Protocol):
     """Puts a transaction of the node's own into a block of its own, before all that waits."""
 
     def propose(self, *, now: int) -> Tx | None:
-        """Return a transaction for the next block, in the mempool already, at chain time in Unix seconds.
+        """Return a transaction for the next block, at chain time in Unix seconds; None where there is none.
 
-        None where there is none. The caller holds `Lock.PCHAIN` and the transaction.
+        Nothing is written: it does not wait in the mempool, and goes with its block where that comes to
+        nothing.
         """
 
     def undo(self) -> None:
@@ -90,18 +97,26 @@ class PlatformChain:
     Args:
         node: The settings of the node that it belongs to.
         db: Where its rows are.
+        identity: Who that node is.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
-    aliases = ("P", "platform")
+    aliases = PLATFORM_ALIASES
+    vm: ChainVM[Block]
+    """Its processing blocks: for whoever holds the lock of `consensus`. `services.composition` sets both."""
+    consensus: Consensus[Block]
+    """Who decides on its blocks."""
 
-    def __init__(self, node: Settings, db: Database) -> None:
+    def __init__(self, node: Settings, db: Database, identity: IdentityFiles) -> None:
         self.node = node
         self.db = db
+        self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
-        self.lanes = Lanes.of(node.rpc_threads)
+        self.key_derivation = KeyDerivation.of(node.rpc_threads)
         self.offer = Offer(MOST_TXS)
         self.looks = Looks()
+        self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db)
+        """Is asked for a block in the transaction that stores what waits for it, or after it."""
         self.own: OwnTxs | None = None
         """Set by who makes the chain: on a local network its validator renews itself."""
 
@@ -120,15 +135,25 @@ class PlatformChain:
         """
         return self.node.parameters == "avalanchego"
 
-    @cached_property
+    @property
     def node_id(self) -> NodeID:
         """The ID of the node that it belongs to, from the staking certificate.
 
         Raises:
             OSError: There is no such file: the node has not been initialised.
-            ValueError: The file holds no certificate.
+            NoCertificate: The file holds no certificate.
         """
-        return node_id_of(ssl.PEM_cert_to_DER_cert(self.node.certificate_path.read_text()))
+        return self.identity.node_id
+
+    @property
+    def proof_of_possession(self) -> ProofOfPossession:
+        """The BLS key of the node that it belongs to, and the proof that it has the secret.
+
+        Raises:
+            OSError: There is no such file: the node has not been initialised.
+            UnusableSignerKey: The file holds no key.
+        """
+        return ProofOfPossession(*self.identity.signer_key)
 
     def cache_key(self, name: str) -> str:
         """Return a key of Django's cache that is no other chain's, for all processes of the node."""

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from chaindb import clock
 from platform_app.apps import platform_chain
-from platform_app.services import builder, clearing, scheduling
+from platform_app.services import clearing
 
 TURN = 0.05
 """Seconds after which a worker lets other tasks in: where there is one, it makes the C-Chain's blocks too."""
@@ -15,7 +15,7 @@ TURN = 0.05
 @shared_task(name="platform_app.tick")
 def tick() -> dict[str, int]:
     """The heartbeat: what the clock brings is done here where no producer's process does it."""
-    return build_blocks() if scheduling.BUILDER.is_unattended() else {"blocks": 0}
+    return build_blocks() if platform_chain().producer.is_unattended() else {"blocks": 0}
 
 
 @shared_task(name="platform_app.build_blocks")
@@ -24,14 +24,15 @@ def build_blocks() -> dict[str, int]:
 
     Woken by each transaction, and by the clock: stakers begin and end when nobody issues anything.
     """
-    scheduling.answer_request()
+    chain = platform_chain()
+    chain.producer.answer()
     built = 0
     until = time.monotonic() + TURN
-    while builder.build_block(platform_chain(), now=clock.now()) is not None:
+    while chain.consensus.produce(now=clock.now()) is not None:
         built += 1
         if time.monotonic() > until:
-            scheduling.request_block()
+            chain.producer.request()
             break
     if not built:
-        clearing.drop_stale(platform_chain(), now=clock.now())
+        clearing.drop_stale(chain, now=clock.now())
     return {"blocks": built}

@@ -10,6 +10,11 @@ MAINNET: Final = 1
 TESTNET: Final = 5
 LOCAL: Final = 12345
 
+PLATFORM_ALIASES: Final = ("P", "platform")
+XCHAIN_ALIASES: Final = ("X", "avm")
+CCHAIN_ALIASES: Final = ("C", "evm")
+"""What the Primary Network's chains are called in paths and calls; the first is what answers call them."""
+
 _NAMES = {MAINNET: "mainnet", TESTNET: "testnet", LOCAL: "local"}
 _HRPS = {MAINNET: "lux", TESTNET: "test", LOCAL: "local"}
 

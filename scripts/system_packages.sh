@@ -10,6 +10,8 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has initdb || missin
 has redis-server || missing+=(redis-server)
 has chromium || missing+=(chromium)
 has npm || missing+=(nodejs npm)
+# For the load generator of benchmarks/, which is compiled where it runs.
+has cc || missing+=(gcc libc6-dev)
 # For promtool, which checks metrics, rules and alerts.
 has promtool || missing+=(prometheus)
 # For systemd-analyze, which checks the units; nothing of it has to run.

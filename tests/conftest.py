@@ -2,9 +2,7 @@
 
 import gc
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -35,23 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @receiver(setting_changed)
 def follow_settings(*, setting: str, value: Any, **_: object) -> None:
-    """Let the chains have the settings that a test has just changed.
+    """Let this process be a node with the settings that a test has just changed."""
+    from tests.builders.process import begin_anew
 
-    The P-Chain is made anew; the C-Chain, which listeners may hold, stays the same object.
-    """
-    from django.apps import apps
-
-    from nodeproject import doors
-    from platform_app import apps as platform
-
-    if setting != "NODE":
-        return
-    platform.use(None)
-    for door in (doors.platform_rpc, doors.platform, doors.keystore, doors.xchain):
-        door.cache_clear()
-    cchain: Any = apps.get_app_config("cchain_app")
-    if cchain._chain is not None:
-        cchain._chain.node = value
+    if setting == "NODE":
+        begin_anew(value)
 
 
 def pytest_collection_finish() -> None:
@@ -62,36 +48,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def node_settings(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
-    """The node's settings with what the test's marks change; forgotten together with all caches."""
+def node_settings(request: pytest.FixtureRequest, settings: Any) -> Any:
+    """The node's settings with what the test's marks change, of a node that has just begun."""
     changed: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("node_settings"))):
         changed |= mark.kwargs
     settings.NODE = replace(settings.NODE, **changed)
-    forget_process()
-    yield settings.NODE
-    forget_process()
-
-
-def forget_process() -> None:
-    """Make this process one that has just begun: nothing of the chain or the settings is known."""
-    from django.core.cache import caches
-
-    from cchain_app import apps as cchain
-    from network_app import turns
-    from nodeproject import doors, identity, observation, plain
-    from platform_app import apps as platform
-
-    modules: tuple[ModuleType, ...] = (
-        doors, identity, plain, turns,
-    )  # fmt: skip
-    for module in modules:
-        for value in vars(module).values():
-            if hasattr(value, "cache_clear"):
-                value.cache_clear()
-    for cached in (observation.reporter, observation.writes):
-        cached.cache_clear()
-    cchain.use(None)
-    platform.use(None)
-    for cache in caches.all(initialized_only=True):
-        cache.clear()
+    return settings.NODE

@@ -3,9 +3,8 @@
 How values look is in `formats` (text) and `display` (HTML), where pages are in `links`.
 """
 
-from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin
+from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, Contract, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
-from cchain_app.admin.contracts import Contract, ContractAdmin
 from cchain_app.admin.logs import LogAdmin
 from cchain_app.admin.mempool import PoolTransactionAdmin
 from cchain_app.admin.transactions import TransactionAdmin

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
@@ -11,8 +12,7 @@ from typing_extensions import override
 from adminkit.read_only import asked_once
 from adminkit.terms import Term, parse_term
 from cchain_app.admin import display, links
-from cchain_app.admin.places import rows_of_block, rows_of_block_hash
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION
 from chaindb.fields import HexBytes
@@ -36,7 +36,7 @@ class AccountAdmin(RowsAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         return [] if term.address is None else [Q(pk=term.address)]
 
     @override
@@ -179,7 +179,7 @@ class AccountChangeAdmin(RowsAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.hash is not None:
@@ -238,3 +238,46 @@ class AccountChangeAdmin(RowsAdmin):
 
 def _plain(account: Account) -> bool:
     return bytes(account.code_hash) == EMPTY_HASH
+
+
+class Contract(Account):
+    """One row is an account with code, as it is at the head."""
+
+    class Meta:
+        proxy = True
+        app_label = "cchain_app"
+        ordering = ["address"]
+
+
+@admin.register(Contract)
+class ContractAdmin(AccountAdmin):
+    """Accounts with code by address; the partial index `cchain_contract` answers."""
+
+    list_display = ("short_address", "short_balance", "nonce_text", "created_by", "code_size")
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        creations = objects(Receipt).filter(contract_address=OuterRef("address"), succeeded=True)
+        codes = objects(Code).filter(pk=OuterRef("code_hash"))
+        accounts: QuerySet[Any] = super().get_queryset(request)
+        contracts: QuerySet[Any] = accounts.exclude(code_hash=HexBytes(EMPTY_HASH))
+        annotated: QuerySet[Any] = contracts.annotate(
+            creation_hash=Subquery(
+                creations.order_by("contract_address").values("transaction__hash")[:1]
+            ),
+            code_length=Subquery(codes.annotate(length=Length("code")).values("length")),
+        )
+        return annotated
+
+    @admin.display(description="Created by")
+    def created_by(self, contract: Any) -> SafeString:
+        """Return the transaction that created it; none for a contract made by another."""
+        if contract.creation_hash is None:
+            return display.NOTHING
+        page = links.transaction_page(contract.creation_hash)
+        return display.short_link(contract.creation_hash, page)
+
+    @admin.display(description="Code")
+    def code_size(self, contract: Any) -> str:
+        """Return how long its code is."""
+        return f"{contract.code_length or 0:,} bytes"

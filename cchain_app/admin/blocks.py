@@ -39,7 +39,7 @@ class BlockAdmin(RowsAdmin):
     )  # fmt: skip
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return [Q(pk=term.number)]
         if term.hash is None:

@@ -18,11 +18,38 @@ from adminkit.display import (
     stack,
     table,
 )
-from adminkit.formats import percent
-from cchain_app.admin import formats, links
+from adminkit.formats import cut_decimals, format_units, percent, with_unit
+from cchain_app.admin import links
 from chaindb.fields import HexBytes
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
+
+_UNITS = ((10**14, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
+"""From how many wei on an amount is written in a unit, the unit's size in wei, and its name."""
+
+TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
+"""Names of the transaction types by their numbers (EIP-2718)."""
+
+
+def format_wei(wei: int) -> str:
+    """Return an amount, exact, in coins, Gwei or wei, whichever reads best: 1,500.25 coins."""
+    if wei == 0:
+        return "0"
+    size, unit = next((size, unit) for least, size, unit in _UNITS if wei >= least)
+    return with_unit(format_units(wei, size), unit)
+
+
+def round_wei(wei: int) -> str:
+    """Return an amount as a list shows it: at most six decimals, cut off."""
+    number, _, unit = format_wei(wei).partition(" ")
+    return with_unit(cut_decimals(number), unit)
+
+
+def format_type(number: int) -> str:
+    """Return a transaction type's name and number."""
+    name = TRANSACTION_TYPES[number] if number < len(TRANSACTION_TYPES) else "unknown"
+    return f"{name} ({number})"
+
 
 __all__ = [
     "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "full", "full_account",
@@ -77,7 +104,7 @@ def amount(wei: int | None) -> SafeString:
     if wei is None:
         return NOTHING
     return format_html(
-        '<span class="nd-amount" title="{} wei">{}</span>', f"{wei:,}", formats.round_wei(wei)
+        '<span class="nd-amount" title="{} wei">{}</span>', f"{wei:,}", round_wei(wei)
     )
 
 
@@ -85,7 +112,7 @@ def full_amount(wei: int | None) -> SafeString:
     """Return an amount in full, with the wei as its title."""
     if wei is None:
         return NOTHING
-    return format_html('<span title="{} wei">{}</span>', f"{wei:,}", formats.format_wei(wei))
+    return format_html('<span title="{} wei">{}</span>', f"{wei:,}", format_wei(wei))
 
 
 def gas_share(used: int, limit: int) -> SafeString:

@@ -1,8 +1,12 @@
-"""Where the admin's pages of the C-Chain are."""
+"""Where the admin's pages of the C-Chain are, and which of them a person means by what is typed."""
 
 from typing import Final
 
 from adminkit.links import Pages
+from adminkit.terms import parse_term
+from cchain_app.admin.rows import objects
+from cchain_app.apps import evm_chain
+from cchain_app.models import Block, PoolTransaction, Transaction
 
 _PAGES: Final = Pages("cchain_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
@@ -31,3 +35,33 @@ def account_page(address: object) -> str:
 def pool_page(key: int) -> str:
     """Return the address of a waiting transaction's page."""
     return page("pooltransaction", key)
+
+
+def find_page(text: str) -> str | None:
+    """Return the page that a number, hash or address means, or None when there is none.
+
+    An alias of the chain leads to its blocks; its blockchain ID is the P-Chain's to find.
+
+    At most three questions by unique keys. Every address has a page: that of an account which the
+    chain never touched shows an account with nothing.
+    """
+    if text in evm_chain().aliases:
+        return list_page("block")
+    term = parse_term(text)
+    if term.address is not None:
+        return account_page(term.address)
+    if term.number is not None:
+        found = objects(Block).filter(pk=term.number).exists()
+        return block_page(term.number) if found else None
+    return None if term.hash is None else _find_hash(term.hash)
+
+
+def _find_hash(wanted: bytes) -> str | None:
+    key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
+    if key is not None:
+        return transaction_page(key)
+    number = objects(Block).filter(hash=wanted).values_list("pk", flat=True).first()
+    if number is not None:
+        return block_page(number)
+    waiting = objects(PoolTransaction).filter(hash=wanted).values_list("pk", flat=True).first()
+    return None if waiting is None else pool_page(waiting)

@@ -8,8 +8,13 @@ from typing_extensions import override
 from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import display, links
-from cchain_app.admin.places import logs_of_transaction, rows_of_block, rows_of_block_hash
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows import (
+    RowsAdmin,
+    logs_of_transaction,
+    objects,
+    rows_of_block,
+    rows_of_block_hash,
+)
 from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
@@ -44,7 +49,7 @@ class LogAdmin(RowsAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.address is not None:
@@ -158,7 +163,7 @@ def _topics(log: Log) -> list[HexBytes]:
 
 
 def _lanes_of_hash(wanted: bytes) -> list[Q]:
-    """Return the lanes of a transaction's, a block's or an event's logs."""
+    """Return the branches of a transaction's, a block's or an event's logs."""
     key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
     if key is not None:
         return logs_of_transaction(key)
@@ -166,18 +171,18 @@ def _lanes_of_hash(wanted: bytes) -> list[Q]:
 
 
 def _lanes_of(address: bytes) -> list[Q]:
-    """Return one lane for each kind of event of a contract.
+    """Return one branch for each kind of event of a contract.
 
     The index goes by address, first topic and key: only within one event are keys in order. The
     kinds are found by stepping from one to the next in that index.
     """
     logs = objects(Log).filter(address=address)
-    lanes = [Q(address=address, topic0=None)]
+    branches = [Q(address=address, topic0=None)]
     kinds = logs.filter(topic0__isnull=False).order_by("topic0").values_list("topic0", flat=True)
     kind = kinds.first()
     while kind is not None:
-        if len(lanes) > MOST_EVENTS:
+        if len(branches) > MOST_EVENTS:
             return [Q(address=address)]
-        lanes.append(Q(address=address, topic0=kind))
+        branches.append(Q(address=address, topic0=kind))
         kind = kinds.filter(topic0__gt=kind).first()
-    return lanes
+    return branches

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import Term
-from cchain_app.admin import calls, display, formats
+from cchain_app.admin import display, transactions
 from cchain_app.admin.rows import RowsAdmin
 from cchain_app.models import PoolTransaction
 from cchain_app.txs.codec import decode_unsigned
@@ -34,7 +34,7 @@ class PoolTransactionAdmin(RowsAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.hash is not None:
             return [Q(hash=term.hash)]
         return [] if term.address is None else [Q(sender=term.address)]
@@ -116,26 +116,26 @@ class PoolTransactionAdmin(RowsAdmin):
     @asked_once
     def kind(self, waiting: PoolTransaction) -> str:
         """Return the transaction type."""
-        return formats.format_type(decode_unsigned(bytes(waiting.raw)).type)
+        return display.format_type(decode_unsigned(bytes(waiting.raw)).type)
 
     @admin.display(description="Function")
     @asked_once
     def call(self, waiting: PoolTransaction) -> SafeString:
         """Return the function that the input calls."""
         creates = decode_unsigned(bytes(waiting.raw)).to is None
-        return calls.show_function(waiting.raw, creates=creates)
+        return transactions.show_function(waiting.raw, creates=creates)
 
     @admin.display(description="Input")
     @asked_once
     def data(self, waiting: PoolTransaction) -> SafeString:
         """Return the input."""
-        return calls.show_input(waiting.raw)
+        return transactions.show_input(waiting.raw)
 
     @admin.display(description="Access list and authorizations")
     @asked_once
     def extras(self, waiting: PoolTransaction) -> SafeString:
         """Return the access list and the authorizations."""
-        return calls.show_lists(waiting.raw)
+        return transactions.show_lists(waiting.raw)
 
     @admin.display(description="Signed envelope")
     @asked_once

@@ -7,11 +7,60 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import Term
-from cchain_app.admin import calls, display, formats, links
+from cchain_app.admin import display, links
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
-from cchain_app.admin.places import rows_of_block, rows_of_block_hash
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.signatures import function_of
 from cchain_app.models import Log, Receipt, Transaction, row_id
+from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
+from cchain_app.txs.errors import InvalidTransaction
+from chaindb.fields import HexBytes
+
+
+def show_function(raw: bytes, *, creates: bool) -> SafeString:
+    """Return the selector of the input and its name where it is known; creations have none."""
+    decoded = _decode(raw)
+    if creates or decoded is None or len(decoded.data) < 4:
+        return display.NOTHING
+    known = function_of(decoded.data)
+    selector = display.full(decoded.data[:4])
+    return selector if known is None else display.line(display.badge(known.text), selector)
+
+
+def show_input(raw: bytes) -> SafeString:
+    """Return the input in a box that scrolls."""
+    decoded = _decode(raw)
+    return display.NOTHING if decoded is None else display.box(decoded.data)
+
+
+def show_lists(raw: bytes) -> SafeString:
+    """Return the access list and the authorizations, the entries of each in a table."""
+    decoded = _decode(raw)
+    if decoded is None or not (decoded.access_list or decoded.authorizations):
+        return display.NOTHING
+    parts = []
+    if decoded.access_list:
+        rows = (
+            (display.short_account(HexBytes(address)), f"{len(slots):,}")
+            for address, slots in decoded.access_list
+        )
+        parts.append(display.table(("Access list", "Slots"), rows))
+    if decoded.authorizations:
+        rows = (
+            (display.short_account(HexBytes(entry.address)), f"{entry.nonce:,}")
+            for entry in decoded.authorizations
+        )
+        parts.append(display.table(("Delegates to", "Nonce"), rows))
+    return display.line(*parts)
+
+
+def _decode(raw: bytes) -> DecodedTransaction | None:
+    """Read an envelope; None for one of a type that this node does not make."""
+    try:
+        return decode_unsigned(bytes(raw))
+    except InvalidTransaction:
+        return None
+
 
 MOST_LOGS = 20
 """So many logs stand on a transaction's page; a link leads to all."""
@@ -41,7 +90,7 @@ class TransactionAdmin(RowsAdmin):
     )  # fmt: skip
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.hash is not None:
@@ -157,7 +206,7 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Type")
     def kind(self, transaction: Transaction) -> str:
         """Return the transaction type."""
-        return formats.format_type(transaction.type)
+        return display.format_type(transaction.type)
 
     @admin.display(description="Nonce")
     def nonce_text(self, transaction: Transaction) -> str:
@@ -168,19 +217,19 @@ class TransactionAdmin(RowsAdmin):
     @asked_once
     def call(self, transaction: Transaction) -> SafeString:
         """Return the function that the input calls."""
-        return calls.show_function(transaction.raw, creates=transaction.to is None)
+        return show_function(transaction.raw, creates=transaction.to is None)
 
     @admin.display(description="Input")
     @asked_once
     def data(self, transaction: Transaction) -> SafeString:
         """Return the input."""
-        return calls.show_input(transaction.raw)
+        return show_input(transaction.raw)
 
     @admin.display(description="Access list and authorizations")
     @asked_once
     def extras(self, transaction: Transaction) -> SafeString:
         """Return the access list and the authorizations."""
-        return calls.show_lists(transaction.raw)
+        return show_lists(transaction.raw)
 
     @admin.display(description="Signed envelope")
     @asked_once

@@ -9,7 +9,6 @@ no keys in this node, so nothing signs, and nobody administers it over RPC.
 from typing import Final
 
 from cchain_app.api import (
-    chain_config,
     eth_blocks,
     eth_fees,
     eth_filters,
@@ -22,7 +21,6 @@ from cchain_app.api import (
     params,
     params_call,
     params_logs,
-    raw_blocks,
     subscriptions,
     txpool,
 )
@@ -64,9 +62,9 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("net_listening", node.listening, hot=True, computes=True)
     methods.add("net_peerCount", node.peer_count, hot=True, computes=True)
     methods.add("eth_chainId", rpc.bind(node.chain_id), hot=True, computes=True)
-    methods.add("eth_chainConfig", rpc.bind(chain_config.chain_config), hot=True, computes=True)
-    methods.add("eth_getChainConfig", rpc.bind(chain_config.chain_config), hot=True, computes=True)
-    methods.add("eth_config", rpc.bind(chain_config.fork_config), hot=True, computes=True)
+    methods.add("eth_chainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
+    methods.add("eth_getChainConfig", rpc.bind(node.chain_config), hot=True, computes=True)
+    methods.add("eth_config", rpc.bind(node.fork_config), hot=True, computes=True)
     methods.add("eth_syncing", rpc.bind(node.syncing), hot=True, computes=True)
     methods.add("eth_accounts", node.accounts, hot=True, computes=True)
     methods.add("eth_coinbase", rpc.bind(node.coinbase), hot=True, computes=True)
@@ -298,9 +296,9 @@ def _pool(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 def _raw(methods: MethodRegistry, rpc: EvmRpc) -> None:
     block = [Param("block", params.block_param)]
-    methods.add("debug_getRawBlock", rpc.bind(raw_blocks.get_raw_block), params=block)
-    methods.add("debug_getRawHeader", rpc.bind(raw_blocks.get_raw_header), params=block)
-    methods.add("debug_getRawReceipts", rpc.bind(raw_blocks.get_raw_receipts), params=block)
+    methods.add("debug_getRawBlock", rpc.bind(eth_blocks.get_raw_block), params=block)
+    methods.add("debug_getRawHeader", rpc.bind(eth_blocks.get_raw_header), params=block)
+    methods.add("debug_getRawReceipts", rpc.bind(eth_blocks.get_raw_receipts), params=block)
     methods.add(
         "debug_getRawTransaction", rpc.bind(eth_transactions.get_raw_transaction), params=[_HASH]
     )

@@ -1,14 +1,16 @@
-"""Blocks, headers and what is counted in them."""
+"""Blocks, headers and what is counted in them; and as RLP, the debug_getRaw family."""
 
 from msgspec import Raw
 
 from cchain_app.api import block_tags
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, encode_block
+from cchain_app.blocks.header import encode_header
+from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
 from primitives.evm import Hash
-from primitives.hexadecimal import encode_quantity
+from primitives.hexadecimal import encode_data, encode_quantity
 
 
 def block_number(rpc: EvmRpc) -> str:
@@ -81,3 +83,34 @@ def _count(found: AcceptedBlock | None) -> str | None:
 
 def _no_uncles(found: AcceptedBlock | None) -> str | None:
     return None if found is None else encode_quantity(0)
+
+
+def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
+    """debug_getRawBlock: header, transactions and empty lists of uncles and withdrawals.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    found = block_tags.require(rpc, block)
+    raws = [transaction.raw for transaction in found.transactions]
+    return encode_data(encode_block(found.header, raws))
+
+
+def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
+    """debug_getRawHeader: what the block's hash is made of.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    return encode_data(encode_header(block_tags.require(rpc, block).header))
+
+
+def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str]:
+    """debug_getRawReceipts: what the receipts root is made of.
+
+    Raises:
+        JsonRpcError: -32000, there is no such block.
+    """
+    return [
+        encode_data(encode_receipt(receipt)) for receipt in block_tags.require(rpc, block).receipts
+    ]

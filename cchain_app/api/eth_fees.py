@@ -12,8 +12,8 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
 from cchain_app.selectors import blocks
-from cchain_app.selectors.next_block import base_fee_after
-from chaindb.hotpath import WouldBlock, on_event_loop
+from cchain_app.selectors.blocks import base_fee_after
+from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
 MAX_HISTORY: Final = 1024

@@ -45,7 +45,7 @@ def new_block_filter(rpc: EvmRpc, client: str) -> str:
 
 
 def new_pending_transaction_filter(rpc: EvmRpc, client: str, full: bool) -> str:  # noqa: FBT001
-    """eth_newPendingTransactionFilter: report transactions that become executable."""
+    """eth_newPendingTransactionFilter: report transactions that become pending."""
     return encode_quantity(poll_filters.new_pending_filter(rpc.chain, client, full=full))
 
 

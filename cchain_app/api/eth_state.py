@@ -45,7 +45,7 @@ def get_balances(
 
 
 def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
-    """eth_getTransactionCount: the nonce; of `pending` the one after the executable transactions."""
+    """eth_getTransactionCount: the nonce; of `pending` the one after the pending transactions."""
     if block is Tag.PENDING:
         return encode_quantity(pool.next_nonce(rpc.chain, address))
     return encode_quantity(_account(rpc, address, block).nonce)

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cchain_app.api import block_tags
-from cchain_app.api.errors import server_error
+from cchain_app.api.errors import failure, server_error
 from cchain_app.api.loop_gas import Share
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
-from cchain_app.api.reverts import failure
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
@@ -36,7 +35,7 @@ from cchain_app.evm.overrides import (
 )
 from cchain_app.selectors import state
 from cchain_app.txs.transaction import Authorization
-from chaindb.hotpath import WouldBlock, on_event_loop
+from chaindb.connections import WouldBlock, on_event_loop
 from jsonrpc.errors import JsonRpcError
 from primitives import rlp
 from primitives.evm import Address
@@ -58,18 +57,18 @@ def call(
     request: CallRequest,
     block: BlockParam,
     accounts: Overrides | None,
-    surroundings: BlockOverride | None,
+    block_override: BlockOverride | None,
 ) -> str:
     """eth_call: what a call returns, or of a creation the code it would leave.
 
     Raises:
         JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
     """
-    place = make_place(rpc, block, accounts, surroundings)
-    message = make_message(rpc, request, place.env)
+    context = make_context(rpc, block, accounts, block_override)
+    message = make_message(rpc, request, context.env)
     try:
-        check_fees(request, place.env)
-        result = place.run(message)
+        check_fees(request, context.env)
+        result = context.run(message)
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
@@ -78,8 +77,8 @@ def call(
     return encode_data(result.output)
 
 
-class Place(NamedTuple):
-    """Where a call is run: by whose engine, on which state, in which surroundings, and until when."""
+class CallContext(NamedTuple):
+    """Where a call is run: by whose engine, on which state, in which environment, and until when."""
 
     rpc: EvmRpc
     env: BlockEnv
@@ -132,7 +131,7 @@ class Place(NamedTuple):
         return timed_out(self.rpc) if self.allowance is None else WouldBlock()
 
     def _fit(self, message: CallMessage) -> BlockEnv:
-        """Return the surroundings with a base fee that engines can read.
+        """Return the environment with a base fee that engines can read.
 
         Unspecified: geth reckons with prices of 256 bits and base fees as large. Engines take 128
         and 64, and blob base fees of 128; what needs more, which takes overrides, is refused.
@@ -154,9 +153,9 @@ class Place(NamedTuple):
         return replace(env, base_fee=0)
 
 
-def make_place(
-    rpc: EvmRpc, block: BlockParam, accounts: Overrides | None, surroundings: BlockOverride | None
-) -> Place:
+def make_context(
+    rpc: EvmRpc, block: BlockParam, accounts: Overrides | None, block_override: BlockOverride | None
+) -> CallContext:
     """Return where a call at a block is run, with its overrides.
 
     Raises:
@@ -171,11 +170,11 @@ def make_place(
     if accounts:
         env = move_precompiles(env, accounts)
         reader = override_state(reader, accounts)
-    if surroundings is not None:
-        env = surroundings.apply(env)
+    if block_override is not None:
+        env = block_override.apply(env)
     if share is not None:
-        return Place(rpc, env, reader, share.deadline, share.gas)
-    return Place(rpc, env, reader, time.monotonic() + rpc.chain.node.rpc_call_timeout)
+        return CallContext(rpc, env, reader, share.deadline, share.gas)
+    return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.node.rpc_call_timeout)
 
 
 def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
@@ -237,7 +236,7 @@ def fee_cap(request: CallRequest) -> int:
 
 
 def gas_price(request: CallRequest, env: BlockEnv) -> int:
-    """Return what a gas costs in these surroundings, in wei; 0 when no price is named."""
+    """Return what a gas costs in this environment, in wei; 0 when no price is named."""
     cap = fee_cap(request)
     if request.gas_price is not None or env.base_fee is None or not cap:
         return cap

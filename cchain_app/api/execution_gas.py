@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cchain_app.api import execution, wire
-from cchain_app.api.errors import server_error
-from cchain_app.api.execution import Overrides, Place
+from cchain_app.api.errors import failure, server_error
+from cchain_app.api.execution import CallContext, Overrides
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
-from cchain_app.api.reverts import failure
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.config import at_least
 from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
@@ -37,7 +36,7 @@ def estimate_gas(
     request: CallRequest,
     block: BlockParam,
     accounts: Overrides | None,
-    surroundings: BlockOverride | None,
+    block_override: BlockOverride | None,
 ) -> str:
     """eth_estimateGas: the least gas limit with which a call works, a little too high at most.
 
@@ -47,12 +46,12 @@ def estimate_gas(
     Raises:
         JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
     """
-    place = execution.make_place(rpc, block, accounts, surroundings)
-    message = execution.make_message(rpc, request, place.env)
-    highest = _highest(rpc, request, place)
+    context = execution.make_context(rpc, block, accounts, block_override)
+    message = execution.make_message(rpc, request, context.env)
+    highest = _highest(rpc, request, context)
     try:
-        execution.check_fees(request, place.env)
-        gas, failed_call = place.estimate(message._replace(gas=highest), ERROR_RATIO)
+        execution.check_fees(request, context.env)
+        gas, failed_call = context.estimate(message._replace(gas=highest), ERROR_RATIO)
     except CallRejected as refusal:
         raise server_error(f"failed with {highest} gas: {refusal}") from refusal
     if gas is not None:
@@ -77,20 +76,20 @@ def create_access_list(
     Raises:
         JsonRpcError: -32000, the call could not begin. A call that fails is told in the result.
     """
-    place = execution.make_place(rpc, block, accounts, None)
-    message = execution.make_message(rpc, request, place.env)
+    context = execution.make_context(rpc, block, accounts, None)
+    message = execution.make_message(rpc, request, context.env)
     try:
-        execution.check_fees(request, place.env)
+        execution.check_fees(request, context.env)
     except CallRejected as refusal:
         raise _not_applied(refusal) from refusal
     listed = _Listed.of(request.access_list)
     for _ in range(ACCESS_LIST_ROUNDS):
-        result = _run_with(place, message, listed)
+        result = _run_with(context, message, listed)
         grown = listed.union(result.access_list or ())
         if grown == listed:
             return _access_list_answer(listed, result)
         listed = grown
-    return _access_list_answer(listed, _run_with(place, message, listed))
+    return _access_list_answer(listed, _run_with(context, message, listed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,9 @@ class _Listed:
         )
 
 
-def _run_with(place: Place, message: CallMessage, listed: _Listed) -> CallResult:
+def _run_with(context: CallContext, message: CallMessage, listed: _Listed) -> CallResult:
     try:
-        return place.run(message._replace(access_list=listed.entries), with_access_list=True)
+        return context.run(message._replace(access_list=listed.entries), with_access_list=True)
     except CallRejected as refusal:
         raise _not_applied(refusal) from refusal
 
@@ -133,9 +132,9 @@ def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:
     return answer
 
 
-def _highest(rpc: EvmRpc, request: CallRequest, place: Place) -> int:
+def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
     """Return the highest gas limit that caller, block and node allow."""
-    env = place.env
+    env = context.env
     highest = env.gas_limit
     if request.gas is not None and request.gas >= TRANSFER_GAS:
         highest = request.gas
@@ -143,7 +142,7 @@ def _highest(rpc: EvmRpc, request: CallRequest, place: Place) -> int:
         highest = min(highest, OSAKA_GAS_LIMIT)
     price = execution.fee_cap(request)
     if price:
-        account = place.state.account(request.sender)
+        account = context.state.account(request.sender)
         balance = 0 if account is None else account.balance
         if request.value >= balance:
             raise server_error("insufficient funds for transfer")

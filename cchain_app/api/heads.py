@@ -7,7 +7,7 @@ Send = Callable[[int], Awaitable[bool]]
 """Sends the block at a height; says whether there is one yet."""
 
 
-class Heads:
+class SentHeads:
     """The last head that was sent: each goes out once, in order, also where pointers were lost."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from cchain_app.evm.engine import GasAllowance
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
 from jsonrpc.turn import LoopTurn
 
 GAS_OF_REQUEST: Final = 200_000

@@ -1,9 +1,16 @@
-"""What a node says of itself and of its chain: IDs, version, peers, syncing, coinbase."""
+"""What a node says of itself and of its chain: IDs, version, peers, syncing, coinbase, the chain's rules."""
 
 import platform
+from collections.abc import Mapping
 from functools import cache
+from typing import Any, Final
 
 from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.config import BlobParameters, ChainConfig
+from cchain_app.forks import fork_id, precompiles, system_contracts
+from cchain_app.selectors import blocks
+from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -87,3 +94,85 @@ def listening() -> bool:
 def peer_count() -> str:
     """net_peerCount: none of this chain's own, as on coreth: peers are the node's."""
     return encode_quantity(0)
+
+
+_BLOCK_KEYS: Final = (
+    ("homestead", ("homesteadBlock",)),
+    ("tangerine_whistle", ("eip150Block",)),
+    ("spurious_dragon", ("eip155Block", "eip158Block")),
+    ("byzantium", ("byzantiumBlock",)),
+    ("constantinople", ("constantinopleBlock", "petersburgBlock")),
+    ("istanbul", ("istanbulBlock",)),
+    ("berlin", ("berlinBlock",)),
+    ("london", ("londonBlock",)),
+)
+
+
+def chain_config(rpc: EvmRpc) -> dict[str, Any]:
+    """eth_getChainConfig and eth_chainConfig: chain ID, schedule of forks, blob parameters.
+
+    Unspecified: coreth answers with its genesis file's `config`; this is what was understood of
+    it, so keys that mean nothing to this node are not in it.
+    """
+    config = rpc.chain.config
+    schedule = config.schedule
+    answer: dict[str, Any] = {"chainId": config.chain_id}
+    for fork, keys in _BLOCK_KEYS:
+        if fork in schedule.blocks:
+            answer.update(dict.fromkeys(keys, schedule.blocks[fork]))
+    if schedule.paris_block is not None:
+        answer["mergeNetsplitBlock"] = schedule.paris_block
+    if schedule.terminal_difficulty is not None:
+        answer["terminalTotalDifficulty"] = schedule.terminal_difficulty
+    answer.update({f"{fork}Time": first for fork, first in schedule.times.items()})
+    if config.blobs:
+        answer["blobSchedule"] = {fork: _to_json(blobs) for fork, blobs in config.blobs.items()}
+    return answer
+
+
+def fork_config(rpc: EvmRpc) -> dict[str, Any]:
+    """eth_config: the fork of the last accepted block, the next one and the last one that is scheduled.
+
+    As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
+    Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
+    """
+    config, head, genesis = (
+        rpc.chain.config,
+        blocks.head(rpc.chain),
+        blocks.by_number(rpc.chain, 0),
+    )
+    assert genesis is not None, "a chain that has a head has a genesis"
+    times = sorted(set(config.schedule.times.values()))
+    begun = [time for time in times if time <= head.header.timestamp]
+    coming = times[len(begun) :]
+    return {
+        "current": _fork(config, genesis, begun[-1]) if begun else None,
+        "next": _fork(config, genesis, coming[0]) if coming else None,
+        "last": _fork(config, genesis, coming[-1]) if coming else None,
+    }
+
+
+def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, Any]:
+    """Return the rules that begin at a time. Forks that have one come after London."""
+    london, began = config.schedule.blocks["london"], genesis.header.timestamp
+    fork, blobs = config.fork_at(london, time), config.blob_params_at(london, time)
+    return {
+        "activationTime": 0 if time <= began else time,
+        "blobSchedule": None if blobs is None else _to_json(blobs),
+        "chainId": encode_quantity(config.chain_id),
+        "forkId": encode_data(fork_id(config.schedule, genesis.hash, began, time=time)),
+        "precompiles": _addresses(precompiles(fork)),
+        "systemContracts": _addresses(system_contracts(fork)),
+    }
+
+
+def _addresses(named: Mapping[str, Address]) -> dict[str, str]:
+    return {name: encode_data(address) for name, address in named.items()}
+
+
+def _to_json(blobs: BlobParameters) -> dict[str, int]:
+    return {
+        "target": blobs.target,
+        "max": blobs.maximum,
+        "baseFeeUpdateFraction": blobs.update_fraction,
+    }

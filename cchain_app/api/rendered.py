@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -16,7 +16,7 @@ from msgspec import Raw
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.filters import LogFilter
-from chaindb.hotpath import WouldBlock, on_event_loop
+from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -202,3 +202,26 @@ class RenderedBlocks:
 def join(parts: Iterable[bytes | Raw]) -> Raw:
     """Return rendered values as one array; a part may be several values with commas between."""
     return Raw(b"[%b]" % b",".join(parts))
+
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """Values by block hash; the oldest goes when there are too many. Safe to use from any thread."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: dict[Hash, T] = {}
+
+    def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
+        """Return what is known of a block, reckoning it at first."""
+        known = self._values.get(block_hash)
+        if known is None:
+            known = reckon()
+            with self._lock:
+                self._values[block_hash] = known
+                while len(self._values) > self._most:
+                    del self._values[next(iter(self._values))]
+        return known

@@ -7,10 +7,9 @@ from functools import partial, update_wrapper
 from typing import Any, Final
 
 from cchain_app import feemarket
-from cchain_app.api.heads import Heads
+from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
-from cchain_app.api.remembered import Remembered
-from cchain_app.api.rendered import RenderedBlocks
+from cchain_app.api.rendered import Remembered, RenderedBlocks
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
@@ -36,7 +35,7 @@ class EvmRpc:
         of_client = math.ceil(node.ws_connections * 3 / 4)
         self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
         """Who listens to the chain in this process."""
-        self.heads = Heads()
+        self.heads = SentHeads()
         self.rendered = RenderedBlocks()
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)

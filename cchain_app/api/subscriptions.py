@@ -92,7 +92,7 @@ async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
 
 
 async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
-    """Send transactions that became executable: their hashes, and whole where that was asked for."""
+    """Send transactions that became pending: their hashes, and whole where that was asked for."""
     listeners = rpc.hub
     if listeners.subscriptions(PENDING):
         for one in hashes:

@@ -12,7 +12,6 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.evm.engine import Log
 from cchain_app.selectors.logs import FoundLog
-from cchain_app.txs.creation import contract_address
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
     DYNAMIC_FEE,
@@ -20,6 +19,7 @@ from cchain_app.txs.transaction import (
     AccessList,
     Authorization,
     Transaction,
+    contract_address,
 )
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address

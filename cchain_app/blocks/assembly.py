@@ -1,4 +1,4 @@
-"""From a parent and a list of transactions to a block: its surroundings before, its header after.
+"""From a parent and a list of transactions to a block: its environment before, its header after.
 
 Executing what is between is the engine's work; the base fee is `feemarket`'s.
 """
@@ -30,7 +30,7 @@ def next_env(
     gas_limit: int,
     base_fee: int | None,
 ) -> BlockEnv:
-    """Return what the block after `parent` sees of its surroundings.
+    """Return what the block after `parent` sees of its environment.
 
     Unspecified: PREVRANDAO reads zero, as the header's mixHash shows (`cchain.md` 7).
 
@@ -61,7 +61,7 @@ def next_env(
 
 
 def env_of(header: Header, config: ChainConfig) -> BlockEnv:
-    """Return the surroundings that a block with this header was executed in."""
+    """Return the environment that a block with this header was executed in."""
     blobs = config.blob_params_at(header.number, header.timestamp)
     return BlockEnv(
         fork=config.fork_at(header.number, header.timestamp, header.difficulty),
@@ -89,7 +89,7 @@ def assemble(
     ordered_root: OrderedRoot,
     extra_data: bytes = b"",
 ) -> AcceptedBlock:
-    """Return the block that executing transactions in these surroundings makes.
+    """Return the block that executing transactions in this environment makes.
 
     Args:
         env: What it was executed in.

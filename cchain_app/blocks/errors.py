@@ -156,7 +156,7 @@ class WrongField(InvalidBlock):
     """Its name as clients see it."""
 
     def __init__(self, have: int | bytes | None, want: int | bytes | None) -> None:
-        super().__init__(f"invalid {self.field}: have {_shown(have)}, want {_shown(want)}")
+        super().__init__(f"invalid {self.field}: have {_text(have)}, want {_text(want)}")
         self.have = have
         self.want = want
 
@@ -275,7 +275,7 @@ class WrongHash(WrongField):
     field = "hash"
 
 
-def _shown(value: int | bytes | None) -> str:
+def _text(value: int | bytes | None) -> str:
     if value is None:
         return "none"
     if isinstance(value, int):

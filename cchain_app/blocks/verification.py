@@ -50,7 +50,7 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
         raise errors.BlockInFuture(header.timestamp, now + MOST_AHEAD)
 
 
-def verify_surroundings(header: Header, env: BlockEnv) -> None:
+def verify_environment(header: Header, env: BlockEnv) -> None:
     """Check what is known before a block is executed.
 
     Args:

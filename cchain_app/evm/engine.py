@@ -7,7 +7,7 @@ nothing: what a block or call did comes back as values. Roots are made by `trie`
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
@@ -47,7 +47,7 @@ class StateReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BlockEnv:
-    """What a block (or a call on top of one) sees of its surroundings."""
+    """What a block (or a call on top of one) sees of its environment."""
 
     fork: str
     """Name of the rule set, as `ForkSchedule` gives it: "frontier" … "prague", "osaka"."""
@@ -326,3 +326,8 @@ class InvalidBlock(Exception):
     """Height of the block, where somebody checked several at once and says which it was."""
     hash: Hash | None = None
     """Likewise."""
+
+    def of(self, number: int, block_hash: Hash) -> Self:
+        """Note which block is refused, and return this."""
+        self.number, self.hash = number, block_hash
+        return self

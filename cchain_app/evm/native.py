@@ -104,7 +104,7 @@ class NativeEngine:
             return _call_result(
                 cchain_native.call(
                     self._lanes,
-                    self._surroundings(env),
+                    self._environment(env),
                     message,
                     state,
                     allowance,
@@ -137,7 +137,7 @@ class NativeEngine:
         try:
             gas, failure = cchain_native.estimate(
                 self._lanes,
-                self._surroundings(env),
+                self._environment(env),
                 message,
                 state,
                 allowance,
@@ -150,7 +150,7 @@ class NativeEngine:
             raise CallInterrupted(str(interruption)) from None
         return GasEstimate(gas, None if failure is None else _call_result(failure))
 
-    def _surroundings(self, env: BlockEnv) -> cchain_native.Surroundings:
+    def _environment(self, env: BlockEnv) -> cchain_native.Surroundings:
         seen = self._seen
         if seen is not None and seen[0] is env:
             return seen[1]

@@ -1,4 +1,4 @@
-"""State and surroundings of a call, changed by its caller: what eth_call's overrides mean. Pure.
+"""State and environment of a call, changed by its caller: what eth_call's overrides mean. Pure.
 
 Nothing is written: a reader is wrapped, and an environment is copied.
 
@@ -60,7 +60,7 @@ class AccountOverride:
 
 @dataclass(frozen=True, slots=True)
 class BlockOverride:
-    """What of a block's surroundings is to be different; None leaves it as it is."""
+    """What of a block's environment is to be different; None leaves it as it is."""
 
     number: int | None = None
     time: int | None = None
@@ -75,7 +75,7 @@ class BlockOverride:
     """Wei for each blob gas: what BLOBBASEFEE reads."""
 
     def apply(self, env: BlockEnv) -> BlockEnv:
-        """Return the surroundings with these differences; the rule set stays the block's own."""
+        """Return the environment with these differences; the rule set stays the block's own."""
         return replace(
             env,
             number=_either(self.number, env.number),
@@ -161,7 +161,7 @@ def override_state(state: StateReader, accounts: Mapping[Address, AccountOverrid
 
 
 def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride]) -> BlockEnv:
-    """Return the surroundings without the precompiles that are overridden, or with them elsewhere.
+    """Return the environment without the precompiles that are overridden, or with them elsewhere.
 
     As in geth a precompile is gone from an account with any override at all, and one that is moved
     hides the code or the precompile that is at its new place.

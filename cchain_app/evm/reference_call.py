@@ -15,18 +15,17 @@ from cchain_app.evm.engine import (
     StateReader,
 )
 from cchain_app.evm.reference_block import log_value
-from cchain_app.evm.reference_changes import changed
 from cchain_app.evm.reference_env import (
     MalformedTransactionError,
     block_environment,
+    changed,
     fork_of,
     initcode_limit,
     intrinsic_cost,
     unsigned_transaction,
 )
-from cchain_app.evm.reference_failure import failure_words
 from cchain_app.evm.reference_package import Fork
-from cchain_app.evm.reference_refusal import too_little_gas
+from cchain_app.evm.reference_refusal import failure_words, too_little_gas
 from cchain_app.evm.reference_state import LazyState, Source
 from cchain_app.evm.reference_trace import Watcher, watched
 from primitives.evm import Address

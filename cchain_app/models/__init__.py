@@ -14,7 +14,7 @@ from cchain_app.models.state import (
     StorageSlot,
     TrieNode,
 )
-from chaindb.rowid import height_of, row_id
+from chaindb.fields import height_of, row_id
 
 __all__ = [
     "Account",

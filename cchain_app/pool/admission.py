@@ -14,10 +14,15 @@ from cchain_app.pool.delegation import Delegation, check_delegation
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.eviction import make_room, slots_of
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import Lane, extend, split
+from cchain_app.pool.ordering import AccountQueue, extend, split
 from cchain_app.txs.codec import DecodedTransaction
+from cchain_app.txs.errors import InvalidTransaction
 from cchain_app.txs.gas import floor_gas, intrinsic_gas
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
+from primitives.evm import Hash
+
+Outcome = Hash | errors.PoolRejection | InvalidTransaction
+"""The hash of a transaction that is in the pool now, or why it is not."""
 
 MAXIMUM_INITCODE_SIZE = 49_152
 """Bytes of init code (EIP-3860, since Shanghai)."""
@@ -43,22 +48,22 @@ class AdmissionRules:
 class PoolCounts(NamedTuple):
     """How much of its room the pool has given away, in slots."""
 
-    executable: int
+    pending: int
     queued: int
 
 
 class Admission(NamedTuple):
     """What happens when a transaction is admitted."""
 
-    executable: bool
+    pending: bool
     """Whether it can run now; else it is queued."""
     replaces: PoolEntry | None
     """The one with the same nonce that must leave."""
     promoted: tuple[PoolEntry, ...]
-    """Waiting ones of the sender that it makes executable."""
+    """Waiting ones of the sender that it makes pending."""
     evicted: tuple[PoolEntry, ...]
     """Others that must leave to make room; never one that `promoted` names."""
-    lane: Lane
+    queue: AccountQueue
     """What waits of the sender afterwards."""
 
 
@@ -157,10 +162,10 @@ def check_against(
     *,
     nonce: int,
     balance: int,
-    lane: Lane,
+    queue: AccountQueue,
     delegation: Delegation,
     counts: PoolCounts | None,
-    others: Callable[[], Iterable[Lane]],
+    others: Callable[[], Iterable[AccountQueue]],
     limits: PoolLimits,
     base_fee: int,
 ) -> Admission:
@@ -170,10 +175,10 @@ def check_against(
         entry: The transaction, after `check_before_sender` and `check_after_sender`.
         nonce: The account's next nonce, by the head.
         balance: The account's balance in wei, by the head.
-        lane: What of the sender is in the pool, split by that nonce and balance.
+        queue: What of the sender is in the pool, split by that nonce and balance.
         delegation: What EIP-7702 makes of its accounts.
         counts: How full the pool is, with what is waiting; None when it is far from its limits.
-        others: Gives all other senders' lanes; only called when the pool is full.
+        others: Gives all other senders' queues; only called when the pool is full.
         limits: The pool's.
         base_fee: Of the next block, in wei.
 
@@ -182,66 +187,66 @@ def check_against(
         FeeCapBelowMinimum: It can pay less than the pool wants.
         NonceTooLow: The account has used its nonce.
         FundsBelowCost: It costs more than the balance.
-        FundsBelowQueuedCost: So it does together with the executable ones.
+        FundsBelowQueuedCost: So it does together with the pending ones.
         FundsBelowReplacementCost: The same, in place of another.
-        InFlightLimitReached: The sender may have one executable transaction only.
-        GappedNonceOfDelegated: The same, and this would not be executable.
+        InFlightLimitReached: The sender may have one pending transaction only.
+        GappedNonceOfDelegated: The same, and this would not be pending.
         AuthorityReserved: An account that it gives code to has several waiting.
         ReplacementUnderpriced: It does not pay enough more than what it would replace.
         AccountLimitExceeded: The sender has as many queued as it may.
         Underpriced: The pool is full of better ones.
         PoolFull: The pool is full, and nobody else's could leave.
-        FutureReplacesPending: The pool is full, and only executable ones could leave.
+        FutureReplacesPending: The pool is full, and only pending ones could leave.
     """
-    replaces = lane.at(entry.nonce)
+    replaces = queue.at(entry.nonce)
     if replaces is not None and replaces.hash == entry.hash:
         raise errors.AlreadyKnown
     if entry.max_fee_per_gas < limits.minimum_fee:
         raise errors.FeeCapBelowMinimum(entry.sender, entry.max_fee_per_gas, limits.minimum_fee)
     if entry.nonce < nonce:
         raise errors.NonceTooLow(nonce, entry.nonce)
-    _check_funds(entry, balance, lane)
-    check_delegation(entry, delegation, lane, nonce)
+    _check_funds(entry, balance, queue)
+    check_delegation(entry, delegation, queue, nonce)
     if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
         raise errors.ReplacementUnderpriced
-    kept = lane if replaces is None else _without(lane, replaces, nonce, balance)
+    kept = queue if replaces is None else _without(queue, replaces, nonce, balance)
     after, evicted = _cap_queue(extend(kept, entry, nonce, balance), entry, limits)
-    if counts is not None and _is_too_full(counts, lane, after, limits):
+    if counts is not None and _is_too_full(counts, queue, after, limits):
         evicted += make_room(entry, after, others(), limits, base_fee)
     return Admission(
-        executable=entry.nonce - nonce < len(after.executable),
+        pending=entry.nonce - nonce < len(after.pending),
         replaces=replaces,
-        promoted=_promoted(entry, lane, after, evicted),
+        promoted=_promoted(entry, queue, after, evicted),
         evicted=evicted,
-        lane=after if not evicted else _less(after, evicted, nonce, balance),
+        queue=after if not evicted else _less(after, evicted, nonce, balance),
     )
 
 
-def _without(lane: Lane, entry: PoolEntry, nonce: int, balance: int) -> Lane:
-    return split((other for other in lane.waiting if other is not entry), nonce, balance)
+def _without(queue: AccountQueue, entry: PoolEntry, nonce: int, balance: int) -> AccountQueue:
+    return split((other for other in queue.waiting if other is not entry), nonce, balance)
 
 
-def _less(lane: Lane, gone: Sequence[PoolEntry], nonce: int, balance: int) -> Lane:
+def _less(queue: AccountQueue, gone: Sequence[PoolEntry], nonce: int, balance: int) -> AccountQueue:
     hashes = {entry.hash for entry in gone}
-    return split((entry for entry in lane.waiting if entry.hash not in hashes), nonce, balance)
+    return split((entry for entry in queue.waiting if entry.hash not in hashes), nonce, balance)
 
 
 def _promoted(
-    entry: PoolEntry, before: Lane, after: Lane, evicted: Sequence[PoolEntry]
+    entry: PoolEntry, before: AccountQueue, after: AccountQueue, evicted: Sequence[PoolEntry]
 ) -> tuple[PoolEntry, ...]:
-    """Return what the entry made executable besides itself; only a queued one can be."""
+    """Return what the entry made pending besides itself; only a queued one can be."""
     if not before.queued:
         return ()
     staying = {other.hash for other in before.queued} - {other.hash for other in evicted}
-    return tuple(other for other in after.executable if other.hash in staying)
+    return tuple(other for other in after.pending if other.hash in staying)
 
 
-def _check_funds(entry: PoolEntry, balance: int, lane: Lane) -> None:
+def _check_funds(entry: PoolEntry, balance: int, queue: AccountQueue) -> None:
     if entry.cost > balance:
         raise errors.FundsBelowCost(balance, entry.cost)
-    spent = lane.spent
-    previous = lane.at(entry.nonce)
-    if previous is None or previous in lane.queued:
+    spent = queue.spent
+    previous = queue.at(entry.nonce)
+    if previous is None or previous in queue.queued:
         if spent + entry.cost > balance:
             raise errors.FundsBelowQueuedCost(balance, spent, entry.cost)
     elif spent - previous.cost + entry.cost > balance:
@@ -260,18 +265,20 @@ def _is_bumped(price: int, previous: int, price_bump: int) -> bool:
 
 
 def _cap_queue(
-    lane: Lane, entry: PoolEntry, limits: PoolLimits
-) -> tuple[Lane, tuple[PoolEntry, ...]]:
+    queue: AccountQueue, entry: PoolEntry, limits: PoolLimits
+) -> tuple[AccountQueue, tuple[PoolEntry, ...]]:
     """Take the highest nonces off a queue that became too long through the entry."""
-    surplus = lane.queued[limits.account_queued :]
-    if not surplus or entry not in lane.queued:
-        return lane, ()
+    surplus = queue.queued[limits.account_queued :]
+    if not surplus or entry not in queue.queued:
+        return queue, ()
     if entry in surplus:
-        raise errors.AccountLimitExceeded(len(lane.queued) - 1)
-    return lane._replace(queued=lane.queued[: limits.account_queued]), surplus
+        raise errors.AccountLimitExceeded(len(queue.queued) - 1)
+    return queue._replace(queued=queue.queued[: limits.account_queued]), surplus
 
 
-def _is_too_full(counts: PoolCounts, before: Lane, after: Lane, limits: PoolLimits) -> bool:
-    executable = counts.executable + slots_of(after.executable) - slots_of(before.executable)
+def _is_too_full(
+    counts: PoolCounts, before: AccountQueue, after: AccountQueue, limits: PoolLimits
+) -> bool:
+    pending = counts.pending + slots_of(after.pending) - slots_of(before.pending)
     queued = counts.queued + slots_of(after.queued) - slots_of(before.queued)
-    return executable > limits.executable_slots or queued > limits.queued_slots
+    return pending > limits.pending_slots or queued > limits.queued_slots

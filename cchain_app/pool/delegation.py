@@ -2,7 +2,7 @@
 
 One transaction can take the funds of every account that runs code, so that all else which waits
 of them comes to nothing. Whoever has code, or would get some from a waiting transaction, may
-therefore have one executable transaction only (the rules are go-ethereum's `validateAuth`).
+therefore have one pending transaction only (the rules are go-ethereum's `validateAuth`).
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cchain_app.pool import errors
 from cchain_app.pool.entry import PoolEntry
-from cchain_app.pool.ordering import Lane
+from cchain_app.pool.ordering import AccountQueue
 from primitives.evm import Address
 
 MOST_OF_AN_AUTHORITY = 1
@@ -51,26 +51,28 @@ class Authorities:
         self._named.subtract(entry.authorities)
 
 
-def check_delegation(entry: PoolEntry, delegation: Delegation, lane: Lane, nonce: int) -> None:
+def check_delegation(
+    entry: PoolEntry, delegation: Delegation, queue: AccountQueue, nonce: int
+) -> None:
     """Check a transaction against what of its sender waits, whose next nonce is given.
 
     Unspecified: as in go-ethereum one that takes another's place is always let through, a queue
     from before the delegation stays, and any code counts as a delegation.
 
     Raises:
-        InFlightLimitReached: The sender is delegated and has an executable one with another nonce.
+        InFlightLimitReached: The sender is delegated and has a pending one with another nonce.
         GappedNonceOfDelegated: It is delegated, has none, and this one would be queued.
         AuthorityReserved: Too much waits of one of the authorities.
     """
     if delegation.delegated:
-        _check_alone(entry, lane, nonce)
+        _check_alone(entry, queue, nonce)
     if delegation.busiest > MOST_OF_AN_AUTHORITY:
         raise errors.AuthorityReserved
 
 
-def _check_alone(entry: PoolEntry, lane: Lane, nonce: int) -> None:
-    if not lane.executable:
+def _check_alone(entry: PoolEntry, queue: AccountQueue, nonce: int) -> None:
+    if not queue.pending:
         if entry.nonce != nonce:
             raise errors.GappedNonceOfDelegated
-    elif not nonce <= entry.nonce < nonce + len(lane.executable):
+    elif not nonce <= entry.nonce < nonce + len(queue.pending):
         raise errors.InFlightLimitReached

@@ -21,14 +21,14 @@ PoolRejection
 │   ├── FundsBelowCost              for this transaction alone
 │   ├── FundsBelowQueuedCost        together with those that wait
 │   └── FundsBelowReplacementCost   together with those that wait, as a replacement
-├── InFlightLimitReached            not the only executable one of a delegated account
+├── InFlightLimitReached            not the only pending one of a delegated account
 ├── GappedNonceOfDelegated          not the next one of a delegated account
 ├── AuthorityReserved               its authority has several waiting itself
 ├── ReplacementUnderpriced          not 10 % above what it would replace
 ├── AccountLimitExceeded            too many queued of one sender
 ├── Underpriced                     the pool is full of better ones
 ├── PoolFull                        the pool is full, and nothing can leave
-└── FutureReplacesPending           the pool is full, and only executable ones could leave
+└── FutureReplacesPending           the pool is full, and only pending ones could leave
 """
 
 from primitives.evm import Address
@@ -205,14 +205,14 @@ class FundsBelowCost(InsufficientFunds):
 
 
 class FundsBelowQueuedCost(InsufficientFunds):
-    """With the executable ones of the same sender it costs more than the balance."""
+    """With the pending ones of the same sender it costs more than the balance."""
 
     def __init__(self, balance: int, queued: int, cost: int) -> None:
         super().__init__(balance, f"queued cost {queued}, tx cost {cost}", queued + cost - balance)
 
 
 class FundsBelowReplacementCost(InsufficientFunds):
-    """In place of another it raises what the sender's executable ones cost above the balance."""
+    """In place of another it raises what the sender's pending ones cost above the balance."""
 
     def __init__(self, balance: int, queued: int, bump: int) -> None:
         super().__init__(
@@ -271,7 +271,7 @@ class PoolFull(PoolRejection):
 
 
 class FutureReplacesPending(PoolRejection):
-    """A future transaction, dearer than executable ones in a full pool: it must not displace them."""
+    """A future transaction, dearer than pending ones in a full pool: it must not displace them."""
 
     def __init__(self) -> None:
         super().__init__("future transaction tries to replace pending")

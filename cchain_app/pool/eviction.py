@@ -1,7 +1,7 @@
 """Who must leave a pool that is too full.
 
-The cheapest go first, queued ones before executable ones; of those that pay the same, the one that
-came last. An executable one only leaves from the end of its lane, so no gap opens, and lanes within
+The cheapest go first, queued ones before pending ones; of those that pay the same, the one that
+came last. A pending one only leaves from the end of its queue, so no gap opens, and queues within
 their sender's guarantee are spared as long as the pool as a whole is not full (as in go-ethereum).
 """
 
@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.errors import FutureReplacesPending, PoolFull, PoolRejection, Underpriced
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import Lane
+from cchain_app.pool.ordering import AccountQueue
 
 Rank = tuple[int, int, int, int]
 """How much a transaction is worth to the pool; the lowest leaves first."""
@@ -28,13 +28,17 @@ def rank(entry: PoolEntry, base_fee: int) -> Rank:
 
 
 def make_room(
-    newcomer: PoolEntry, own: Lane, others: Iterable[Lane], limits: PoolLimits, base_fee: int
+    newcomer: PoolEntry,
+    own: AccountQueue,
+    others: Iterable[AccountQueue],
+    limits: PoolLimits,
+    base_fee: int,
 ) -> tuple[PoolEntry, ...]:
-    """Return who must leave so that the newcomer, which is in its own lane already, can stay.
+    """Return who must leave so that the newcomer, which is in its own queue already, can stay.
 
     Raises:
         Underpriced: It would have to leave itself.
-        FutureReplacesPending: So would it, being queued, although it pays more than executable ones.
+        FutureReplacesPending: So would it, being queued, although it pays more than pending ones.
         PoolFull: So would it, and nobody else's transaction is there to leave.
     """
     rest = list(others)
@@ -44,13 +48,15 @@ def make_room(
     return leaving
 
 
-def trim(lanes: Iterable[Lane], limits: PoolLimits, base_fee: int) -> tuple[PoolEntry, ...]:
-    """Return who must leave, in order, so that the pool of these lanes is within its limits."""
-    pool = _Trim(lanes, base_fee)
+def trim(
+    queues: Iterable[AccountQueue], limits: PoolLimits, base_fee: int
+) -> tuple[PoolEntry, ...]:
+    """Return who must leave, in order, so that the pool of these queues is within its limits."""
+    pool = _Trim(queues, base_fee)
     while pool.queued_slots > limits.queued_slots:
         pool.drop_queued()
-    if pool.executable_slots > limits.executable_slots:
-        pool.drop_tails(limits.executable_slots, spared=limits.account_executable_slots)
+    if pool.pending_slots > limits.pending_slots:
+        pool.drop_tails(limits.pending_slots, spared=limits.account_pending_slots)
     while pool.slots > limits.slots and pool.queued_slots:
         pool.drop_queued()
     pool.drop_tails(limits.slots - pool.queued_slots, spared=0)
@@ -58,24 +64,24 @@ def trim(lanes: Iterable[Lane], limits: PoolLimits, base_fee: int) -> tuple[Pool
 
 
 class _Trim:
-    """The lanes while they are shortened."""
+    """The queues while they are shortened."""
 
-    def __init__(self, lanes: Iterable[Lane], base_fee: int) -> None:
+    def __init__(self, queues: Iterable[AccountQueue], base_fee: int) -> None:
         self.dropped: list[PoolEntry] = []
         self._base_fee = base_fee
-        self._executable: list[list[PoolEntry]] = []
+        self._pending: list[list[PoolEntry]] = []
         self._queued: list[tuple[Rank, PoolEntry]] = []
-        for lane in lanes:
-            self._executable.append(list(lane.executable))
-            self._queued += [(rank(entry, base_fee), entry) for entry in lane.queued]
+        for queue in queues:
+            self._pending.append(list(queue.pending))
+            self._queued += [(rank(entry, base_fee), entry) for entry in queue.queued]
         heapify(self._queued)
-        self._lane_slots = [slots_of(lane) for lane in self._executable]
-        self.executable_slots = sum(self._lane_slots)
+        self._queue_slots = [slots_of(queue) for queue in self._pending]
+        self.pending_slots = sum(self._queue_slots)
         self.queued_slots = slots_of(entry for _, entry in self._queued)
 
     @property
     def slots(self) -> int:
-        return self.executable_slots + self.queued_slots
+        return self.pending_slots + self.queued_slots
 
     def drop_queued(self) -> None:
         """Drop the cheapest queued one."""
@@ -84,42 +90,46 @@ class _Trim:
         self.dropped.append(entry)
 
     def drop_tails(self, limit: int, spared: int) -> None:
-        """Drop the cheapest last executable one, and so on, of lanes with more slots than spared.
+        """Drop the cheapest last pending one, and so on, of queues with more slots than spared.
 
-        Ends when all executable ones are within limit, or nothing is left to drop.
+        Ends when all pending ones are within limit, or nothing is left to drop.
         """
-        if self.executable_slots <= limit:
+        if self.pending_slots <= limit:
             return
         tails = [
-            (rank(lane[-1], self._base_fee), number)
-            for number, lane in enumerate(self._executable)
-            if self._lane_slots[number] > spared
+            (rank(queue[-1], self._base_fee), number)
+            for number, queue in enumerate(self._pending)
+            if self._queue_slots[number] > spared
         ]
         heapify(tails)
-        while tails and self.executable_slots > limit:
+        while tails and self.pending_slots > limit:
             _, number = heappop(tails)
             self._drop_tail(number)
-            if self._lane_slots[number] > spared:
-                heappush(tails, (rank(self._executable[number][-1], self._base_fee), number))
+            if self._queue_slots[number] > spared:
+                heappush(tails, (rank(self._pending[number][-1], self._base_fee), number))
 
     def _drop_tail(self, number: int) -> None:
-        entry = self._executable[number].pop()
-        self._lane_slots[number] -= entry.slots
-        self.executable_slots -= entry.slots
+        entry = self._pending[number].pop()
+        self._queue_slots[number] -= entry.slots
+        self.pending_slots -= entry.slots
         self.dropped.append(entry)
 
 
 def _refusal(
-    newcomer: PoolEntry, own: Lane, others: list[Lane], limits: PoolLimits, base_fee: int
+    newcomer: PoolEntry,
+    own: AccountQueue,
+    others: list[AccountQueue],
+    limits: PoolLimits,
+    base_fee: int,
 ) -> PoolRejection:
-    if not any(lane.executable or lane.queued for lane in others):
+    if not any(queue.pending or queue.queued for queue in others):
         return PoolFull()
     worth = rank(newcomer, base_fee)
-    slots = sum(slots_of(lane.executable) + slots_of(lane.queued) for lane in (own, *others))
+    slots = sum(slots_of(queue.pending) + slots_of(queue.queued) for queue in (own, *others))
     if (
         newcomer in own.queued
         and slots > limits.slots
-        and any(lane.executable and rank(lane.executable[-1], base_fee) < worth for lane in others)
+        and any(queue.pending and rank(queue.pending[-1], base_fee) < worth for queue in others)
     ):
         return FutureReplacesPending()
     return Underpriced()

@@ -9,12 +9,12 @@ from cchain_app.pool.entry import SLOT_BYTES
 class PoolLimits:
     """The bounds of the pool; the defaults are go-ethereum's. Room is counted in slots."""
 
-    executable_slots: int = 5_120
-    """All executable transactions; beyond it only those within their sender's guarantee."""
+    pending_slots: int = 5_120
+    """All pending transactions; beyond it only those within their sender's guarantee."""
     queued_slots: int = 1_024
     """All queued transactions. The whole pool holds no more than both together."""
-    account_executable_slots: int = 16
-    """What each sender may have executable whatever the others pay."""
+    account_pending_slots: int = 16
+    """What each sender may have pending whatever the others pay."""
     account_queued: int = 64
     """How many transactions of one sender may be queued."""
     queued_lifetime: int = 3 * 3_600
@@ -35,4 +35,4 @@ class PoolLimits:
     @property
     def slots(self) -> int:
         """The room of the whole pool."""
-        return self.executable_slots + self.queued_slots
+        return self.pending_slots + self.queued_slots

@@ -1,14 +1,18 @@
-"""Accepted blocks and their transactions, by number and by hash.
+"""Accepted blocks and their transactions, by number and by hash, or as bytes; and what follows the head.
 
 Blocks that are not in memory come from the rows. Whoever finds a row above the remembered head has
 missed a pointer, and catches up before answering: an answer never shows a block that
 `eth_blockNumber` does not count yet.
 """
 
+from typing import NamedTuple
+
 from cchain_app import models
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, join_block
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.chain import EvmChain
+from cchain_app.config import at_least
+from cchain_app.feemarket import next_base_fee
 from cchain_app.memory import FEW
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
@@ -132,3 +136,80 @@ def _kept(chain: EvmChain, block: AcceptedBlock) -> AcceptedBlock:
 def _follows(chain: EvmChain, old: AcceptedBlock) -> bool:
     """Return whether the rows still have the block that the memory is at."""
     return chain.db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()
+
+
+def fork_after(chain: EvmChain, head: AcceptedBlock, now: int) -> str:
+    """Return the rule set of the block after `head` when it is made now (Unix seconds)."""
+    return chain.config.fork_at(head.number + 1, max(head.header.timestamp, now))
+
+
+def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
+    """Return the base fee of the block after `head`, in wei; None before London."""
+    header = head.header
+    if header.base_fee is None and not at_least(
+        fork_after(chain, head, header.timestamp), "london"
+    ):
+        return None
+    floor = chain.config.min_base_fee
+    return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
+
+
+class RawBlock(NamedTuple):
+    """A block as it is sent."""
+
+    number: int
+    hash: Hash
+    parent_hash: Hash
+    timestamp: int
+    """Unix seconds."""
+    raw: bytes
+    """The whole block as RLP."""
+
+
+def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
+    """Return the accepted blocks from height `first` to `last`, also downwards, in that order.
+
+    It ends before the blocks together have more than `max_bytes`; the first one is always there, if
+    it exists at all. Two statements, however many they are.
+    """
+    rows = _rows(chain, first, last, max_bytes)
+    if not rows:
+        return []
+    envelopes = _envelopes(chain, min(rows), max(rows))
+    found = []
+    for number, (block_hash, header) in rows.items():
+        read = decode_header(header)
+        raw = join_block(
+            header, envelopes.get(number, ()), withdrawals=read.withdrawals_root is not None
+        )
+        found.append(
+            RawBlock(number, Hash(block_hash), Hash(read.parent_hash), read.timestamp, raw)
+        )
+    return found
+
+
+def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes]]:
+    """Return hash and header by height, as many as fit."""
+    lowest, highest = sorted((first, last))
+    found = chain.db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
+    ordered = found.order_by("number" if first <= last else "-number")
+    rows: dict[int, tuple[bytes, bytes]] = {}
+    for number, block_hash, header, size in ordered.values_list(
+        "number", "hash", "header", "size"
+    ).iterator():
+        max_bytes -= size
+        if max_bytes < 0 and rows:
+            break
+        rows[number] = bytes(block_hash), bytes(header)
+    return rows
+
+
+def _envelopes(chain: EvmChain, lowest: int, highest: int) -> dict[int, list[bytes]]:
+    """Return the signed envelopes of a range of blocks by height."""
+    found = chain.db.objects(models.Transaction).filter(
+        id__gte=models.row_id(lowest), id__lt=models.row_id(highest + 1)
+    )
+    by_block: dict[int, list[bytes]] = {}
+    for key, raw in found.order_by("id").values_list("id", "raw"):
+        by_block.setdefault(models.height_of(key), []).append(bytes(raw))
+    return by_block

@@ -3,13 +3,140 @@
 How the database is asked is in `log_statements`.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
 
+from cchain_app import models
 from cchain_app.chain import EvmChain
 from cchain_app.filters import LogFilter
-from cchain_app.selectors import log_statements
-from chaindb.hotpath import WouldBlock, on_event_loop
+from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Address, Hash, Word
+
+Statement = tuple[str, list[Any]]
+"""A query, or a part of one, and its parameters."""
+
+MOST_EVENTS: Final = 512
+"""Events, counted for each address, beyond which looking at each costs more than it saves."""
+
+_LOG: Final = "address, topic0, topic1, topic2, topic3, data"
+
+_SEARCH: Final = f"""
+    SELECT {_LOG}, found.block_id, block.hash, block.timestamp,
+        sent.hash, sent."index", found."index"
+    FROM ({{queues}} ORDER BY id {{limit}}) found
+    JOIN cchain_app_block block ON block.number = found.block_id
+    JOIN cchain_app_transaction sent ON sent.id = found.transaction_id
+    ORDER BY found.id
+"""  # noqa: S608  # the names are these
+
+_BRANCH: Final = f"""
+    SELECT id, block_id, transaction_id, "index", {_LOG}
+    FROM cchain_app_log {{hint}} WHERE {{conditions}}
+"""  # noqa: S608  # the names are these
+
+# SQLite has no statistics, and takes one event to be rarer than a few addresses.
+_BY_ADDRESS: Final = "INDEXED BY cchain_log_by_address"
+
+# From event to event by the index. The last row of each address has none, and ends its walk.
+_EVENTS: Final = """
+    WITH RECURSIVE event(address, topic0) AS (
+        SELECT column1, (
+            SELECT topic0 FROM cchain_app_log
+            WHERE address = column1 AND topic0 IS NOT NULL ORDER BY topic0 LIMIT 1
+        ) FROM (VALUES {addresses}) given
+        UNION ALL
+        SELECT address, (
+            SELECT log.topic0 FROM cchain_app_log log
+            WHERE log.address = event.address AND log.topic0 > event.topic0
+            ORDER BY log.topic0 LIMIT 1
+        ) FROM event WHERE topic0 IS NOT NULL
+    )
+    SELECT topic0 FROM event LIMIT %s
+"""
+
+
+def names_no_event(log_filter: LogFilter) -> bool:
+    """Say whether a filter has addresses and leaves their events open."""
+    return bool(log_filter.addresses) and not any(log_filter.topics[:1])
+
+
+def events(addresses: Collection[Address]) -> Statement:
+    """Ask for the first topics of the logs that addresses have: MOST_EVENTS rows if too many.
+
+    A topic may come several times, and a null always does.
+    """
+    given = ", ".join(["(%s)"] * len(addresses))
+    return _EVENTS.format(addresses=given), [*addresses, MOST_EVENTS]
+
+
+def search(
+    chain: EvmChain,
+    log_filter: LogFilter,
+    first: int,
+    last: int,
+    most: int | None,
+    *,
+    known: Collection[Word] | None = None,
+) -> Statement | None:
+    """Ask for the logs of blocks first to last that match, in chain order.
+
+    Args:
+        chain: Which chain.
+        log_filter: Addresses and topics.
+        first: Height of the first block.
+        last: Height of the last block, included.
+        most: Most logs to return; None is any number.
+        known: All first topics of the addresses' logs; None when nobody has looked.
+
+    Returns:
+        The query, or None where `known` tells that there can be no such log.
+    """
+    terms = [
+        ("id >= %s AND id < %s", [models.row_id(first), models.row_id(last + 1)]),
+        *_terms(log_filter),
+    ]
+    hint = _BY_ADDRESS if log_filter.addresses and chain.db.connection.vendor == "sqlite" else ""
+    queues = [_queue(hint, [*terms, *extra]) for extra in _by_event(log_filter, known)]
+    if not queues:
+        return None
+    text = _SEARCH.format(
+        queues=" UNION ALL ".join(queue for queue, _ in queues),
+        limit="" if most is None else "LIMIT %s",
+    )
+    params = [param for _, params in queues for param in params]
+    return text, params if most is None else [*params, most]
+
+
+def _queue(hint: str, terms: list[Statement]) -> Statement:
+    conditions = " AND ".join(text for text, _ in terms)
+    params = [param for _, params in terms for param in params]
+    return _BRANCH.format(hint=hint, conditions=conditions), params
+
+
+def _terms(log_filter: LogFilter) -> Iterator[Statement]:
+    if log_filter.addresses:
+        yield _in("address", log_filter.addresses)
+    for position, alternatives in enumerate(log_filter.topics):
+        if alternatives:
+            yield _in(f"topic{position}", alternatives)
+        else:
+            # An open position still asks for a log that has so many topics.
+            yield f"topic{position} IS NOT NULL", []
+
+
+def _by_event(log_filter: LogFilter, known: Collection[Word] | None) -> Iterator[list[Statement]]:
+    """Yield what each part of the search adds to the conditions."""
+    if known is None:
+        yield []
+        return
+    if known:
+        yield [_in("topic0", known)]
+    if not log_filter.topics:
+        yield [("topic0 IS NULL", [])]
+
+
+def _in(column: str, values: Collection[bytes]) -> Statement:
+    return f"{column} IN ({', '.join(['%s'] * len(values))})", list(values)
 
 
 class TooManyLogs(Exception):
@@ -55,9 +182,9 @@ def find_logs(
     """
     if on_event_loop():
         raise WouldBlock
-    known = _events(chain, log_filter) if log_statements.names_no_event(log_filter) else None
+    known = _events(chain, log_filter) if names_no_event(log_filter) else None
     most = limit + 1 if limit else None
-    statement = log_statements.search(chain, log_filter, first, last, most, known=known)
+    statement = search(chain, log_filter, first, last, most, known=known)
     rows = [] if statement is None else chain.db.rows(*statement)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
@@ -66,8 +193,8 @@ def find_logs(
 
 def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
     """Return the first topics of the addresses' logs, or None when they are too many."""
-    rows = chain.db.rows(*log_statements.events(log_filter.addresses))
-    if len(rows) == log_statements.MOST_EVENTS:
+    rows = chain.db.rows(*events(log_filter.addresses))
+    if len(rows) == MOST_EVENTS:
         return None
     return {topic for (topic,) in rows if topic is not None}
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
 from cchain_app.pool.entry import PoolEntry
-from cchain_app.pool.ordering import Lane, split
+from cchain_app.pool.ordering import AccountQueue, split
 from cchain_app.pool.ordering import next_nonce as next_free_nonce
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
@@ -57,7 +57,7 @@ def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transact
 
 
 def next_nonce(chain: EvmChain, address: Address) -> int:
-    """Return the nonce after the account's executable transactions: the pending nonce."""
+    """Return the nonce after the account's pending transactions: the pending nonce."""
     memory = chain.memory
     tag = memory.pool.tag(memory.state)
     remembers = chain.node.profile == "embedded"
@@ -68,14 +68,14 @@ def next_nonce(chain: EvmChain, address: Address) -> int:
     waiting = _of_head(chain, lambda: rows.entries_of(chain.db, [address]))
     head = blocks.head(chain)
     account = state_at(chain, head.number).account(address)
-    lane = _split(waiting, state_at(chain, head.number), address)
-    nonce = next_free_nonce(account.nonce if account else 0, lane.executable)
+    queue = _split(waiting, state_at(chain, head.number), address)
+    nonce = next_free_nonce(account.nonce if account else 0, queue.pending)
     if remembers:
         memory.pool.remember_nonce(address, nonce, tag)
     return nonce
 
 
-def lanes(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
+def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, AccountQueue]:
     """Split waiting transactions by sender, and each sender's by what can run on the head."""
     by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
     for entry in entries:
@@ -89,18 +89,18 @@ def lanes(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, Lane]:
 def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
     """Return what waits, of these senders or of all."""
     if addresses is None:
-        entries = _of_head(chain, lambda: rows.entries(chain.db))
+        entries = _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
     else:
         senders = list(addresses)
         entries = _of_head(chain, lambda: rows.entries_of(chain.db, senders))
-    split_up = lanes(chain, entries)
+    split_up = queues(chain, entries)
     found = transactions(chain, (entry.hash for entry in entries))
 
     def listed(part: Iterable[PoolEntry]) -> list[Transaction]:
         return [found[entry.hash] for entry in part if entry.hash in found]
 
-    pending = {sender: listed(lane.executable) for sender, lane in split_up.items()}
-    queued = {sender: listed(lane.queued) for sender, lane in split_up.items()}
+    pending = {sender: listed(queue.pending) for sender, queue in split_up.items()}
+    queued = {sender: listed(queue.queued) for sender, queue in split_up.items()}
     return PoolContent(
         {sender: waiting for sender, waiting in pending.items() if waiting},
         {sender: waiting for sender, waiting in queued.items() if waiting},
@@ -109,20 +109,24 @@ def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> Pool
 
 def counts(chain: EvmChain) -> tuple[int, int]:
     """Return how many transactions can run now and how many are queued."""
-    split_up = lanes(chain, _of_head(chain, lambda: rows.entries(chain.db))).values()
-    return sum(len(lane.executable) for lane in split_up), sum(
-        len(lane.queued) for lane in split_up
+    split_up = queues(
+        chain, _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
+    ).values()
+    return sum(len(queue.pending) for queue in split_up), sum(
+        len(queue.queued) for queue in split_up
     )
 
 
-def executable_hashes(chain: EvmChain) -> list[Hash]:
+def pending_hashes(chain: EvmChain) -> list[Hash]:
     """Return the hashes of what can run now, in order of arrival."""
-    executable = [
+    pending = [
         entry
-        for lane in lanes(chain, _of_head(chain, lambda: rows.entries(chain.db))).values()
-        for entry in lane.executable
+        for queue in queues(
+            chain, _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
+        ).values()
+        for entry in queue.pending
     ]
-    return [entry.hash for entry in sorted(executable, key=lambda entry: entry.arrival)]
+    return [entry.hash for entry in sorted(pending, key=lambda entry: entry.arrival)]
 
 
 def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
@@ -150,6 +154,6 @@ def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolE
         blocks.catch_up(chain)
 
 
-def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> Lane:
+def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> AccountQueue:
     account = state.account(sender)
     return split(waiting, account.nonce if account else 0, account.balance if account else 0)

@@ -100,9 +100,9 @@ def new_block_filter(chain: EvmChain, client: str) -> int:
 
 
 def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
-    """Make a filter that reports transactions that become executable, and return its ID."""
+    """Make a filter that reports transactions that become pending, and return its ID."""
     following = blocks.head(chain).number + 1
-    waiting = _remembered(pool.executable_hashes(chain))
+    waiting = _remembered(pool.pending_hashes(chain))
     return _add(chain, PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
 
 
@@ -192,8 +192,8 @@ def _block_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Chan
 
 
 def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
-    """Report what became executable; also what was and is in a block already."""
-    waiting = pool.executable_hashes(chain)
+    """Report what became pending; also what was and is in a block already."""
+    waiting = pool.pending_hashes(chain)
     accepted = _unreported(chain, found)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
     known = found.reported

@@ -16,7 +16,7 @@ from cchain_app.pool.admission import (
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.selectors import blocks
-from cchain_app.selectors.next_block import fork_after
+from cchain_app.selectors.blocks import fork_after
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import (
     DecodedTransaction,

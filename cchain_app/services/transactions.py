@@ -1,29 +1,29 @@
 """Taking in signed transactions: `eth_sendRawTransaction`, batches of it, and what peers gossip.
 
-Submissions that arrive while another is being written wait and are then written together, in one
-transaction of the database (`pool.admissions`).
+Each submission is one transaction of the database. Single calls that arrive together are one submission:
+the doors gather them (`jsonrpc.gathering`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
-from cchain_app.pool.admission import Admission, PoolCounts, check_against
-from cchain_app.pool.admissions import Outcome
+from cchain_app.pool.admission import Admission, Outcome, PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of
-from cchain_app.pool.ordering import EMPTY_LANE, Lane
+from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
 from cchain_app.selectors import blocks, pool, state
-from cchain_app.selectors.next_block import base_fee_after
+from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.services import scheduling, submissions
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
 _NOT_YET_STORED = 1 << 62
@@ -38,11 +38,7 @@ def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) ->
     """
     outcomes = submissions.read(chain, raws, gossiped=gossiped)
     newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
-    admitted = iter(
-        chain.admissions.admit(newcomers, lambda waiting: _admit(chain, waiting))
-        if newcomers
-        else ()
-    )
+    admitted = iter(_admit(chain, newcomers) if newcomers else ())
     return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
 
 
@@ -60,15 +56,15 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
             rows.add(chain.db, admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
-            if admissions.executable:
+            if admissions.pending:
                 scheduling.request_block(chain)
     except BaseException:
         if admissions is not None:
             memory.forget(one.transaction for one in admissions.added.values())
         raise
     chain.memory.pool.changed()
-    if admissions.executable:
-        notifications.pending_transactions(admissions.executable)
+    if admissions.pending:
+        notifications.pending_transactions(admissions.pending)
     return outcomes
 
 
@@ -85,20 +81,22 @@ class _Admissions:
         accounts.update(*(one.authorities for one in batch))
         state.prefetch_accounts(self._chain, list(accounts), head.number)
         self._state = state.state_at(self._chain, head.number)
-        self._lanes = pool.lanes(self._chain, rows.entries_of(self._chain.db, accounts))
+        self._queues = pool.queues(self._chain, rows.entries_of(self._chain.db, accounts))
         extent = rows.extent(self._chain.db)
         self._authorities = Authorities(
             rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
         )
         self._counts: PoolCounts | None = None
         if self._may_fill(batch, extent.slots):
-            self._lanes = pool.lanes(self._chain, rows.entries(self._chain.db))
-            self._counts = _counts_of(self._lanes.values())
+            self._queues = pool.queues(
+                self._chain, rows.entries(self._chain.db, self._chain.memory.pool)
+            )
+            self._counts = _counts_of(self._queues.values())
         self._now = now
         self._arrivals = 0
         self.added: dict[Hash, Newcomer] = {}
         self.removed: list[Hash] = []
-        self.executable: list[Hash] = []
+        self.pending: list[Hash] = []
 
     def admit(self, newcomer: Newcomer) -> Outcome:
         """Take a transaction in or say why not."""
@@ -113,10 +111,10 @@ class _Admissions:
                 entry,
                 nonce=account.nonce if account else 0,
                 balance=account.balance if account else 0,
-                lane=self._lanes.get(sender, EMPTY_LANE),
+                queue=self._queues.get(sender, EMPTY_ACCOUNT_QUEUE),
                 delegation=self._delegation(entry, account),
                 counts=self._counts,
-                others=lambda: [lane for owner, lane in self._lanes.items() if owner != sender],
+                others=lambda: [queue for owner, queue in self._queues.items() if owner != sender],
                 limits=self._limits,
                 base_fee=self._base_fee,
             )
@@ -130,13 +128,15 @@ class _Admissions:
         delegated = has_code or entry.sender in self._authorities
         if not delegated and not entry.authorities:
             return PLAIN
-        lanes = (self._lanes.get(authority, EMPTY_LANE) for authority in entry.authorities)
-        waiting = (len(lane.executable) + len(lane.queued) for lane in lanes)
+        queues = (
+            self._queues.get(authority, EMPTY_ACCOUNT_QUEUE) for authority in entry.authorities
+        )
+        waiting = (len(queue.pending) + len(queue.queued) for queue in queues)
         return Delegation(delegated, max(waiting, default=0))
 
     def _apply(self, newcomer: Newcomer, entry: PoolEntry, admission: Admission) -> None:
-        before = self._lanes.get(entry.sender, EMPTY_LANE)
-        self._lanes[entry.sender] = admission.lane
+        before = self._queues.get(entry.sender, EMPTY_ACCOUNT_QUEUE)
+        self._queues[entry.sender] = admission.queue
         self.added[entry.hash] = newcomer
         self._authorities.add(entry)
         for gone in admission.evicted:
@@ -144,44 +144,80 @@ class _Admissions:
         if admission.replaces is not None:
             self._forget(admission.replaces)
         self._recount(before, admission)
-        if admission.executable:
-            self.executable.append(entry.hash)
-        self.executable.extend(promoted.hash for promoted in admission.promoted)
+        if admission.pending:
+            self.pending.append(entry.hash)
+        self.pending.extend(promoted.hash for promoted in admission.promoted)
 
     def _forget(self, entry: PoolEntry) -> None:
         self._authorities.remove(entry)
         if self.added.pop(entry.hash, None) is None:
             self.removed.append(entry.hash)
 
-    def _recount(self, before: Lane, admission: Admission) -> None:
-        """Bring counts and others' lanes up to date, where they matter."""
+    def _recount(self, before: AccountQueue, admission: Admission) -> None:
+        """Bring counts and others' queues up to date, where they matter."""
         if self._counts is None:
             return
         if admission.evicted:
             gone = {entry.hash for entry in admission.evicted}
-            waiting = [entry for lane in self._lanes.values() for entry in lane.waiting]
-            self._lanes = pool.lanes(
+            waiting = [entry for queue in self._queues.values() for entry in queue.waiting]
+            self._queues = pool.queues(
                 self._chain, (entry for entry in waiting if entry.hash not in gone)
             )
-            self._counts = _counts_of(self._lanes.values())
+            self._counts = _counts_of(self._queues.values())
             return
-        lost, won = _counts_of([before]), _counts_of([admission.lane])
+        lost, won = _counts_of([before]), _counts_of([admission.queue])
         self._counts = PoolCounts(
-            self._counts.executable + won.executable - lost.executable,
+            self._counts.pending + won.pending - lost.pending,
             self._counts.queued + won.queued - lost.queued,
         )
 
     def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
         """Return whether the pool can reach a limit with this batch; only then it is counted."""
-        room = min(self._limits.queued_slots, self._limits.executable_slots)
+        room = min(self._limits.queued_slots, self._limits.pending_slots)
         coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
         return slots + coming > room
 
 
-def _counts_of(lanes: Iterable[Lane]) -> PoolCounts:
-    """Return the slots that lanes take."""
-    executable = queued = 0
-    for lane in lanes:
-        executable += slots_of(lane.executable)
-        queued += slots_of(lane.queued)
-    return PoolCounts(executable, queued)
+def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:
+    """Return the slots that queues take."""
+    pending = queued = 0
+    for queue in queues:
+        pending += slots_of(queue.pending)
+        queued += slots_of(queue.queued)
+    return PoolCounts(pending, queued)
+
+
+def expire(chain: EvmChain, *, now: int) -> int:
+    """Drop what has waited too long or can never be mined; return how many.
+
+    Args:
+        chain: Which chain.
+        now: Unix seconds.
+    """
+    dropped = _expire(chain, now)
+    chain.memory.pool.changed()
+    return dropped
+
+
+def _expire(chain: EvmChain, now: int) -> int:
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        head = blocks.catch_up(chain)
+        at_head = state.state_at(chain, head.number)
+        dropped: list[PoolEntry] = []
+        by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
+        for entry in rows.entries(chain.db, chain.memory.pool):
+            by_sender[entry.sender].append(entry)
+        for sender, waiting in by_sender.items():
+            account = at_head.account(sender)
+            settled = settle(
+                waiting,
+                account.nonce if account else 0,
+                account.balance if account else 0,
+                block_gas_limit=head.header.gas_limit,
+                now=now,
+                limits=chain.pool_limits,
+            )
+            dropped.extend(settled.dropped)
+        rows.remove(chain.db, (entry.hash for entry in dropped))
+        return len(dropped)

@@ -2,54 +2,33 @@
 
 Blocks are executed on undecided parents in memory (`processing`); rows, memory and notifications move at
 acceptance alone (`acceptance`). One thread at a time.
+
+Other processes may accept blocks of the same chain. `last_accepted` sees that, and `verify` where it does not
+know a parent; whatever else is built or accepted beside what they have accepted ends in `HeadMoved`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.block import join_block
-from cchain_app.blocks.candidate import parse_block, parse_header
-from cchain_app.blocks.header import Header, encode_header
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import InvalidBlock, UnknownParent
+from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.select import select_trie
+from cchain_app.evm.trie import TrieError
 from cchain_app.processing import BlockRules, ProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.services import transactions
-from cchain_app.services.acceptance import accept
-from cchain_app.services.chain import choose, drop, invalid
-from cchain_app.services.following import read_transactions
+from cchain_app.services.acceptance import accept, head_moved
+from cchain_app.services.choosing import choose, drop, invalid
+from cchain_app.services.reading import read_transactions
 from cchain_app.store import evm_state
-from cchain_app.txs.transaction import Transaction
-from chainvm.port import Written
-from primitives.evm import Hash
+from chainvm.port import HeadMoved, Written
+from primitives.evm import Address, Hash
 from primitives.ids import ID
-
-
-@dataclass(frozen=True, slots=True)
-class EvmBlock:
-    """A block of which the header is read, and nothing that stands behind it."""
-
-    header: Header
-    hash: Hash
-    raw: bytes
-    """The whole block as RLP."""
-
-    @property
-    def block_id(self) -> ID:
-        """Its hash."""
-        return ID(self.hash)
-
-    @property
-    def parent_id(self) -> ID:
-        """Its parent's hash."""
-        return ID(self.header.parent_hash)
-
-    @property
-    def height(self) -> int:
-        """Its number."""
-        return self.header.number
 
 
 class EvmVM:
@@ -62,20 +41,24 @@ class EvmVM:
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
         self._known: ProcessingBlocks | None = None
-        self._unusable: dict[ID, tuple[Hash, ...]] = {}
-        """What leaves the pool with a block that was built here: what can never be mined."""
+        self._built: dict[ID, tuple[Hash, ...]] = {}
+        """Processing blocks that were built here, with what leaves the pool at their acceptance besides
+        their own transactions: what can never be mined."""
 
     def last_accepted(self) -> ID:
-        """Return the last accepted block's hash."""
-        return ID(self._blocks().head.hash)
+        """Return the last accepted block's hash, as the rows have it now."""
+        return ID(self._caught_up().head.hash)
 
     def get_block(self, block_id: ID) -> EvmBlock | None:
         """Return a processing or an accepted block; None for one that is neither."""
-        processing = self._blocks().get(block_id)
+        tree = self._blocks()
+        processing = tree.get(block_id)
         if processing is not None:
-            return _evm_block(processing.block)
+            return evm_block(processing.block)
+        if block_id == ID(tree.head.hash):
+            return evm_block(tree.head)
         accepted = blocks.by_hash(self._chain, Hash(block_id))
-        return None if accepted is None else _evm_block(accepted)
+        return None if accepted is None else evm_block(accepted)
 
     def get_block_id_at_height(self, height: int) -> ID | None:
         """Return the accepted block at a height; None above the last accepted one."""
@@ -88,8 +71,7 @@ class EvmVM:
         Raises:
             InvalidBlock: By a subclass: the bytes are no block.
         """
-        read = parse_header(raw)
-        return EvmBlock(read.header, read.hash, raw)
+        return parse_evm_block(raw)
 
     def build(self, *, now: int, allow_empty: bool = False) -> EvmBlock | None:
         """Build a block of the pool on the preferred one, and make it processing.
@@ -101,6 +83,9 @@ class EvmVM:
         Args:
             now: The node's time in Unix seconds.
             allow_empty: Build a block without transactions too.
+
+        Raises:
+            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
         """
         tree = self._blocks()
         line = tree.line(tree.preference)
@@ -109,15 +94,16 @@ class EvmVM:
         chosen = choose(self._chain, parent, included)
         if not chosen and not allow_empty:
             return None
-        if not line:
-            self._prefetch(chosen, tree.head)
-        built = tree.build(chosen, now=now, allow_empty=allow_empty)
+        # The senders' were read to see what can run.
+        self._prefetch([one.to for one in chosen], tree.head)
+        with self._executing(tree.head):
+            built = tree.build(chosen, now=now, allow_empty=allow_empty)
         refused = () if line else invalid(chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
             return None
-        block = _evm_block(built.made.block)
-        self._unusable[block.block_id] = refused
+        block = evm_block(built.made.block)
+        self._built[block.block_id] = refused
         return block
 
     def verify(self, block: EvmBlock, *, now: int) -> None:
@@ -125,15 +111,39 @@ class EvmVM:
 
         Raises:
             InvalidBlock: By a subclass: it breaks a rule, or its parent is unknown here.
+            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
         """
-        tree = self._blocks()
-        if block.block_id in tree:
+        self.verify_all([block], now=now)
+
+    def verify_all(self, line: Sequence[EvmBlock], *, now: int) -> None:
+        """Verify blocks that follow each other, as `verify` does: all of them or none.
+
+        The senders of all are recovered together, and the accounts that they name are read together.
+
+        Raises:
+            InvalidBlock: By a subclass; its `number` and `hash` say which block is refused.
+            HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
+        """
+        if not line:
             return
-        candidate = parse_block(block.raw)
-        (read,) = read_transactions(self._chain, [candidate])
-        if block.header.parent_hash == tree.head.hash and isinstance(read, list):
-            self._prefetch(read, tree.head)
-        tree.verify(candidate, read, now=now)
+        tree = self._with_parent(line[0])
+        for parent, block in pairwise(line):
+            if block.parent_id != parent.block_id:
+                refusal = UnknownParent(block.header.parent_hash, parent.hash)
+                raise refusal.of(block.height, block.hash)
+        new = [one for one in line if one.block_id not in tree]
+        candidates = [one.candidate() for one in new]
+        read = read_transactions(self._chain, candidates)
+        named = [one for body in read if not isinstance(body, Exception) for one in body]
+        self._prefetch([who for one in named for who in (one.sender, one.to)], tree.head)
+        try:
+            for candidate, body in zip(candidates, read, strict=True):
+                with self._executing(tree.head), _refusing(candidate):
+                    tree.verify(candidate, body, now=now)
+        except BaseException:
+            if new[0].block_id in tree:
+                tree.reject(new[0].block_id)
+            raise
 
     def options(self, block: EvmBlock) -> None:
         """Return that no block of this chain is a proposal."""
@@ -150,7 +160,7 @@ class EvmVM:
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
         """Accept processing blocks that follow the last accepted one and each other, in one transaction.
 
-        What rejected blocks had goes back to the pool.
+        What others' rejected blocks had goes to the pool.
 
         Raises:
             NotProcessing: One is not, or does not follow the one before it.
@@ -158,34 +168,31 @@ class EvmVM:
         """
         tree = self._blocks()
         head = tree.head
+        unusable = [one for block_id in block_ids for one in self._built.get(block_id, ())]
         try:
             decision = tree.accept(block_ids)
-            accept(
-                self._chain,
-                decision.accepted,
-                head,
-                unusable=[
-                    one for block_id in block_ids for one in self._unusable.get(block_id, ())
-                ],
-                beside=lambda block: written(ID(block.hash)),
-            )
+            accept(self._chain, decision.accepted, head, unusable=unusable, written=written)
         except BaseException:
             self._known = None
             raise
         tree.rebase(*self._ground(tree.head))
-        self._forget(decision.rejected)
         for block_id in block_ids:
-            self._unusable.pop(block_id, None)
+            self._built.pop(block_id, None)
+        self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
-        """Forget a processing block and all that follow it; what they had goes back to the pool.
+        """Forget a processing block and all that follow it; what others' blocks had goes to the pool.
 
         Raises:
             NotProcessing: It is not.
         """
-        self._forget(self._blocks().reject(block_id))
+        self._give_back(self._blocks().reject(block_id))
 
     def _blocks(self) -> ProcessingBlocks:
+        """Return the tree, whether or not the rows' head is its own still."""
+        return self._caught_up() if self._known is None else self._known
+
+    def _caught_up(self) -> ProcessingBlocks:
         """Return the tree on the rows' head; another process may have moved that."""
         chain = self._chain
         head = blocks.catch_up(chain)
@@ -193,35 +200,62 @@ class EvmVM:
             rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
             tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
             self._known = ProcessingBlocks(rules, tries, head, *self._ground(head))
-            self._unusable.clear()
+            self._built.clear()
         elif self._known.head.hash != head.hash:
             self._known.begin_at(head, *self._ground(head))
-            self._unusable.clear()
+            self._built.clear()
         return self._known
+
+    def _with_parent(self, block: EvmBlock) -> ProcessingBlocks:
+        """Return the tree that has a block's parent.
+
+        Raises:
+            UnknownParent: There is none, although it was looked what other processes have accepted.
+        """
+        tree = self._blocks()
+        if not tree.is_parent(block.parent_id):
+            tree = self._caught_up()
+        if not tree.is_parent(block.parent_id):
+            refusal = UnknownParent(block.header.parent_hash, tree.head.hash)
+            raise refusal.of(block.height, block.hash)
+        return tree
 
     def _ground(self, head: AcceptedBlock) -> tuple[state.StateAt, evm_state.NodeRows]:
         """Return the accepted state and who reads its trie's nodes."""
         return state.state_at(self._chain, head.number), evm_state.NodeRows(self._chain.db)
 
-    def _prefetch(self, listed: Sequence[Transaction], head: AcceptedBlock) -> None:
-        """Read the accounts that are surely needed, in one statement."""
-        wanted = {self._chain.config.coinbase}
-        for one in listed:
-            wanted.add(one.sender)
-            if one.to is not None:
-                wanted.add(one.to)
+    @contextmanager
+    def _executing(self, head: AcceptedBlock) -> Iterator[None]:
+        """Raise HeadMoved for nodes that are not the head's any more; else the rows are damaged."""
+        try:
+            yield
+        except TrieError as error:
+            if not head_moved(self._chain, head):
+                raise
+            self._known = None
+            raise HeadMoved from error
+
+    def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
+        """Read the accounts that are surely needed, in a few statements."""
+        wanted = {one for one in addresses if one is not None}
+        wanted.add(self._chain.config.coinbase)
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
-    def _forget(self, rejected: Sequence[AcceptedBlock]) -> None:
+    def _give_back(self, rejected: Sequence[AcceptedBlock]) -> None:
+        """Offer the transactions of rejected blocks to the pool; those of own blocks wait there still."""
+        raws: list[bytes] = []
         for block in rejected:
-            self._unusable.pop(ID(block.hash), None)
-        raws = [one.raw for block in rejected for one in block.transactions]
+            if self._built.pop(ID(block.hash), None) is None:
+                raws += [one.raw for one in block.transactions]
         if raws:
             transactions.submit(self._chain, raws, gossiped=True)
 
 
-def _evm_block(block: AcceptedBlock) -> EvmBlock:
-    envelopes = [one.raw for one in block.transactions]
-    withdrawals = block.header.withdrawals_root is not None
-    raw = join_block(encode_header(block.header), envelopes, withdrawals=withdrawals)
-    return EvmBlock(block.header, block.hash, raw)
+@contextmanager
+def _refusing(block: CandidateBlock) -> Iterator[None]:
+    """Let a refusal say which block is refused."""
+    try:
+        yield
+    except InvalidBlock as refusal:
+        refusal.of(block.header.number, block.hash)
+        raise

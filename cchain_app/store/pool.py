@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from cchain_app import models
+from cchain_app.memory import PoolKey, PoolMemory
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database
@@ -19,10 +20,20 @@ SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, valu
        received_at, authorities
 FROM cchain_app_pooltransaction
 """
+_COLUMNS_ABOVE = 9
+"""Columns of `_ENTRIES` besides hash and key, by which rows are told apart."""
+_ENTRIES_ABOVE = """
+SELECT hash, CASE WHEN id > %s THEN sender END, CASE WHEN id > %s THEN nonce END,
+       CASE WHEN id > %s THEN gas END, CASE WHEN id > %s THEN max_fee_per_gas END,
+       CASE WHEN id > %s THEN max_priority_fee_per_gas END, CASE WHEN id > %s THEN value END,
+       CASE WHEN id > %s THEN size END, id, CASE WHEN id > %s THEN received_at END,
+       CASE WHEN id > %s THEN authorities END
+FROM cchain_app_pooltransaction
+"""
+"""As `_ENTRIES`; of rows up to a key only hash and key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
 _NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
 _EXTENT = "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction"
-
 
 _ADDRESS_BYTES = 20
 
@@ -70,9 +81,25 @@ def extent(db: Database) -> Extent:
     return Extent(int(slots or 0), with_authorities)
 
 
-def entries(db: Database) -> list[PoolEntry]:
-    """Return the whole pool without the envelopes, in order of arrival."""
-    return [_entry(row) for row in db.rows(_ENTRIES + "ORDER BY id")]
+def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
+    """Return the whole pool without the envelopes, in order of arrival.
+
+    A row never changes, so only those are read that this process does not know.
+    """
+    known = memory.entries
+    found: dict[PoolKey, PoolEntry | None] = {}
+    for row in db.rows(_ENTRIES_ABOVE, [max(known)[0] if known else -1] * _COLUMNS_ABOVE):
+        key = (row[8], bytes(row[0]))
+        found[key] = known.get(key) or (None if row[1] is None else _entry(row))
+    late = [key for key, entry in found.items() if entry is None]
+    if late:
+        # Committed after rows with higher keys. Another process may have taken some out since.
+        rows = db.rows_by_keys(_ENTRIES + "WHERE id IN ({keys})", [key for key, _ in late])
+        found.update({(one.arrival, bytes(one.hash)): one for one in map(_entry, rows)})
+    entries = {key: entry for key in sorted(found) if (entry := found[key]) is not None}
+    if entries.keys() != known.keys():
+        memory.entries = entries
+    return list(entries.values())
 
 
 def entries_of(db: Database, senders: Iterable[Address]) -> list[PoolEntry]:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from primitives import rlp
 from primitives.evm import Address, Hash, Slot
+from primitives.hashing import keccak256
 
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 """The transaction types of EIP-2718 by their numbers."""
@@ -74,3 +76,9 @@ class Transaction:
     def cost(self) -> int:
         """The most that it can take from its sender: gas · fee cap + value, in wei."""
         return self.gas * self.max_fee_per_gas + self.value
+
+
+def contract_address(sender: Address, nonce: int) -> Address:
+    """Return the address of the contract that a creation with this sender and nonce makes."""
+    encoded = rlp.encode_list((rlp.encode_bytes(sender), rlp.encode_uint(nonce)))
+    return Address(keccak256(encoded)[12:])

@@ -81,7 +81,10 @@ def _while_it_lives(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
 
 @cache
 def server() -> Server:
-    """Return the database's server."""
+    """Return the database's server.
+
+    One for the process, since Django makes a connection for each thread, and all ask whether it is away.
+    """
     settings = connections["default"].settings_dict
     host, port = settings["HOST"] or "the local socket", settings["PORT"] or 5432
     return Server("PostgreSQL", f"{host}:{port}", _ask, _explain)

@@ -1,20 +1,52 @@
-"""The health history in the admin: when each check began to fail or to pass again, and why."""
+"""Health in the admin: the checks of this process on the first page, and the history of all checks."""
 
 from json import dumps
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
 from adminkit.changelist import Choice
+from adminkit.overview import Card, Overview, Panel
 from adminkit.read_only import ReadOnlyModelAdmin
-from health_app.admin.shown import TITLES, show_error, show_state, title_of
 from health_app.checks import TAGS
 from health_app.models import HealthChange
+from health_app.reporter import Reporter
+from health_app.result import CheckResult
+
+TITLES: Final = {
+    "C": "C-Chain",
+    "P": "P-Chain",
+    "X": "X-Chain",
+    "bootstrapped": "Bootstrapped",
+    "network": "Network",
+    "router": "Router",
+}
+"""Of the checks by their names."""
+
+
+def title_of(name: str) -> str:
+    """Return the title of a check; its name where it has none."""
+    return TITLES.get(name, name)
+
+
+def show_state(*, healthy: bool) -> SafeString:
+    """Return whether a check passes."""
+    return display.badge("passes", "good") if healthy else display.badge("fails", "bad")
+
+
+def show_error(error: str) -> SafeString:
+    """Return what is wrong, one reason below the other where there are several."""
+    if not error:
+        return display.NOTHING
+    what, _, reasons = error.partition(" reason: ")
+    lines = [what, *(display.faint(reason) for reason in reasons.split(", ") if reason)]
+    return format_html('<span class="nd-why">{}</span>', display.stack(*lines))
 
 
 @admin.register(HealthChange)
@@ -43,7 +75,7 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
         return names.get(wanted, text.strip())
 
     @override
-    def lanes(self, term: Any) -> list[Q]:
+    def branches(self, term: Any) -> list[Q]:
         return [Q(name=term)]
 
     @admin.display(description="When")
@@ -73,3 +105,39 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
             return display.faint("Nothing could be measured.")
         shown = dumps(change.message, indent=2, ensure_ascii=False)
         return format_html('<pre class="nd-box nd-json" tabindex="0">{}</pre>', shown)
+
+
+CHANGES = 5
+
+
+def overview(reporter: Reporter) -> Overview:
+    """Return how the checks are now."""
+    checks = reporter.health().checks
+    return Overview(
+        name="Health",
+        cards=tuple(_card(name, checks[name]) for name in sorted(checks, key=title_of)),
+        panels=(Panel("Latest changes", _change_table()),),
+    )
+
+
+def _card(name: str, result: CheckResult) -> Card:
+    if result.ended is None:
+        return Card(title_of(name), display.badge("not yet run", "wait"))
+    note = show_error(result.error) if result.error else ""
+    return Card(title_of(name), show_state(healthy=result.healthy), note)
+
+
+def _change_table() -> SafeString:
+    rows = (
+        (
+            display.link(
+                title_of(change.name),
+                reverse("admin:health_app_healthchange_change", args=[change.pk]),
+            ),
+            show_state(healthy=change.healthy),
+            display.moment(int(change.at.timestamp())),
+            change.error or display.NOTHING,
+        )
+        for change in HealthChange.objects.defer("message").order_by("-id")[:CHANGES]
+    )
+    return display.table(("Check", "State", "When", "Why"), rows)

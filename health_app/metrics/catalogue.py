@@ -62,6 +62,7 @@ HELP: Final[Mapping[str, str]] = {
     "health_check_duration_seconds": "Time that the last run of a check took.",
     "health_check_contiguous_failures": "Runs of a check that failed in a row.",
     # Both chains
+    "chain_info": "1 for each alias of a chain; `chain` is what other metrics call it.",
     "chain_height": "Height of the last accepted block.",
     "chain_last_block_timestamp_seconds": "Time of the last accepted block.",
     "chain_last_block_age_seconds": "Age of the last accepted block by the node's clock.",
@@ -96,7 +97,7 @@ HELP: Final[Mapping[str, str]] = {
     "network_peers_benched": "Connected peers that are not asked on a chain.",
     "network_known_nodes": "Validators and bootstrappers whose signed address is kept; no other peers, "
     "and not this node.",
-    "network_process_up": "Whether the process that talks to peers reported lately.",
+    "network_process_up": "Whether the process that talks to peers reported recently.",
     "network_start_time_seconds": "When the process that talks to peers began.",
     "network_messages": "Messages to and from peers.",
     "network_bytes": "Bytes to and from peers.",

@@ -1,6 +1,6 @@
 """Both chains as figures, from rows: heads, mempools, stake, fees. Amounts in smallest units."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from prometheus_client.core import Metric
@@ -16,6 +16,7 @@ from platform_app.executor.fees import price_of
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import mempool, stakers
+from primitives.ids import ID
 
 RECENT: Final = 60
 """Seconds of the node's clock in which blocks count as recent."""
@@ -51,6 +52,9 @@ def of_platform() -> Iterator[Metric]:
         tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
     except NoGenesis:
         return
+    yield from _names(Chain.P, platform_chain().aliases, platform_chain().blockchain_id)
+    if Chain.C.is_here:  # its ID comes with the P-Chain's genesis
+        yield from _names(Chain.C, evm_chain().aliases, evm_chain().blockchain_id)
     yield from _head(Chain.P, tip.height, tip.timestamp, now)
     yield from _recent(Chain.P, *platform.recent(platform_chain(), now - RECENT))
     waiting = mempool.waiting(platform_chain())
@@ -61,6 +65,12 @@ def of_platform() -> Iterator[Metric]:
     yield gauge("platform_gas_excess", tip.fee_state.excess)
     yield gauge("platform_gas_price", price_of(platform_chain().config.gas, tip.fee_state))
     yield gauge("node_clock_offset_seconds", clock.offset())
+
+
+def _names(chain: Chain, aliases: Iterable[str], blockchain_id: ID) -> Iterator[Metric]:
+    """Walk what a chain is called, so that series can be joined on any of its names."""
+    for alias in aliases:
+        yield gauge("chain_info", 1, chain=chain, alias=alias, blockchain_id=str(blockchain_id))
 
 
 def _head(chain: Chain, height: int, moment: int, now: int) -> Iterator[Metric]:

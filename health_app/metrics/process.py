@@ -1,6 +1,6 @@
 """What one process counts, and what it can be asked: whoever has something makes it known here.
 
-Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.replies`, since the client
+Calls, replies and statements are counted by `jsonrpc.tally` and `jsonrpc.inflight`, since the client
 library's histogram costs six times as much, and more where processes share a directory. `update` carries
 their counts over into the library's instruments. Rarer events count into these at once.
 """
@@ -16,8 +16,7 @@ from django.db import connections
 from health_app.metrics.instruments import Instruments
 from jsonrpc.calls import NOT_EXECUTED
 from jsonrpc.hub import Hub
-from jsonrpc.inflight import Inflight
-from jsonrpc.replies import Replies
+from jsonrpc.inflight import Inflight, Replies
 from jsonrpc.tally import Tally
 from jsonrpc.workers import Workers
 
@@ -51,6 +50,8 @@ class ProcessMetrics:
         self.hub: Hub | None = None
         self.http_connections: Callable[[], int | None] = lambda: None
         self.caches: Callable[[], Mapping[str, CacheState]] = dict
+        self.is_listening = False
+        """Whether Django's and Celery's signals are counted already (`listeners`)."""
         self._calls: Final[dict[str, Tally]] = {}
         self._replies: Final[dict[str, Replies]] = {}
         self._topics: Final[set[str]] = set()

@@ -11,12 +11,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
 
-from django.db import connection, connections
+from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.utils import InterfaceError, OperationalError
 from prometheus_client.core import Metric
 
-from chaindb import sql
+from chaindb.database import Database
 from health_app.metrics import chains, network
 from health_app.metrics.instruments import gauge
 
@@ -41,18 +41,20 @@ Part = tuple[str, Callable[[], Iterator[Metric]]]
 class DatabasePart:
     """What the database says of itself: size, connections, migrations that are missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._migrations: frozenset[tuple[str, str]] = frozenset()
 
     def __call__(self) -> Iterator[Metric]:
         """Walk it. Squashed migrations count as those that they replace do."""
         self._migrations = self._migrations or frozenset(MigrationLoader(None).disk_migrations)
-        applied = {(app, name) for app, name in sql.rows(_APPLIED)}
+        applied = {(app, name) for app, name in self._db.rows(_APPLIED)}
         yield gauge("database_migrations_unapplied", len(self._migrations - applied))
+        connection = self._db.connection
         if connection.vendor == "postgresql":
-            ((size,),) = sql.rows(_SIZE_OF_POSTGRESQL)
+            ((size,),) = self._db.rows(_SIZE_OF_POSTGRESQL)
             yield gauge("database_size_bytes", size, part="database")
-            for state, number in sql.rows(_STATES):
+            for state, number in self._db.rows(_STATES):
                 yield gauge("database_server_connections", number, state=state)
             return
         place = str(connection.settings_dict["NAME"])
@@ -69,7 +71,7 @@ def parts() -> tuple[Part, ...]:
         ("platform", chains.of_platform),
         ("network", network.of_network),
         ("bootstrap", network.of_bootstrap),
-        ("database", DatabasePart()),
+        ("database", DatabasePart(Database())),
     )
 
 

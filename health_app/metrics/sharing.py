@@ -47,7 +47,7 @@ class Alone:
     """The one process of the embedded profile."""
 
     def __init__(self, process: ProcessMetrics) -> None:
-        self._process = process
+        self.process = process
 
     def enrol(self, role: str) -> None:
         """Take no notice: there is nobody to say it to."""
@@ -61,12 +61,12 @@ class Alone:
 
     def router(self) -> tuple[int, float]:
         """Return how many calls are not answered, and for how many seconds the oldest has been running."""
-        return self._process.router()
+        return self.process.router()
 
     def collect(self) -> Iterator[Metric]:
         """Walk what was counted."""
-        self._process.update()
-        yield from self._process.instruments.registry.collect()
+        self.process.update()
+        yield from self.process.instruments.registry.collect()
         yield gauge(LONGEST, self.router()[1])
         # Of django-prometheus, whose middleware Django makes by its name.
         yield from (one for one in REGISTRY.collect() if one.name.startswith(f"{NAMESPACE}_"))
@@ -81,7 +81,7 @@ class Shared:
     """
 
     def __init__(self, process: ProcessMetrics, directory: Path) -> None:
-        self._process = process
+        self.process = process
         self._directory = directory
         self._role = ""
         self._place: IO[str] | None = None
@@ -114,9 +114,9 @@ class Shared:
         """Write down what this process has counted, and how it is."""
         if not self._role:
             return
-        self._process.update()
-        longest = self._process.router()[1]
-        oldest = self._process.instruments.gauge(OLDEST, mode="livemin")
+        self.process.update()
+        longest = self.process.router()[1]
+        oldest = self.process.instruments.gauge(OLDEST, mode="livemin")
         oldest.set(time.monotonic() - longest if longest else math.inf)
 
     def living(self) -> list[Process]:
@@ -172,7 +172,7 @@ class Shared:
         if self._place is not None:
             self._place.close()
         self._lock, self._thread = threading.Lock(), None
-        self._process.begin_anew()
+        self.process.begin_anew()
         self._take_place()
 
     def _live(self) -> None:

@@ -5,9 +5,9 @@ asks for its node's address by info.getBlockchainID without params and hears the
 another asks info.peers for a chain and gets all peers.
 """
 
-from info_app.api import chains, node, upgrades
+from info_app.api import node, upgrades
 from info_app.api import peers as connected
-from info_app.api.errors import to_error_object
+from info_app.api.node import to_error_object
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api import params
@@ -36,11 +36,11 @@ def _node(methods: MethodRegistry, own: node.OwnNode) -> None:
 def _chains(methods: MethodRegistry) -> None:
     methods.add(
         "info.getBlockchainID",
-        chains.get_blockchain_id,
+        node.get_blockchain_id,
         params=[Param("alias", params.text, "")],
     )
     methods.add(
-        "info.isBootstrapped", chains.is_bootstrapped, params=[Param("chain", params.text, "")]
+        "info.isBootstrapped", node.is_bootstrapped, params=[Param("chain", params.text, "")]
     )
 
 

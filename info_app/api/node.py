@@ -1,4 +1,4 @@
-"""What a node says of itself: who it is, what it runs, on which network, and what that costs."""
+"""What a node says of itself: who it is, what it runs, on which network, which chains, and what that costs."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,9 +6,10 @@ from typing import Final
 from django.conf import settings
 
 from info_app import selectors
-from info_app.commit import COMMIT
-from info_app.identity import IdentityFiles
-from info_app.version import PRODUCT, RPC_PROTOCOL
+from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
+from jsonrpc.errors import JsonRpcError
+from platform_app.api import chain_names, errors
+from platform_app.api.errors import refused, shortened
 from platform_app.api.wire import Json
 from platform_app.apps import platform_chain
 from primitives.hexadecimal import encode_data
@@ -21,31 +22,42 @@ from primitives.ids import (
     SECP256K1_FX_ID,
 )
 from primitives.networks import name_of
+from primitives.node_identity import IdentityError, IdentityFiles
 
 _VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
 _FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
+
+
+class NoIdentity(Exception):
+    """The files that say which node this is are not there, or hold something else."""
+
+    def __init__(self) -> None:
+        super().__init__("this node has no identity yet: init_node makes its keys")
 
 
 class OwnNode:
     """What differs from one node of a network to the next.
 
     Args:
-        files: who it is.
+        identity: who it is.
         vm_versions: of its virtual machines, by their names.
     """
 
-    def __init__(self, files: IdentityFiles, vm_versions: Mapping[str, str]) -> None:
-        self._files = files
+    def __init__(self, identity: IdentityFiles, vm_versions: Mapping[str, str]) -> None:
+        self._identity = identity
         self._vm_versions = vm_versions
 
     def get_node_id(self) -> Json:
         """info.getNodeID: the node's ID, and its BLS key with the proof that it is the node's own."""
-        own = self._files.identity()
+        try:
+            node_id, signer = self._identity.node_id, self._identity.signer_key
+        except (OSError, IdentityError) as error:
+            raise NoIdentity from error
         return {
-            "nodeID": str(own.node_id),
+            "nodeID": str(node_id),
             "nodePOP": {
-                "publicKey": encode_data(own.public_key),
-                "proofOfPossession": encode_data(own.proof_of_possession),
+                "publicKey": encode_data(signer.public_key),
+                "proofOfPossession": encode_data(signer.proof_of_possession),
             },
         }
 
@@ -97,3 +109,47 @@ def get_vms() -> Json:
         "vms": {str(vm_id): [name] for vm_id, name in _VMS.items()},
         "fxs": {str(fx_id): name for fx_id, name in _FXS.items()},
     }
+
+
+def get_blockchain_id(alias: str) -> Json:
+    """info.getBlockchainID: the ID of a chain.
+
+    Unspecified: also of one that this node does not take part in, as in the reference's partial sync.
+    """
+    found = chain_names.find(platform_chain(), alias)
+    if found is None:
+        raise refused(f"there is no ID with alias {shortened(alias)}")
+    return {"blockchainID": str(found)}
+
+
+def is_bootstrapped(chain_name: str) -> Json:
+    """info.isBootstrapped: whether a chain has finished its initial sync.
+
+    Unspecified: no chain has that NODE_CHAINS leaves out, as in the reference's partial sync, nor one that
+    stands before a block which the network has accepted and the rules here refuse.
+    """
+    if not chain_name:
+        raise refused("argument 'chain' not given")
+    letter = _letter_of(chain_name)
+    if letter is None:
+        raise refused(f"there is no chain with alias/ID '{shortened(chain_name)}'")
+    return {"isBootstrapped": selectors.is_bootstrapped(letter)}
+
+
+def _letter_of(name: str) -> str | None:
+    found = chain_names.find(platform_chain(), name)
+    if found is None:
+        return None
+    network = platform_chain().network()
+    return {network.x_chain_id: "X", network.c_chain_id: "C"}.get(found, "P")
+
+
+EXPECTED: Final[tuple[type[Exception], ...]] = (NoIdentity,)
+"""Besides what the P-Chain's door expects, which is asked for chains and validators here."""
+
+
+def to_error_object(error: Exception) -> JsonRpcError | None:
+    """Return the error object of an expected failure, None for an unexpected one."""
+    if isinstance(error, EXPECTED):
+        return refused(str(error))
+    return errors.to_error_object(error)

@@ -13,7 +13,7 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 def peers(node_ids: Sequence[NodeID]) -> Json:
     """info.peers: the connected peers, all or those of some nodes that are connected."""
     found = selectors.peers(node_ids)
-    return {"numPeers": str(len(found)), "peers": [_shown(peer) for peer in found]}
+    return {"numPeers": str(len(found)), "peers": [_to_json(peer) for peer in found]}
 
 
 def uptime() -> Json:
@@ -27,7 +27,7 @@ def uptime() -> Json:
     }
 
 
-def _shown(peer: PeerRecord) -> Json:
+def _to_json(peer: PeerRecord) -> Json:
     """Return a peer's record; the time of its upgrade is a plain number, as in the reference."""
     primary = str(PRIMARY_NETWORK_ID)
     others = [subnet_id for subnet_id in peer.tracked_subnets if subnet_id != primary]

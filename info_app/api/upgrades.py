@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from info_app import selectors
 from info_app import upgrades as rules
 from info_app.selectors import PeerRecord
-from network_app import turns
+from network_app.apps import node_network
 from platform_app.api.wire import Json
 from primitives.ids import NodeID
 
 
 def upgrades() -> Json:
     """info.upgrades: when each upgrade was activated."""
-    return rules.upgrades(turns.upgrades().epoch_duration)
+    return rules.upgrades(node_network().upgrades.epoch_duration)
 
 
 def acps() -> Json:

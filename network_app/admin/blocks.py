@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Choice, KeysetChangeList, Lane
+from adminkit.changelist import Branch, Choice, KeysetChangeList
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from cchain_app.models import Block as CChainBlock
-from network_app.admin import display, formats, links
+from network_app.admin import display
 from network_app.models import OuterBlock, outer_id
 from platform_app.models import Block as PlatformBlock
 from primitives.ids import ID
@@ -22,18 +22,18 @@ _HEIGHT_BITS = 62
 """Of heights that keys can hold."""
 
 _OPTION = 1
-_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in formats.CHAINS.items())
+_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
 
 
 class OuterBlockList(KeysetChangeList):
     """Lists without a search go by indexes that there are anyhow: of a chain by height, of all by key."""
 
     @override
-    def _asked(self) -> tuple[str, list[Lane]]:
-        order, lanes = super()._asked()
+    def _asked(self) -> tuple[str, list[Branch]]:
+        order, branches = super()._asked()
         if self.query:
-            return order, lanes
-        return ("-height", lanes) if len(lanes) == 1 else (order, [Q()])
+            return order, branches
+        return ("-height", branches) if len(branches) == 1 else (order, [Q()])
 
 
 @admin.register(OuterBlock)
@@ -49,7 +49,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     search_help_text = "Height, block ID or node ID"
     choices = (
         *_CHAINS,
-        Choice("all", "All", tuple(lane for one in _CHAINS for lane in one.lanes)),
+        Choice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
     )
     unique_hash = "block_id"
     fieldsets = (
@@ -63,7 +63,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return OuterBlockList
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.node_id is not None:
             return [Q(proposer=term.node_id)]
         if term.number is not None:
@@ -83,7 +83,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     @admin.display(description="ID among peers")
     def short_id(self, block: OuterBlock) -> SafeString:
         """Return the ID for the list."""
-        return display.short_link(block.block_id, links.outer_page(block.block_id))
+        return display.short_link(block.block_id, display.outer_page(block.block_id))
 
     @admin.display(description="ID among peers")
     def full_id(self, block: OuterBlock) -> SafeString:
@@ -98,8 +98,8 @@ class OuterBlockAdmin(IdentifierAdmin):
         found = set(OuterBlock.objects.filter(pk__in=[before, after]).values_list("pk", flat=True))
         return display.line(
             f"{block.height:,}",
-            display.link("‹ previous", links.outer_page(before)) if before in found else "",
-            display.link("next ›", links.outer_page(after)) if after in found else "",
+            display.link("‹ previous", display.outer_page(before)) if before in found else "",
+            display.link("next ›", display.outer_page(after)) if after in found else "",
         )
 
     @admin.display(description="Kind")
@@ -113,15 +113,15 @@ class OuterBlockAdmin(IdentifierAdmin):
     @admin.display(description="Own block")
     def inside(self, block: OuterBlock) -> SafeString:
         """Return the way to the chain's own block."""
-        page = links.inner_page(block.chain, block.height)
-        return display.link(f"{formats.CHAINS[block.chain]} {block.height:,} ›", page)
+        page = display.inner_page(block.chain, block.height)
+        return display.link(f"{display.CHAINS[block.chain]} {block.height:,} ›", page)
 
     @admin.display(description="Proposer")
     def short_proposer(self, block: Any) -> SafeString:
         """Return who proposed it, as the way to all that it proposed."""
         if block.proposer_id is None:
             return _nobody(block)
-        return display.node_link(block.proposer_id, links.proposer_page(block.proposer_id))
+        return display.node_link(block.proposer_id, display.proposer_page(block.proposer_id))
 
     @admin.display(description="Proposer")
     def full_proposer(self, block: Any) -> SafeString:
@@ -178,14 +178,14 @@ def _nobody(block: OuterBlock) -> SafeString:
 def _platform_block(height: int | None) -> SafeString:
     if height is None:
         return display.NOTHING
-    return display.link(f"{height:,}", links.inner_page("P", height))
+    return display.link(f"{height:,}", display.inner_page("P", height))
 
 
 def _at(height: int) -> list[Q]:
     """Return the condition for blocks at a height, none for one that no block can have."""
     if height >> _HEIGHT_BITS:
         return []
-    return [Q(pk__in=[outer_id(alias, height) for alias in formats.CHAINS])]
+    return [Q(pk__in=[outer_id(alias, height) for alias in display.CHAINS])]
 
 
 def _known_as(wanted: ID) -> list[Q]:

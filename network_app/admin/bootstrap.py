@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from adminkit.identifiers import IdentifierAdmin, Term
 from network_app import selectors
-from network_app.admin import display, formats
+from network_app.admin import display
 from network_app.models import ChainSync, SyncPhase
 
 
@@ -29,7 +29,7 @@ class ChainSyncAdmin(IdentifierAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         return [Q(pk=term.text.upper()[:1])]
 
     @override
@@ -42,7 +42,7 @@ class ChainSyncAdmin(IdentifierAdmin):
     @admin.display(description="Chain")
     def name(self, row: ChainSync) -> SafeString:
         """Return which chain it is."""
-        return display.unbroken(formats.CHAINS[row.chain])
+        return display.unbroken(display.CHAINS[row.chain])
 
     @admin.display(description="State")
     def state(self, row: Any) -> SafeString:
@@ -76,14 +76,14 @@ class ChainSyncAdmin(IdentifierAdmin):
     @admin.display(description="Rate")
     def rate(self, row: ChainSync) -> SafeString | str:
         """Return how fast it goes, or went at last."""
-        return formats.format_rate(row.blocks_per_second) or display.NOTHING
+        return display.format_rate(row.blocks_per_second) or display.NOTHING
 
     @admin.display(description="Time left")
     def left(self, row: Any) -> SafeString | str:
         """Return how long it still takes at that rate."""
         if row.phase == SyncPhase.BOOTSTRAPPED or not row.is_fresh:
             return display.NOTHING
-        return formats.format_left(row.seconds_left)
+        return display.format_left(row.seconds_left)
 
     @admin.display(description="Fetched, waiting")
     def waiting(self, row: ChainSync) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 from math import floor
+from typing import Final
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,10 +22,92 @@ from adminkit.display import (
     short_link,
     stack,
 )
-from network_app.admin import formats, links
+from adminkit.formats import format_age
+from adminkit.links import Pages
+from cchain_app.admin import links as cchain
 from network_app.models import ChainSync, SyncPhase
+from platform_app.admin import links as platform
 from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
 from primitives.ids import NodeID
+
+_PAGES: Final = Pages("network_app")
+page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
+
+
+def peer_page(node_id: object) -> str:
+    """Return the address of a peer's page."""
+    return page("peer", node_id)
+
+
+def proposer_page(node_id: object) -> str:
+    """Return the address of the list of blocks that a node proposed."""
+    return search_page("outerblock", node_id)
+
+
+def validator_page(node_id: object) -> str:
+    """Return the address of the list of all times that a node validated."""
+    return platform.node_page(node_id)
+
+
+def subnet_page(subnet_id: object) -> str:
+    """Return the address of a subnet's page."""
+    return platform.subnet_page(subnet_id)
+
+
+def outer_page(key: object) -> str:
+    """Return the address of an outer block's page by its key or ID."""
+    return page("outerblock", key)
+
+
+def inner_page(chain: str, height: int) -> str:
+    """Return the address of the page of a chain's own block."""
+    return cchain.block_page(height) if chain == "C" else platform.block_page(height)
+
+
+CHAINS = {"P": "P-Chain", "C": "C-Chain"}
+
+_STEP = 1024
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def format_bytes(count: int) -> str:
+    """Return a number of bytes as a person reads it: 12.3 MiB."""
+    if count < _STEP:
+        return f"{count} byte{'' if count == 1 else 's'}"
+    size = float(count)
+    for unit in _UNITS:
+        size /= _STEP
+        if size < _STEP or unit == _UNITS[-1]:
+            break
+    return f"{size:,.1f} {unit}"
+
+
+def format_rate(blocks_per_second: float | None) -> str | None:
+    """Return a rate: 1,234.5 blocks/s; None before the first measurement."""
+    return None if blocks_per_second is None else f"{blocks_per_second:,.1f} blocks/s"
+
+
+def format_left(seconds: float | None) -> str:
+    """Return how long something still takes."""
+    return "time unknown" if seconds is None else f"{format_age(int(seconds))} left"
+
+
+def format_share(fraction: float) -> str:
+    """Return a part of one as percent with a decimal, cut off: 99.9 % is not all."""
+    tenths = int(fraction * 1_000)
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def format_known(count: int) -> str:
+    """Return how many addresses this node keeps: not those of peers that are just connected."""
+    kept = f"{count:,} address{'' if count == 1 else 'es'} known"
+    return f"{kept} of validators and bootstrappers"
+
+
+def age_of(moment: datetime, now: datetime) -> str:
+    """Return how long ago something was: 3 min ago."""
+    return f"{format_age(int((now - moment).total_seconds()))} ago"
+
 
 __all__ = [
     "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "faint", "full",
@@ -44,16 +127,16 @@ def full_node(node_id: NodeID) -> SafeString:
     return stack(
         full(node_id),
         line(
-            link("As a peer ›", links.search_page("peer", node_id)),
-            link("As a validator ›", links.validator_page(node_id)),
-            link("Its blocks ›", links.proposer_page(node_id)),
+            link("As a peer ›", search_page("peer", node_id)),
+            link("As a validator ›", validator_page(node_id)),
+            link("Its blocks ›", proposer_page(node_id)),
         ),
     )
 
 
 def chain(alias: str) -> SafeString:
     """Return a chain's name as a label."""
-    return badge(formats.CHAINS[alias], "note" if alias == "C" else "plain")
+    return badge(CHAINS[alias], "note" if alias == "C" else "plain")
 
 
 def clock_time(at: datetime | None) -> SafeString:
@@ -73,7 +156,7 @@ def unbroken(value: object) -> SafeString:
 
 def since(at: datetime | None, now: datetime) -> SafeString:
     """Return how long ago something was, with the moment."""
-    return NOTHING if at is None else pair(formats.age_of(at, now), clock_time(at))
+    return NOTHING if at is None else pair(age_of(at, now), clock_time(at))
 
 
 def names(values: Iterable[object]) -> SafeString:
@@ -85,7 +168,7 @@ def names(values: Iterable[object]) -> SafeString:
 def share(fraction: float) -> SafeString:
     """Return a part of one with a bar beside it."""
     thick = format_html('<span class="nd-way">{}</span>', bar(int(100 * fraction)))
-    return line(formats.format_share(fraction), thick)
+    return line(format_share(fraction), thick)
 
 
 def progress(row: ChainSync) -> SafeString:
@@ -102,7 +185,7 @@ def progress_bar(row: ChainSync) -> SafeString:
     return format_html(
         '<span class="nd-way" role="progressbar" aria-label="{} bootstrap" aria-valuemin="0" '
         'aria-valuemax="100" aria-valuenow="{}">{}</span>',
-        formats.CHAINS[row.chain], row.percent, bar(row.percent, kind),
+        CHAINS[row.chain], row.percent, bar(row.percent, kind),
     )  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """Peers in the admin: who is connected, how well, and what stake it has."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
 
@@ -11,14 +13,73 @@ from typing_extensions import override
 
 from adminkit.changelist import Choice
 from adminkit.identifiers import IdentifierAdmin, Term
-from network_app.admin import display, formats, links, peer_facts
-from network_app.admin.peer_facts import Facts
+from chaindb import clock
+from network_app import selectors
+from network_app.admin import display
 from network_app.models import Peer
-from platform_app.admin.formats import format_fraction
+from platform_app.admin.display import format_fraction
 from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from platform_app.config import MILLION
 from platform_app.models import Phase, Validator
-from primitives.ids import PRIMARY_NETWORK_ID
+from platform_app.selectors import stakers
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one peer; None where the question does not arise."""
+
+    now: datetime
+    reported: bool
+    """Whether the network's process lives: else nobody knows who is connected."""
+    stake: int | None = None
+    """Of a current validator, its delegators' included, in smallest units."""
+    uptime: float | None = None
+    """The part of its time that a current validator was online, as this node saw it."""
+    validating: bool = False
+    """Whether this node is a current validator: else nobody has seen an uptime of it."""
+
+
+def read(found: Sequence[Peer]) -> list[Facts]:
+    """Return the facts about peers, in their order, in at most four statements."""
+    if not found:
+        return []
+    status, now = selectors.status(), datetime.now(UTC)
+    reported = status is not None and selectors.is_fresh(status)
+    stakes = _stakes()
+    uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
+    validating = _is_ours(stakes)
+    return [
+        Facts(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id), validating)
+        for peer in found
+    ]
+
+
+def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
+    try:
+        return platform_chain().node_id in stakes
+    except OSError:  # before the first start has made the certificate
+        return False
+
+
+def _stakes() -> dict[NodeID, int]:
+    try:
+        current = stakers.current_validators(platform_chain())
+    except NoGenesis:
+        return {}
+    return {one.node_id: one.weight + one.delegator_weight for one in current.validators}
+
+
+def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
+    if not nodes:
+        return {}
+    now, tracking = clock.now(), stakers.tracking(platform_chain())
+    return {
+        node_id: seen.fraction(now, tracking=tracking)
+        for node_id, seen in stakers.uptimes(platform_chain(), nodes).items()
+    }
+
 
 _REWARDING = 80
 """Percent of uptime from which on a peer speaks for our reward."""
@@ -54,14 +115,14 @@ class PeerAdmin(IdentifierAdmin):
     )  # fmt: skip
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.node_id is not None:
             return [Q(pk=term.node_id)]
         return [_at(term.text)]
 
     @override
     def prepare(self, rows: Sequence[Any]) -> None:
-        for peer, facts in zip(rows, peer_facts.read(rows), strict=True):
+        for peer, facts in zip(rows, read(rows), strict=True):
             peer.facts = facts
 
     @admin.display(description="Node")
@@ -75,8 +136,8 @@ class PeerAdmin(IdentifierAdmin):
         return display.stack(
             display.full(peer.node_id),
             display.line(
-                display.link("As a validator ›", links.validator_page(peer.node_id)),
-                display.link("Its blocks ›", links.proposer_page(peer.node_id)),
+                display.link("As a validator ›", display.validator_page(peer.node_id)),
+                display.link("Its blocks ›", display.proposer_page(peer.node_id)),
             ),
         )
 
@@ -85,13 +146,13 @@ class PeerAdmin(IdentifierAdmin):
         """Return whether it is connected and since when; else when it was last."""
         facts: Facts = peer.facts
         if peer.connected_since is None:
-            last = formats.age_of(peer.last_seen, facts.now)
+            last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("not connected"), f"last {last}")
         if not facts.reported:
             # The process that would know is gone: this is what it said last.
-            last = formats.age_of(peer.last_seen, facts.now)
+            last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("unknown", "wait"), f"seen {last}")
-        began = formats.age_of(peer.connected_since, facts.now).removesuffix(" ago")
+        began = display.age_of(peer.connected_since, facts.now).removesuffix(" ago")
         return display.pair(display.badge("connected", "good"), f"for {began}")
 
     @admin.display(description="State")
@@ -189,7 +250,7 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Benched on")
     def bench(self, peer: Peer) -> SafeString:
         """Return the chains on which it is not asked since it did not answer."""
-        found = [display.badge(formats.CHAINS.get(one, one), "bad") for one in peer.benched]
+        found = [display.badge(display.CHAINS.get(one, one), "bad") for one in peer.benched]
         return display.line(*found) if found else display.NOTHING
 
     @admin.display(description="Latest upgrade")
@@ -200,7 +261,7 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Subnets that it follows")
     def subnets(self, peer: Peer) -> SafeString:
         """Return the subnets that it follows besides the Primary Network."""
-        found = [display.full_link(one, links.subnet_page(one)) for one in peer.tracked_subnets]
+        found = [display.full_link(one, display.subnet_page(one)) for one in peer.tracked_subnets]
         return display.stack(*found) if found else display.NOTHING
 
     @admin.display(description="Supports ACPs")

@@ -1,4 +1,4 @@
-"""What the network's process says of itself, in the admin: one row, once a second."""
+"""What the network's process says of itself, in the admin and on its first page: one row, once a second."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,9 +10,12 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.identifiers import IdentifierAdmin, Term
+from adminkit.overview import Card, Overview
 from network_app import selectors
-from network_app.admin import display, formats
-from network_app.models import NetworkStatus
+from network_app.admin import display
+from network_app.models import ChainSync, NetworkStatus, SyncPhase
+from platform_app.admin.display import round_coins
+from platform_app.chain import NoGenesis
 
 
 @admin.register(NetworkStatus)
@@ -28,7 +31,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         return [Q(ip=term.text)]
 
     @override
@@ -44,7 +47,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     @admin.display(description="Heartbeat")
     def heartbeat(self, row: Any) -> SafeString:
         """Return whether the network's process lives."""
-        return display.pair(alive(row), f"reported {formats.age_of(row.heartbeat_at, row.now)}")
+        return display.pair(alive(row), f"reported {display.age_of(row.heartbeat_at, row.now)}")
 
     @admin.display(description="Last report")
     def reported(self, row: NetworkStatus) -> SafeString:
@@ -54,7 +57,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     @admin.display(description="Started")
     def age(self, row: Any) -> SafeString:
         """Return how long ago the network's process began."""
-        return display.unbroken(formats.age_of(row.started_at, row.now))
+        return display.unbroken(display.age_of(row.started_at, row.now))
 
     @admin.display(description="Started")
     def started(self, row: Any) -> SafeString:
@@ -64,7 +67,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     @admin.display(description="Peers")
     def peers(self, row: NetworkStatus) -> SafeString:
         """Return how many are connected, and how many addresses are kept, whoever is connected."""
-        known = display.faint(formats.format_known(row.known))  # may be broken: it is long
+        known = display.faint(display.format_known(row.known))  # may be broken: it is long
         return display.stack(display.unbroken(f"{row.connected:,} connected"), known)
 
     @admin.display(description="Connections so far")
@@ -100,7 +103,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     @admin.display(description="Not sent")
     def failures(self, row: NetworkStatus) -> SafeString:
         """Return how many messages could not be sent, and which part of the latest."""
-        share = formats.format_share(row.send_fail_rate)
+        share = display.format_share(row.send_fail_rate)
         return display.pair(f"{row.send_failures:,}", f"{share} of the latest")
 
 
@@ -112,4 +115,101 @@ def alive(row: NetworkStatus) -> SafeString:
 
 
 def _traffic(messages: int, size: int) -> SafeString:
-    return display.pair(f"{messages:,} messages", formats.format_bytes(size))
+    return display.pair(f"{messages:,} messages", display.format_bytes(size))
+
+
+def overview() -> Overview | None:
+    """Return the state of the network, or None when its process never ran."""
+    status = selectors.status()
+    if status is None:
+        return None
+    fresh = selectors.is_fresh(status)
+    return Overview(
+        name="Network",
+        cards=(
+            _peers_card(status, is_fresh=fresh),
+            *_stake_cards(),
+            *_bootstrap_cards(is_fresh=fresh),
+            _heartbeat_card(status),
+            *_message_cards(status),
+        ),
+        panels=(),
+    )
+
+
+def _peers_card(status: NetworkStatus, *, is_fresh: bool) -> Card:
+    # Whoever was connected when the process was killed is not any more.
+    count = status.connected if is_fresh else 0
+    page = display.list_page("peer")
+    return Card(
+        "Peers",
+        display.link(f"{count:,} connected", page),
+        display.format_known(status.known),
+    )
+
+
+def _stake_cards() -> tuple[Card, ...]:
+    try:
+        stake, seen = selectors.connected_stake(), selectors.uptime_of_self()
+    except (NoGenesis, OSError):  # before the first start has made genesis and certificate
+        return ()
+    connected = Card(
+        "Stake connected",
+        display.share(stake.fraction),
+        f"{round_coins(stake.connected)} of {round_coins(stake.total)}",
+    )
+    if seen is None:
+        return (connected,)
+    return connected, Card(
+        "Our uptime, peers say",
+        display.format_share(seen.weighted_average / 100),
+        f"{display.format_share(seen.rewarding_stake / 100)} of the stake would reward it",
+    )
+
+
+def _bootstrap_cards(*, is_fresh: bool) -> tuple[Card, ...]:
+    rows = selectors.syncs()
+    return tuple(
+        _bootstrap_card(rows[alias], is_fresh=is_fresh) for alias in display.CHAINS if alias in rows
+    )
+
+
+def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
+    words = [row.place]
+    if is_fresh and row.phase != SyncPhase.BOOTSTRAPPED:
+        left = display.format_left(row.seconds_left)
+        words = [*words, left] if row.waiting is None else [str(row.waiting)]
+    if row.obstacle is not None:
+        words = [row.place, row.obstacle]
+    page = display.page("chainsync", row.chain)
+    return Card(
+        f"{display.CHAINS[row.chain]} bootstrap",
+        display.line(display.link(f"{row.percent} %", page), display.progress_bar(row)),
+        display.stack(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
+    )
+
+
+def _heartbeat_card(status: NetworkStatus) -> Card:
+    age = display.age_of(status.heartbeat_at, datetime.now(UTC))
+    page = display.list_page("networkstatus")
+    return Card(
+        "Network process",
+        display.line(display.link("Status", page), alive(status)),
+        f"{status.ip}, reported {age}",
+    )
+
+
+def _message_cards(status: NetworkStatus) -> tuple[Card, ...]:
+    return (
+        Card(
+            "Messages sent",
+            f"{status.messages_sent:,}",
+            f"{display.format_bytes(status.bytes_sent)}, "
+            f"{display.format_share(status.send_fail_rate)} of the latest failed",
+        ),
+        Card(
+            "Messages received",
+            f"{status.messages_received:,}",
+            display.format_bytes(status.bytes_received),
+        ),
+    )

@@ -1,6 +1,7 @@
-"""The chains as the network needs them: `ports.Chain` made of the chains' services and of outer blocks.
+"""The chains as the network needs them: `ports.Chain` made of the proposer VM around each chain's own VM.
 
-`inner` says what is asked of a chain, `platform` and `cchain` answer it. `wrapping` puts outer blocks
-around what was made here, `verifying` and `accepting` take in what others made, `stored` is how both
-are kept, and `wrapped` is what the network sees.
+`outer_blocks` keeps outer blocks as rows, `validators` answers from the P-Chain who may propose, and
+`wrapping` sees to it that all accepted blocks have outer ones. `consensus` decides on them. `chain` is what
+the network sees: it answers from rows, and hands others' blocks to `accepting`, which believes what `trust`
+says. `inner`, `platform` and `cchain` are what else is asked of the chains inside.
 """

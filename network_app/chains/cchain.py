@@ -1,12 +1,10 @@
-"""The C-Chain for the network: its own services and rows, in the words of `inner`."""
+"""The C-Chain for the network, besides its VM: `inner.InnerChain` by its own services and rows."""
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import cast
 
-from cchain_app.apps import evm_chain
-from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.blocks.evm_block import EvmBlock, evm_block
+from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import (
     AccountLimitExceeded,
     FutureReplacesPending,
@@ -15,9 +13,9 @@ from cchain_app.pool.errors import (
     Underpriced,
 )
 from cchain_app.selectors import blocks as accepted
-from cchain_app.selectors import pool, raw_blocks
-from cchain_app.services import following, scheduling, transactions
-from network_app.chains.inner import Beside, InnerBlock, InnerTip, Refused, Unreadable
+from cchain_app.selectors import pool
+from cchain_app.services import scheduling, transactions
+from network_app.chains.outer_blocks import AcceptedBlock
 from network_app.ports import NoRoom
 from primitives.evm import Hash
 from primitives.hashing import keccak256
@@ -28,82 +26,49 @@ _LACK_OF_ROOM = (
 )  # fmt: skip
 
 
-class CChain:
-    """The C-Chain of this node.
+class EvmInner:
+    """An EVM chain of this node.
 
     Args:
-        chain_id: The transaction of the P-Chain's genesis that created it.
+        chain: The chain.
     """
 
-    alias = "C"
+    refused: type[Exception] = InvalidBlock
 
-    def __init__(self, chain_id: ID) -> None:
-        self.chain_id = chain_id
+    def __init__(self, chain: EvmChain) -> None:
+        self._chain = chain
 
-    @cached_property
-    def _genesis(self) -> InnerBlock:
-        return self.blocks(0, 0, 1)[0]
-
-    def genesis(self) -> InnerBlock:
-        """Return block 0."""
-        return self._genesis
-
-    def tip(self) -> InnerTip:
-        """Return the last accepted block."""
-        head = accepted.catch_up(evm_chain())
-        return InnerTip(head.number, ID(head.hash))
-
-    def blocks(self, first: int, last: int, size: int) -> list[InnerBlock]:
+    def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
         """Return accepted blocks from a height to another until their bytes pass `size`."""
         return [
-            InnerBlock(one.number, ID(one.hash), ID(one.parent_hash), one.timestamp, one.raw)
-            for one in raw_blocks.raw_blocks(evm_chain(), first, last, size)
+            AcceptedBlock(one.number, ID(one.hash), one.timestamp, one.raw)
+            for one in accepted.raw_blocks(self._chain, first, last, size)
         ]
 
-    def glance(self, raw: bytes) -> InnerBlock:
-        """Read a block's header. Raises Unreadable."""
-        try:
-            found = following.parse_header(raw)
-        except InvalidBlock as error:
-            raise Unreadable(str(error)) from error
-        header = found.header
-        return InnerBlock(
-            header.number, ID(found.hash), ID(header.parent_hash), header.timestamp, raw
-        )
+    def read(self, block: EvmBlock) -> EvmBlock:
+        """Read what stands behind the header. Raises InvalidBlock."""
+        return evm_block(block.candidate())
 
-    def parse(self, seen: InnerBlock) -> InnerBlock:
-        """Read the transactions behind a header. Raises Unreadable."""
-        try:
-            return seen._replace(parsed=following.parse_block(seen.raw))
-        except InvalidBlock as error:
-            raise Unreadable(str(error)) from error
+    def is_proposal(self, block: EvmBlock) -> bool:
+        """Say no: no block of an EVM chain is."""
+        del block
+        return False
 
-    def accept(self, blocks: Sequence[InnerBlock], *, now: int, beside: Beside) -> int:
-        """Accept blocks in one transaction and return how many transactions they have.
-
-        Raises:
-            Refused: One breaks a rule.
-        """
-        candidates = [cast(CandidateBlock, one.parsed) for one in blocks]
-        try:
-            following.accept(
-                evm_chain(), candidates, now=now, beside=lambda block: beside(ID(block.hash))
-            )
-        except InvalidBlock as error:
-            raise Refused(str(error)) from error
-        return sum(len(one.transactions) for one in candidates)
+    def transactions_in(self, block: EvmBlock) -> int:
+        """Return how many transactions a block has that was read."""
+        return len(block.candidate().transactions)
 
     def request_block(self) -> None:
         """Wake the maker of blocks."""
-        scheduling.request_block(evm_chain())
+        scheduling.request_block(self._chain)
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of transactions that wait, newest last."""
-        return [ID(one) for one in pool.newest_hashes(evm_chain(), limit)]
+        return [ID(one) for one in pool.newest_hashes(self._chain, limit)]
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         """Return waiting transactions' signed envelopes."""
-        found = pool.raws_of(evm_chain(), [Hash(bytes(tx_id)) for tx_id in tx_ids])
+        found = pool.raws_of(self._chain, [Hash(bytes(tx_id)) for tx_id in tx_ids])
         return [found.get(Hash(bytes(tx_id))) for tx_id in tx_ids]
 
     def transaction_id(self, raw: bytes) -> ID:
@@ -113,7 +78,7 @@ class CChain:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Take transactions in that other nodes have acknowledged, or say why not."""
         del now  # the pool asks the clock itself
-        return [_outcome(one) for one in transactions.submit(evm_chain(), raws, gossiped=True)]
+        return [_outcome(one) for one in transactions.submit(self._chain, raws, gossiped=True)]
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:

@@ -26,7 +26,7 @@ class Certificate(models.Model):
 class OuterBlock(models.Model):
     """One row is what an accepted block is wrapped in; what is inside is the chain's own row.
 
-    Blocks that were made here and that nobody has asked for yet have none.
+    It is written in the transaction in which the block inside is accepted. Genesis has none.
     """
 
     id = models.BigIntegerField(

@@ -17,7 +17,7 @@ LOOPBACK = "loopback"
 
 
 class Arrivals:
-    """Decides over connections by how many there are, and by who came lately."""
+    """Decides over connections by how many there are, and by who came recently."""
 
     def __init__(self, config: NetworkConfig, now: float) -> None:
         self._config = config

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from network_app.config import NetworkConfig
-from network_app.peers.averages import RunningAverage
+from network_app.peers.counters import RunningAverage
 from primitives.ids import NodeID
 
 HALF_LIFE = 60.0

@@ -14,7 +14,6 @@ from ipaddress import ip_address
 
 from network_app.config import NetworkConfig
 from network_app.handshake.claims import NodeClaim, sign_ip
-from network_app.handshake.identity import NodeIdentity
 from network_app.peers import tls
 from network_app.peers.counters import Counters
 from network_app.peers.dialer import Address, Dialer, Lived
@@ -30,9 +29,10 @@ from network_app.peers.stream import CHUNK, Stream
 from network_app.peers.throttle import BytePool, Shares
 from network_app.ports import Directory, MessageHandler, PeerInfo, Totals
 from network_app.wire import framing
+from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import Message
-from network_app.wire.packing import Packed
 from primitives.ids import NodeID
+from primitives.node_identity import NodeIdentity
 
 _log = logging.getLogger(__name__)
 

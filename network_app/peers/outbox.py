@@ -11,8 +11,8 @@ from network_app.peers.strangers import SendRoom
 from network_app.peers.stream import Stream
 from network_app.wire import framing
 from network_app.wire.errors import MessageTooLarge
+from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import Message
-from network_app.wire.packing import Packed
 
 LARGE_ANSWERS = frozenset({"get_ancestors", "app_request"})
 """Questions whose answers may fill a frame."""

@@ -14,7 +14,7 @@ LEAST_BURST = 128 * 1024
 
 
 class Crowd:
-    """The strangers that were read lately. Each has an equal part of what is read of all.
+    """The strangers that were read recently. Each has an equal part of what is read of all.
 
     Nobody pays for another: who sends more than its part waits alone.
     """

@@ -32,8 +32,8 @@ from network_app.peers.throttle import BytePool
 from network_app.peers.workload import Workload
 from network_app.ports import Directory, MessageHandler, PeerInfo
 from network_app.wire import framing
+from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
-from network_app.wire.packing import Packed
 from primitives.identity import node_id_of
 from primitives.ids import NodeID
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from OpenSSL import SSL, crypto
 
-from network_app.handshake.identity import NodeIdentity
 from network_app.peers.errors import TlsFailed
 from primitives.identity import check_certificate
+from primitives.node_identity import NodeIdentity
 
 
 def make_context(identity: NodeIdentity) -> SSL.Context:

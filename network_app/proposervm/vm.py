@@ -5,15 +5,16 @@ once, and is written in the transaction in which the inner one is accepted. Noth
 Pure: who validates, and where accepted outer blocks are kept, it is given.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from chainvm.port import Block, ChainVM, Written
 from chainvm.processing import NotProcessing, ProcessingTree, UnknownParent
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
 from network_app.proposervm.building import Signature, build_child
+from network_app.proposervm.ports import OuterBlocks, ValidatorState
 from network_app.proposervm.verification import (
     ALL_ACTIVE,
     InnerFacts,
@@ -25,39 +26,6 @@ from network_app.proposervm.verification import (
 from primitives.ids import ID, NodeID
 
 B = TypeVar("B", bound=Block)
-
-
-class ValidatorState(Protocol):
-    """What blocks ask of the P-Chain, by its accepted heights."""
-
-    def current_height(self) -> int:
-        """Return the height of the last accepted P-Chain block."""
-
-    def minimum_height(self, now: int) -> int:
-        """Return a height that every node has by now (Unix seconds): the one that blocks name."""
-
-    def proposers(self, height: int) -> Mapping[NodeID, int]:
-        """Return the weights of those who may propose as of a height.
-
-        Raises:
-            HeightNotReached: It is above the last accepted one.
-        """
-
-
-class OuterBlocks(Protocol):
-    """The accepted outer blocks of one chain, where they are kept."""
-
-    def last(self) -> ParentFacts:
-        """Return what a child of the last accepted block needs to know of it."""
-
-    def id_at(self, height: int) -> ID | None:
-        """Return the accepted block at a height; genesis is bare."""
-
-    def raw(self, block_id: ID) -> bytes | None:
-        """Return an accepted block's bytes; None where it is not accepted, or genesis."""
-
-    def write(self, block: OuterBlock, height: int) -> None:
-        """Store a block, in the transaction in which the block inside is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +70,14 @@ class NotOurSlot(Exception):
         self.owner = owner
 
 
+class NotWrapped(Exception):
+    """The chain has accepted a block, and its outer block is not stored."""
+
+    def __init__(self, inner_id: ID) -> None:
+        super().__init__(f"the accepted block {inner_id} has no outer block")
+        self.inner_id = inner_id
+
+
 @dataclass(slots=True)
 class _Entry(Generic[B]):
     block: ProposerBlock[B]
@@ -135,9 +111,13 @@ class ProposerVM(Generic[B]):
         self._validators = validators
         self._node_id = node_id
         self._signature = signature
-        self._chain_id = signature.chain_id
+        self.chain_id = signature.chain_id
         self._upgrades = upgrades
         self._stored = self._last = accepted.last()
+        self._last_block: ProposerBlock[B] | None = None
+        """The last accepted block, once it is known: who builds asks for it before each block."""
+        self._reached = 0
+        """A P-Chain height that is accepted."""
         self._tree: ProcessingTree[_Entry[B]] = ProcessingTree(self._last.outer_id)
         self._unwritten: dict[ID, ProposerBlock[B]] = {}
         """Accepted blocks whose rows come with a later one's, by inner ID: proposals without option."""
@@ -151,6 +131,11 @@ class ProposerVM(Generic[B]):
         return block_id in self._tree
 
     @property
+    def last(self) -> ParentFacts:
+        """What a child of the last accepted block needs to know of it, as of `last_accepted`."""
+        return self._last
+
+    @property
     def preference(self) -> ID:
         """The block that `build` builds on."""
         return self._tree.preference
@@ -159,10 +144,16 @@ class ProposerVM(Generic[B]):
         """Return the last accepted block's ID.
 
         Another process may have accepted blocks meanwhile: then what was processing here is forgotten.
+
+        Raises:
+            NotWrapped: The chain has accepted a block without its outer one.
         """
-        stored = self._accepted.last()
-        if stored.outer_id != self._stored.outer_id:
-            self.begin_at(stored)
+        inner_id = self._inner.last_accepted()
+        while inner_id != self._last.inner_id:
+            self.begin_at(self._accepted.last())
+            before, inner_id = inner_id, self._inner.last_accepted()
+            if inner_id == before != self._last.inner_id:
+                raise NotWrapped(inner_id)
         return self._tree.last_accepted
 
     def get_block(self, block_id: ID) -> ProposerBlock[B] | None:
@@ -173,11 +164,11 @@ class ProposerVM(Generic[B]):
         for waiting in self._unwritten.values():
             if waiting.block_id == block_id:
                 return waiting
-        raw = self._accepted.raw(block_id)
-        if raw is not None:
-            return self.parse(raw)
-        genesis = self._inner.get_block(block_id) if block_id == self._accepted.id_at(0) else None
-        return None if genesis is None else ProposerBlock(None, genesis)
+        if block_id != self._tree.last_accepted:
+            return self._read(block_id)
+        if self._last_block is None:
+            self._last_block = self._read(block_id)
+        return self._last_block
 
     def get_block_id_at_height(self, height: int) -> ID | None:
         """Return the accepted block at a height; None above the last accepted one."""
@@ -196,7 +187,7 @@ class ProposerVM(Generic[B]):
         outer = parse(raw)
         return ProposerBlock(outer, self._inner.parse(outer.inner))
 
-    def build(self, *, now: int) -> ProposerBlock[B] | None:
+    def build(self, *, now: int, allow_empty: bool = False) -> ProposerBlock[B] | None:
         """Build a block on the preferred one and sign it; None when there is nothing to put into it.
 
         Raises:
@@ -205,7 +196,7 @@ class ProposerVM(Generic[B]):
         parent = self._preferred()
         time = max(now, parent.time)
         signature = self._signature_at(time, parent)
-        inner = self._inner.build(now=now)
+        inner = self._inner.build(now=now, allow_empty=allow_empty)
         if inner is None:
             return None
         outer = build_child(
@@ -218,21 +209,26 @@ class ProposerVM(Generic[B]):
         )
         block = ProposerBlock(outer, inner)
         if block.block_id not in self._tree:
-            self._add(block, outer, parent)
+            facts = follow(parent, outer, self._inner_facts(inner))
+            self._tree.add(block.block_id, block.parent_id, _Entry(block, facts))
         return block
 
-    def builds_from(self, *, now: int) -> int | None:
+    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
         """Return since when this node may build on the preferred block (Unix seconds).
 
         None: it owns no slot within the hour. A block that has come first changes the answer.
+
+        Args:
+            now: The node's time in Unix seconds.
+            minimum_delay: Seconds after the preferred block's time in which this node builds nothing.
         """
         parent = self._preferred()
-        time = max(now, parent.time)
+        time = max(now, parent.time + minimum_delay)
         if parent.p_chain_height is None:
             return time
         first = windower.slot_of(time, parent.time)
         slot = windower.next_slot(
-            self._chain_id,
+            self.chain_id,
             parent.height + 1,
             self._node_id,
             self._validators.proposers(parent.p_chain_height),
@@ -250,25 +246,63 @@ class ProposerVM(Generic[B]):
             InvalidChild: By a subclass: a rule of outer blocks is broken; `NotYetValid`: for now.
             InvalidBlock: By the chain's own class: a rule of the chain is broken.
         """
-        if block.block_id in self._tree:
-            return
-        parent = self._facts_of(block.parent_id)
-        if parent is None:
-            raise UnknownParent(block.block_id, block.parent_id)
+        self.verify_all([block], now=now)
+
+    def verify_all(
+        self,
+        line: Sequence[ProposerBlock[B]],
+        *,
+        now: int,
+        outer: Sequence[ParentFacts] | None = None,
+    ) -> None:
+        """Verify blocks that follow each other, as `verify` does: all become processing, or none.
+
+        Args:
+            line: The blocks.
+            now: The node's time in Unix seconds.
+            outer: What `verify_outer` returned for each, where their outer rules are known to hold.
+        """
+        facts = self._verify_line(line, now) if outer is None else outer
+        self._inner.verify_all([block.inner for block in line], now=now)
+        for block, one in zip(line, facts, strict=True):
+            if block.block_id not in self._tree:
+                self._tree.add(block.block_id, block.parent_id, _Entry(block, one))
+
+    def verify_outer(
+        self,
+        block: ProposerBlock[B],
+        parent: ParentFacts,
+        *,
+        now: int,
+        bootstrapping: bool,
+        reached: int = 0,
+    ) -> ParentFacts:
+        """Verify an outer block alone, on any parent; return what its child needs to know of it.
+
+        Args:
+            block: The block; what is inside is not looked at.
+            parent: What was returned for its parent.
+            now: The node's time in Unix seconds.
+            bootstrapping: It is of the past: who was to propose it when is not verified.
+            reached: A P-Chain height that is accepted by the time that this block may be.
+
+        Raises:
+            InvalidChild: By a subclass: a rule is broken; `NotYetValid`: for now.
+        """
         assert block.outer is not None, "genesis follows nothing"
+        inner = self._inner_facts(block.inner)
         verify_child(
             block.outer,
             parent,
-            inner=self._inner_facts(block.inner),
-            chain_id=self._chain_id,
+            inner=inner,
+            chain_id=self.chain_id,
             now=now,
-            p_height=self._validators.current_height(),
-            bootstrapping=self.bootstrapping,
+            p_height=max(reached, self._p_height(block.outer, bootstrapping=bootstrapping)),
+            bootstrapping=bootstrapping,
             proposers=self._validators.proposers,
             upgrades=self._upgrades,
         )
-        self._inner.verify(block.inner, now=now)
-        self._add(block, block.outer, parent)
+        return follow(parent, block.outer, inner)
 
     def options(self, block: ProposerBlock[B]) -> tuple[ProposerBlock[B], ProposerBlock[B]] | None:
         """Return the two blocks of which one must follow a proposal, the preferred one first."""
@@ -304,25 +338,29 @@ class ProposerVM(Generic[B]):
         accepted = self._tree.line(block_ids[-1])
         if [one.block.block_id for one in accepted] != list(block_ids):
             raise NotProcessing(block_ids[0], f"does not follow {self._tree.last_accepted}")
-        stored: list[ID] = []
+        preferred = self._tree.preference
         self._unwritten |= {one.facts.inner_id: one.block for one in accepted}
+        stored: list[ID] = []
         try:
             self._inner.accept(
-                [one.facts.inner_id for one in accepted], written=self._write(stored, written)
+                [one.facts.inner_id for one in accepted],
+                written=self._write(accepted, stored, written),
             )
         except BaseException:
-            self.begin_at(self._accepted.last())
+            # What is stored may not be to be read just now; `last_accepted` looks whether it moved.
+            self.begin_at(self._stored)
             raise
         for block_id in block_ids:
             self._tree.accept(block_id)
         for inner_id in stored:
             del self._unwritten[inner_id]
-        for one in accepted:
-            self._last = one.facts
-            if one.facts.inner_id in stored:
-                self._stored = one.facts
-        # The inner VM may prefer what follows in an outer block that has just left the tree.
-        self._inner.set_preference(self._preferred().inner_id)
+        self._last, self._last_block = accepted[-1].facts, accepted[-1].block
+        self._stored = next(
+            (one.facts for one in reversed(accepted) if one.facts.inner_id in stored), self._stored
+        )
+        if preferred not in (self._tree.preference, *block_ids):
+            # The inner VM may prefer what follows in an outer block that has just left the tree.
+            self._inner.set_preference(self._preferred().inner_id)
 
     def reject(self, block_id: ID) -> None:
         """Forget an outer block and all that follow it.
@@ -338,18 +376,66 @@ class ProposerVM(Generic[B]):
     def begin_at(self, last: ParentFacts) -> None:
         """Forget everything and begin anew at a stored block: after a restart, or a commit that failed."""
         self._stored = self._last = last
+        self._last_block = None
         self._unwritten.clear()
         self._tree.begin_at(last.outer_id)
 
-    def _write(self, stored: list[ID], written: Written) -> Callable[[ID], None]:
+    def _verify_line(self, line: Sequence[ProposerBlock[B]], now: int) -> list[ParentFacts]:
+        """Verify the outer rules of blocks that follow each other; those that are processing keep them."""
+        found: list[ParentFacts] = []
+        for block in line:
+            known = self._tree.get(block.block_id)
+            if known is not None:
+                found.append(known.facts)
+                continue
+            parent = found[-1] if found else self._facts_of(block.parent_id)
+            if parent is None:
+                raise UnknownParent(block.block_id, block.parent_id)
+            found.append(
+                self.verify_outer(block, parent, now=now, bootstrapping=self.bootstrapping)
+            )
+        return found
+
+    def _write(
+        self, accepted: Sequence[_Entry[B]], stored: list[ID], written: Written
+    ) -> Callable[[ID], None]:
+        """Return what the inner VM calls for each block that it writes.
+
+        The outer blocks are written together with the last of them. A proposal that comes last is written
+        with its option, now or later.
+        """
+        last = next(
+            (one.facts.inner_id for one in reversed(accepted) if not one.facts.options), None
+        )
+        waiting: list[tuple[OuterBlock, int]] = []
+
         def write(inner_id: ID) -> None:
             block = self._unwritten[inner_id]
             assert block.outer is not None, "genesis is written by nobody"
-            self._accepted.write(block.outer, block.height)
             written(block.block_id)
             stored.append(inner_id)
+            waiting.append((block.outer, block.height))
+            if last is None or last in stored:
+                self._accepted.write(waiting)
+                waiting.clear()
 
         return write
+
+    def _read(self, block_id: ID) -> ProposerBlock[B] | None:
+        """Return an accepted block that is stored; None for any other."""
+        raw = self._accepted.raw(block_id)
+        if raw is not None:
+            return self.parse(raw)
+        genesis = self._inner.get_block(block_id) if block_id == self._accepted.id_at(0) else None
+        return None if genesis is None else ProposerBlock(None, genesis)
+
+    def _p_height(self, block: OuterBlock, *, bootstrapping: bool) -> int:
+        """Return an accepted height of the P-Chain: the last one, where a lower one would not do."""
+        if not isinstance(block, SignedBlock) or bootstrapping:
+            return self._reached
+        if block.p_chain_height > self._reached:
+            self._reached = self._validators.current_height()
+        return self._reached
 
     def _preferred(self) -> ParentFacts:
         facts = self._facts_of(self._tree.preference)
@@ -376,13 +462,9 @@ class ProposerVM(Generic[B]):
             return None
         slot = windower.slot_of(time, parent.time)
         proposers = self._validators.proposers(parent.p_chain_height)
-        owner = windower.proposer_at(self._chain_id, parent.height + 1, slot, proposers)
+        owner = windower.proposer_at(self.chain_id, parent.height + 1, slot, proposers)
         if owner is None:
             return None
         if owner != self._node_id:
             raise NotOurSlot(slot, owner)
         return self._signature
-
-    def _add(self, block: ProposerBlock[B], outer: OuterBlock, parent: ParentFacts) -> None:
-        facts = follow(parent, outer, self._inner_facts(block.inner))
-        self._tree.add(block.block_id, block.parent_id, _Entry(block, facts))

@@ -14,9 +14,9 @@ def follows() -> bool:
     """Say whether this node's clock follows that of the blocks.
 
     Unspecified: staking time travel is of a whole network. Its producer moves its clock, and whoever
-    follows it sees that by the blocks. On the public ones nobody travels.
+    follows it sees that by the blocks. On the public ones nobody travels, nor where the validators vote.
     """
-    return settings.NODE.network_id not in {MAINNET, TESTNET}
+    return settings.NODE.network_id not in {MAINNET, TESTNET} and not settings.NODE.votes
 
 
 def follow(time: int) -> None:

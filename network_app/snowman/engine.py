@@ -5,7 +5,7 @@ it is done. Messages go out through a `Sender`, blocks are judged by a VM. No cl
 whoever drives it keeps time and tells it of answers that did not come.
 """
 
-from collections.abc import Awaitable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -83,9 +83,14 @@ class Engine(Generic[B]):
         self._request_id = 0
 
     @property
-    def requested(self) -> Iterable[ID]:
+    def requested(self) -> Collection[ID]:
         """The blocks that are asked for."""
         return self._requested.keys()
+
+    @property
+    def blockers(self) -> int:
+        """How many blocks issues and votes wait for."""
+        return len(self._jobs)
 
     # --- what comes in
 
@@ -98,11 +103,15 @@ class Engine(Generic[B]):
             await self._vm.set_preference(self.tree.preference)
         await _run(self._build())
 
+    async def answer(self, node_id: NodeID, request_id: int, requested_height: int) -> None:
+        """Answer a query, and take nothing from it."""
+        self._sender.send_chits(node_id, request_id, await self.chits_at(requested_height))
+
     async def push_query(
         self, node_id: NodeID, request_id: int, raw: bytes, requested_height: int
     ) -> None:
         """Answer a query that tells of a block by its bytes, and issue it."""
-        await self._answer(node_id, request_id, requested_height)
+        await self.answer(node_id, request_id, requested_height)
         block = await self._vm.parse(raw)
         if block is not None:
             await _run(self._issue_from(node_id, block), self._build())
@@ -111,7 +120,7 @@ class Engine(Generic[B]):
         self, node_id: NodeID, request_id: int, block_id: ID, requested_height: int
     ) -> None:
         """Answer a query that tells of a block by its ID, and issue it."""
-        await self._answer(node_id, request_id, requested_height)
+        await self.answer(node_id, request_id, requested_height)
         await _run(self._issue_by_id(node_id, block_id), self._build())
 
     async def put(self, node_id: NodeID, request_id: int, raw: bytes) -> None:
@@ -185,9 +194,6 @@ class Engine(Generic[B]):
         return Chits(tree.preference, at_height, tree.last_accepted, tree.last_height)
 
     # --- issuing
-
-    async def _answer(self, node_id: NodeID, request_id: int, requested_height: int) -> None:
-        self._sender.send_chits(node_id, request_id, await self.chits_at(requested_height))
 
     async def _known(self, block_id: ID) -> B | None:
         """Return a block that is here: pending, unverified, processing or accepted."""

@@ -1,6 +1,14 @@
 """The parameters of Snowman and what they must fulfil (snowman.md 1)."""
 
 from dataclasses import dataclass
+from typing import Protocol
+
+DEFAULT_ALPHA = 15
+"""Both quorums, of 20 that are asked, where nothing else is said."""
+SMALL_ALPHA = 13
+"""The same on a local network of few validators."""
+SMALL = range(4, 10)
+"""Validators of such a network."""
 
 
 class InvalidParameters(Exception):
@@ -20,9 +28,9 @@ class Parameters:
 
     k: int = 20
     """Units of stake that are drawn for a poll."""
-    alpha_preference: int = 15
+    alpha_preference: int = DEFAULT_ALPHA
     """Votes that move the preference."""
-    alpha_confidence: int = 15
+    alpha_confidence: int = DEFAULT_ALPHA
     """Votes that count towards finality."""
     beta: int = 20
     """Successful polls in a row that finalise a decision."""
@@ -77,3 +85,74 @@ class Parameters:
 def _require(fulfilled: bool, values: str, condition: str) -> None:  # noqa: FBT001  # a private check
     if not fulfilled:
         raise InvalidParameters(f"{values}: fails the condition that: {condition}")
+
+
+class Settings(Protocol):
+    """What an operator can set of the parameters; see `NodeSettings` for what each one means."""
+
+    @property
+    def snow_sample_size(self) -> int:
+        """Units of stake that a poll asks: k."""
+
+    @property
+    def snow_preference_quorum_size(self) -> int:
+        """0: the default of the network."""
+
+    @property
+    def snow_confidence_quorum_size(self) -> int:
+        """0: the default of the network."""
+
+    @property
+    def snow_commit_threshold(self) -> int:
+        """Polls in a row that decide: beta."""
+
+    @property
+    def snow_concurrent_repolls(self) -> int:
+        """Open polls that are aimed at."""
+
+    @property
+    def snow_optimal_processing(self) -> int:
+        """Processing blocks with which no own one is built."""
+
+    @property
+    def snow_max_processing(self) -> int:
+        """Processing blocks with which the node is healthy."""
+
+    @property
+    def snow_max_time_processing(self) -> float:
+        """Seconds."""
+
+
+def default_alpha(validators: int, *, local: bool) -> int:
+    """Return both quorums where no setting gives them.
+
+    Unspecified: the reference has 15 on every network. With that a network of five that vote by equal
+    stakes hardly goes on while one of them is away: 13 on a local network of 4 to 9 validators.
+
+    Args:
+        validators: How many the network has.
+        local: Whether it is a local one.
+    """
+    return SMALL_ALPHA if local and validators in SMALL else DEFAULT_ALPHA
+
+
+def parameters_of(node: Settings, alpha: int) -> Parameters:
+    """Return the parameters that settings give.
+
+    Args:
+        node: The settings.
+        alpha: Each quorum that they leave open.
+
+    Raises:
+        InvalidParameters: One condition fails.
+    """
+    return Parameters(
+        k=node.snow_sample_size,
+        alpha_preference=node.snow_preference_quorum_size or alpha,
+        alpha_confidence=node.snow_confidence_quorum_size or alpha,
+        beta=node.snow_commit_threshold,
+        concurrent_repolls=node.snow_concurrent_repolls,
+        optimal_processing=node.snow_optimal_processing,
+        max_outstanding_items=node.snow_max_processing,
+        max_item_processing_time=node.snow_max_time_processing,
+    )

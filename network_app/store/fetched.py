@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from chaindb import bulk, sql
+from chaindb.database import Database
 from network_app.models import FetchedBlock, outer_id
 from network_app.ports import BlockPlace, ParsedBlock
 from primitives.ids import ID
@@ -20,9 +20,9 @@ _BYTES = "SELECT COALESCE(SUM(LENGTH(raw)), 0) FROM network_app_fetchedblock WHE
 _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 
 
-def keep(alias: str, blocks: Sequence[ParsedBlock]) -> None:
+def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
     """Store blocks; one that was stored at the same height before is overwritten."""
-    bulk.upsert(
+    db.upsert(
         FetchedBlock,
         _COLUMNS,
         (
@@ -32,11 +32,11 @@ def keep(alias: str, blocks: Sequence[ParsedBlock]) -> None:
     )
 
 
-def above(alias: str, height: int, count: int) -> list[bytes]:
+def above(db: Database, alias: str, height: int, count: int) -> list[bytes]:
     """Return blocks above a height, lowest first, as long as each follows the one before."""
     found: list[bytes] = []
     last: tuple[int, bytes] | None = None
-    for number, block_id, parent_id, raw in sql.rows(_ABOVE, (alias, height, count)):
+    for number, block_id, parent_id, raw in db.rows(_ABOVE, (alias, height, count)):
         if last is not None and (number != last[0] + 1 or bytes(parent_id) != last[1]):
             break
         found.append(bytes(raw))
@@ -44,24 +44,24 @@ def above(alias: str, height: int, count: int) -> list[bytes]:
     return found
 
 
-def lowest(alias: str) -> tuple[BlockPlace, ID] | None:
+def lowest(db: Database, alias: str) -> tuple[BlockPlace, ID] | None:
     """Return the lowest block and its parent."""
-    row = sql.row(_LOWEST, (alias,))
+    row = db.row(_LOWEST, (alias,))
     if row is None:
         return None
     height, block_id, parent_id = row
     return BlockPlace(height, ID(bytes(block_id))), ID(bytes(parent_id))
 
 
-def size(alias: str) -> int:
+def size(db: Database, alias: str) -> int:
     """Return how many bytes the blocks have together."""
-    row = sql.row(_BYTES, (alias,))
+    row = db.row(_BYTES, (alias,))
     return 0 if row is None else int(row[0])
 
 
-def forget(alias: str, up_to: int | None) -> None:
+def forget(db: Database, alias: str, up_to: int | None) -> None:
     """Delete the blocks up to a height, or all."""
     if up_to is None:
-        sql.execute(_FORGET, (alias,))
+        db.execute(_FORGET, (alias,))
     else:
-        sql.execute(f"{_FORGET} AND height <= %s", (alias, up_to))
+        db.execute(f"{_FORGET} AND height <= %s", (alias, up_to))

@@ -1,9 +1,9 @@
 """Outer blocks of accepted blocks: what they are wrapped in, without what is inside."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from chaindb import bulk, sql
+from chaindb.database import Database, Row
 from network_app.models import Certificate, OuterBlock, outer_id
 from network_app.ports import BlockPlace
 from primitives.ids import ID, NodeID
@@ -20,7 +20,9 @@ FROM network_app_outerblock o LEFT JOIN network_app_certificate c ON c.node_id =
 """
 _LATEST = f"{_SELECT} WHERE o.chain = %s ORDER BY o.height DESC LIMIT %s"
 _BETWEEN = f"{_SELECT} WHERE o.chain = %s AND o.height BETWEEN %s AND %s ORDER BY o.height"
-_TIP = "SELECT block_id FROM network_app_outerblock WHERE chain = %s ORDER BY height DESC LIMIT 1"
+_TIP = """
+SELECT height, block_id FROM network_app_outerblock WHERE chain = %s ORDER BY height DESC LIMIT 1
+"""
 _IDS = "SELECT height, block_id FROM network_app_outerblock WHERE id IN ({keys})"
 _PLACES = (
     "SELECT block_id, height FROM network_app_outerblock WHERE chain = %s AND block_id IN ({keys})"
@@ -52,52 +54,62 @@ class Wrapping(NamedTuple):
         return BlockPlace(self.height, self.block_id)
 
 
-def tip_id(alias: str) -> ID | None:
-    """Return the last outer block's ID, or None when there is none."""
-    row = sql.row(_TIP, (alias,))
-    return None if row is None else ID(bytes(row[0]))
+def tip(db: Database, alias: str) -> BlockPlace | None:
+    """Return where the last outer block stands, or None when there is none."""
+    row = db.row(_TIP, (alias,))
+    return None if row is None else BlockPlace(row[0], ID(bytes(row[1])))
 
 
-def latest(alias: str, count: int) -> list[Wrapping]:
+def latest(db: Database, alias: str, count: int) -> list[Wrapping]:
     """Return the last outer blocks of a chain, the very last one first."""
-    return [_wrapping(row) for row in sql.rows(_LATEST, (alias, count))]
+    return [_wrapping(row) for row in db.rows(_LATEST, (alias, count))]
 
 
-def between(alias: str, first: int, last: int) -> list[Wrapping]:
+def between(db: Database, alias: str, first: int, last: int) -> list[Wrapping]:
     """Return the outer blocks at heights first to last, in order."""
-    return [_wrapping(row) for row in sql.rows(_BETWEEN, (alias, first, last))]
+    return [_wrapping(row) for row in db.rows(_BETWEEN, (alias, first, last))]
 
 
-def ids_at(alias: str, heights: Sequence[int]) -> dict[int, ID]:
+def ids_at(db: Database, alias: str, heights: Sequence[int]) -> dict[int, ID]:
     """Return the IDs of those of the outer blocks at these heights that are there."""
-    found = sql.rows_by_keys(_IDS, [outer_id(alias, height) for height in heights])
+    found = db.rows_by_keys(_IDS, [outer_id(alias, height) for height in heights])
     return {height: ID(bytes(block_id)) for height, block_id in found}
 
 
-def heights_of(alias: str, block_ids: Sequence[ID]) -> dict[ID, int]:
+def heights_of(db: Database, alias: str, block_ids: Sequence[ID]) -> dict[ID, int]:
     """Return the heights of those blocks that are there."""
-    found = sql.rows_by_keys(_PLACES, list(block_ids), (alias,))
+    found = db.rows_by_keys(_PLACES, list(block_ids), (alias,))
     return {ID(bytes(block_id)): height for block_id, height in found}
 
 
-def add(alias: str, wrappings: Sequence[Wrapping]) -> None:
+def add(
+    db: Database, alias: str, wrappings: Sequence[Wrapping], known: Collection[NodeID] = ()
+) -> set[NodeID]:
     """Store outer blocks, and the certificates of those who signed them.
 
-    The caller holds the transaction in which the blocks inside are accepted, or in which blocks that
-    were made here are wrapped.
+    The caller holds the chain's lock and the transaction in which the blocks inside are accepted.
+
+    Args:
+        db: Where the blocks inside are.
+        alias: Of the chain.
+        wrappings: The blocks.
+        known: Nodes whose certificates are there and need not be looked up.
+
+    Returns:
+        The signers whose certificates were there before.
     """
     signers = {one.proposer: one.certificate for one in wrappings if one.proposer is not None}
-    known = {bytes(row[0]) for row in sql.rows_by_keys(_CERTIFICATES, list(signers))}
-    missing = [
-        (node_id, str(node_id), der)
-        for node_id, der in signers.items()
-        if bytes(node_id) not in known
-    ]
-    bulk.upsert(Certificate, ("node_id", "node", "der"), missing)
-    bulk.insert(OuterBlock, _COLUMNS, (_row(alias, one) for one in wrappings))
+    asked = [node_id for node_id in signers if node_id not in known]
+    found = {NodeID(bytes(row[0])) for row in db.rows_by_keys(_CERTIFICATES, asked)}
+    # In one order: the other chain may be about to store the same ones.
+    missing = sorted((node_id, signers[node_id]) for node_id in {*asked} - found)
+    rows = ((node_id, str(node_id), der) for node_id, der in missing)
+    db.upsert(Certificate, ("node_id", "node", "der"), rows)
+    db.insert(OuterBlock, _COLUMNS, (_row(alias, one) for one in wrappings))
+    return found
 
 
-def _row(alias: str, one: Wrapping) -> bulk.Row:
+def _row(alias: str, one: Wrapping) -> Row:
     return (
         outer_id(alias, one.height), alias, one.height, one.block_id, one.kind, one.time,
         one.p_chain_height, one.epoch_height, one.epoch_number, one.epoch_start, one.proposer,

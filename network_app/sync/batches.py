@@ -24,7 +24,7 @@ class Recently:
         return len(self._seen)
 
     def is_new(self, raw: bytes, now: float) -> bool:
-        """Say whether bytes have not come lately, and remember them."""
+        """Say whether bytes have not come recently, and remember them."""
         digest = sha256(raw)
         since = self._seen.get(digest)
         if since is not None and now - since < self._seconds:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Collection
 
 from network_app.config import NetworkConfig
-from network_app.peers.backoff import BackOff
+from network_app.peers.dialer import BackOff
 from network_app.ports import Accepted, BlockPlace, Gathering
 from network_app.sync.choosing import Choice
-from network_app.sync.claims import Claims
+from network_app.sync.claims import Claims, Credit
 from network_app.sync.errors import (
     BlockRefused,
     Forked,
@@ -40,7 +40,10 @@ _log = logging.getLogger(__name__)
 
 
 class Bootstrap:
-    """Rounds of one chain. What was fetched is stored, so that a restart goes on where it was."""
+    """Rounds of one chain. What was fetched is stored, so that a restart goes on where it was.
+
+    Without `claims` nobody is believed alone: what the beacons do not agree on is left to votes.
+    """
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class Bootstrap:
         choice: Choice,
         config: NetworkConfig,
         *,
-        claims: Claims,
+        claims: Claims | None,
         progress: Progress,
         witnesses: Witnesses,
     ) -> None:
@@ -163,11 +166,14 @@ class Bootstrap:
 
         That ends: who fails often is ignored (`claims`).
         """
-        heard = await self._claims.heard(tips, self._frontier.beacons().connected)
-        reached = [await self._try(claim) for claim in heard]
+        claims = self._claims
+        if claims is None:
+            return False
+        heard = await claims.heard(tips, self._frontier.beacons().connected)
+        reached = [await self._try(claim, claims.credit) for claim in heard]
         return not all(reached) or any(claim.height is not None for claim in heard)
 
-    async def _try(self, claim: Claim) -> bool:
+    async def _try(self, claim: Claim, credit: Credit) -> bool:
         """Try to reach what somebody claims; nothing of it is left when that fails."""
         start, target = self._head.place.height, self._progress.target_height
         try:
@@ -183,11 +189,11 @@ class Bootstrap:
                 return False
             _log.warning("%s-Chain: %s", self._head.chain.alias, error)
             if self._head.place.height == start or isinstance(error, WrongHeight):
-                self._claims.credit.failed(claim.supporters if culprit is None else [culprit])
+                credit.failed(claim.supporters if culprit is None else [culprit])
             self._progress.target_height = target
             await self._forget_fetched()
             return False
-        self._claims.credit.kept(claim.supporters)
+        credit.kept(claim.supporters)
         return True
 
     def _executed(self, before: BlockPlace, accepted: Accepted) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
 from network_app.peers.throttle import TokenBucket
-from network_app.sync.gate import AT_ONCE, Gate
+from network_app.sync.gate import AT_ONCE, PeerSlots
 from primitives.ids import NodeID
 
 STRANGERS_AT_ONCE = AT_ONCE // 2
@@ -65,7 +65,7 @@ class Budget:
     def __init__(
         self,
         config: NetworkConfig,
-        gate: Gate,
+        gate: PeerSlots,
         is_known: Callable[[NodeID], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -73,7 +73,7 @@ class Budget:
         self._gate = gate
         self._is_known = is_known
         self._clock = clock
-        self._in_turn = Gate(MOST_STRANGERS, for_one=1)
+        self._in_turn = PeerSlots(MOST_STRANGERS, for_one=1)
         self._at_once = asyncio.Semaphore(STRANGERS_AT_ONCE)
         self._all = Purse(config.strangers_answer_bytes, config.strangers_answer_time, clock())
         self._each: OrderedDict[NodeID, Purse] = OrderedDict()

@@ -12,7 +12,7 @@ AT_ONCE = 4
 AT_ONCE_FOR_ONE = 2
 
 
-class Gate:
+class PeerSlots:
     """A peer that asks a lot waits for itself; it does not make the others wait."""
 
     def __init__(self, at_once: int = AT_ONCE, for_one: int = AT_ONCE_FOR_ONE) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from network_app.ports import Gathering, Records, Run, Standing, SyncState
 from network_app.sync.buffer import Buffer
@@ -32,17 +32,25 @@ class Progress:
     """Height up to which all blocks are stored or executed."""
     waiting: Gathering | None = None
     """For whom it waits before it begins."""
+    processing: Callable[[], Sequence[float]] = field(default=tuple)
+    """Returns for how many seconds each block has waited for the validators' decision, where they vote."""
 
     def begin(self) -> None:
         """Note that a way begins here."""
         self.start_height = self.head.place.height
         self.target_height = 0
 
-    def state(self, since: Callable[[float], float]) -> SyncState:
-        """Return how far the chain is; `since` makes Unix seconds of the clock's."""
+    def state(self, since: Callable[[float], float], now: float) -> SyncState:
+        """Return how far the chain is.
+
+        Args:
+            since: Makes Unix seconds of the clock's.
+            now: By that clock.
+        """
         height, following = self.head.place.height, self.head.following
-        undecided = self.buffer.undecided()
-        oldest = min((held.since for held in undecided), default=None)
+        undecided = [held.since for held in self.buffer.undecided()]
+        undecided += [now - seconds for seconds in self.processing()]
+        oldest = min(undecided, default=None)
         return SyncState(
             bootstrapped=following,
             start_height=self.start_height,
@@ -58,7 +66,7 @@ class Progress:
         )
 
 
-class Reporter:
+class ProgressReporter:
     """Writes the chains' states.
 
     A node on which nothing happens writes nothing, unless it takes turns with others: then it writes who
@@ -90,7 +98,7 @@ class Reporter:
     async def report(self, way: Progress) -> None:
         """Write how far a chain is, if that is due."""
         alias, at = way.head.chain.alias, self._clock()
-        state = way.state(lambda since: round(self._now() - (at - since), 3))
+        state = way.state(lambda since: round(self._now() - (at - since), 3), at)
         if self._is_due(alias, state, at):
             await self._run(self._records.sync, alias, state)
             self._written[alias] = state, at  # only now: what failed is written at the next look

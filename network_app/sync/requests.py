@@ -9,13 +9,13 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from network_app.config import NetworkConfig
-from network_app.peers.averages import RunningAverage
 from network_app.peers.bench import Bench
+from network_app.peers.counters import RunningAverage
 from network_app.ports import PeerNetwork
 from network_app.sync.messages import Answer, AnswerT, Request, enclose
 from network_app.wire.errors import MessageTooLarge
+from network_app.wire.framing import pack
 from network_app.wire.p2p_pb2 import AppError, AppRequest
-from network_app.wire.packing import pack
 from primitives.ids import ID, NodeID
 
 HALF_LIFE = 300.0
@@ -157,10 +157,13 @@ class Requests:
         on_answer: Mapping[NodeID, Callable[[Answer | None], None]],
         request: Request,
         expected: type[Answer],
+        *,
+        counts: bool = False,
     ) -> list[NodeID]:
         """Ask several peers the same with the same bytes, and go on; return who was asked.
 
-        Each has a function that is called as that of `post`. Silence is not held against anybody.
+        Each has a function that is called as that of `post`. `counts` says whether silence is held
+        against them.
         """
         seconds = self._timeout.seconds
         number = self._number(request, seconds)
@@ -174,10 +177,17 @@ class Requests:
             if len(self._open) >= self._config.most_open_requests:
                 break
             if self._network.send(node_id, packed):
-                question = _Question(expected, deliver, counts=False, patient=False)
+                question = _Question(expected, deliver, counts=counts, patient=False)
                 self._wait(node_id, number, seconds, question)
                 asked.append(node_id)
         return asked
+
+    def unreachable(self) -> None:
+        """Note that a peer was not asked since it is away or benched: as if it had not answered in time.
+
+        So the time that answers are waited for is the reference's, which counts those too.
+        """
+        self._timeout.observe(self._timeout.seconds, self._clock())
 
     def answered(self, node_id: NodeID, answer: Answer) -> bool:
         """Deliver an answer; False when nobody waits for it, or for another kind of answer."""

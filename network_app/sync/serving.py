@@ -17,6 +17,7 @@ from network_app.sync.head import Head
 from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import NANOSECONDS
 from network_app.wire.errors import MessageTooLarge
+from network_app.wire.framing import pack
 from network_app.wire.p2p_pb2 import (
     Accepted,
     AcceptedFrontier,
@@ -33,7 +34,6 @@ from network_app.wire.p2p_pb2 import (
     PushQuery,
     Put,
 )
-from network_app.wire.packing import pack
 from primitives.ids import ID, NodeID
 
 MOST_IDS = 1024

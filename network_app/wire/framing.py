@@ -214,3 +214,20 @@ def _first_kind(head: bytes) -> str:
     if KINDS[number] == COMPRESSED:
         raise CompressedTwice
     return KINDS[number]
+
+
+class Packed(NamedTuple):
+    """A whole frame, and which message is in it."""
+
+    kind: str
+    frame: bytes
+
+
+def pack(message: Message) -> Packed:
+    """Return a message with its frame.
+
+    Raises:
+        MessageTooLarge: No peer would read it.
+        NoKind: The message is empty.
+    """
+    return Packed(kind(message), encode(message))

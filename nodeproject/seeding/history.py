@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import transactions
-from cchain_app.services.chain import produce_block
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
+from nodeproject.apps import this_node
 from nodeproject.initialise import initialise
 from nodeproject.seeding.owners import FUNDER, RICH, Owner, owner
 from nodeproject.seeding.payments import FEE, coins_of, largest, split, transfer
 from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, coins
-from platform_app.services import builder, mempool
+from platform_app.services import mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO
 from primitives.evm import Address
@@ -85,7 +85,7 @@ def seed(history: History) -> Past:
     Raises:
         NotMade: Another one makes blocks besides.
     """
-    initialise()
+    initialise(this_node())
     return Past(
         empty=_empty(history.empty),
         light=_transfers(history.light, history.transfers),
@@ -148,7 +148,8 @@ def _offer(raws: Sequence[bytes]) -> None:
 
 
 def _produce(wanted: int) -> None:
-    block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+    made = evm_chain().consensus.produce(now=clock.now(), allow_empty=True)
+    block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
     if block is None or len(block.transactions) != wanted:
         raise NotMade(f"{block} has not {wanted} transactions")
 
@@ -181,7 +182,7 @@ def _build(txs: Sequence[Tx]) -> None:
         if isinstance(outcome, Exception):
             raise outcome
     # Whoever else was asked for a block may have been faster.
-    builder.build_block(platform_chain(), now=clock.now())
+    platform_chain().consensus.produce(now=clock.now())
     waiting = [one for one in txs if accepted.tx(platform_chain(), one.tx_id) is None]
     if waiting:
         raise NotMade(f"{len(waiting)} of {len(txs)} transactions still wait")

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from primitives.devkeys import DEV_KEYS, EWOQ_KEY
 from primitives.evm import Address
 from primitives.hashing import sha256
 from primitives.ids import NodeID, ShortID
-from primitives.keys import address_of
+from primitives.keys import DEV_KEYS, EWOQ_KEY, address_of
 from primitives.secp256k1 import address_of_private_key
 
 

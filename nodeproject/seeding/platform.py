@@ -17,9 +17,9 @@ from django.core.management import call_command
 from django.db import transaction as database
 
 from chaindb import clock
-from chaindb.chains import Chain
-from network_app import turns
-from nodeproject import identity
+from network_app.apps import node_network
+from nodeproject.apps import this_node
+from nodeproject.identity import make_identity
 from nodeproject.initialise import initialise
 from nodeproject.seeding.owners import RICH, Owner, node_id, owner
 from nodeproject.seeding.payments import (
@@ -34,11 +34,12 @@ from nodeproject.seeding.payments import (
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, build_options, build_proposal
 from platform_app.blocks.builder import build as build_block
+from platform_app.blocks.processing import Step
 from platform_app.config import DAY
 from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
 from platform_app.selectors import coins
-from platform_app.services.builder import Step, accept
+from platform_app.services.acceptance import write
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
@@ -105,7 +106,7 @@ def seed(shape: Shape) -> None:
         _delegate(shape)
     _add_past(shape)
     # As on a node that made them one by one; else it would do so while it is measured.
-    turns.wrapper(Chain.P).last()
+    node_network().platform.begin()
 
 
 def _begin(shape: Shape) -> None:
@@ -113,9 +114,9 @@ def _begin(shape: Shape) -> None:
     if not settings.NODE.platform_genesis:
         raise NowhereToWrite
     now = clock.now()
-    identity.make_identity(now)
+    make_identity(settings.NODE, now)
     staked, rewarded = _address(owner("staked")), _address(owner("rewarded"))
-    nodes = {platform_chain().node_id: identity.signer()}
+    nodes = {platform_chain().node_id: platform_chain().proof_of_possession}
     nodes |= {node_id(number): _proof(number) for number in range(shape.validators)}
     local = files("platform_app").joinpath("genesis_files", "local.json").read_text()
     document: dict[str, Any] = json.loads(local)
@@ -135,7 +136,7 @@ def _begin(shape: Shape) -> None:
         "initialStakers": [_validator(node, proof, rewarded) for node, proof in nodes.items()],
     }
     Path(settings.NODE.platform_genesis).write_text(json.dumps(document))
-    initialise()
+    initialise(this_node())
 
 
 def _fund(holder: ShortID, count: int) -> None:
@@ -208,7 +209,7 @@ def _accept(txs: Sequence[Tx]) -> None:
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
             assert isinstance(built.outcome, Diff)
-            accept(platform_chain(), [Step((built.block,), built.outcome.changes())])
+            write(platform_chain(), [Step((built.block,), built.outcome.changes())])
             place += len(built.block.txs)
 
 
@@ -227,7 +228,7 @@ def _reward_some(until: int) -> bool:
         proposal, option = _reward(staker, parent, height + 1, diff, state)
         blocks += [proposal, option]
         parent, height = option.block_id, option.height
-    accept(platform_chain(), [Step(tuple(blocks), diff.changes())])
+    write(platform_chain(), [Step(tuple(blocks), diff.changes())])
     _date(leaving, blocks[1::2], diff)
     return True
 

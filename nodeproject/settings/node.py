@@ -76,9 +76,42 @@ class NodeSettings:
     )
     producers: tuple[str, ...] = flag(
         (),
-        "Node IDs of those that make blocks, by turns; `all`: the validators. There is no voting "
-        "yet, so several only while more than half of their stake is heard. Default: this node; "
+        "Node IDs of those that make blocks, by turns; `all`: the validators. Nobody votes on these, "
+        "so several only while more than half of their stake is heard. Default: this node; "
         "with NODE_BOOTSTRAP whom the node named that told the genesis, else its first validator.",
+    )
+    consensus: str = flag(
+        "sole",
+        "Who decides on blocks, the same on all nodes of a network. `sole`: whoever makes them "
+        "(NODE_PRODUCERS). `snowman`: the validators vote, and each proposes in its slots.",
+        choices=("sole", "snowman"),
+    )
+    snow_sample_size: int = flag(20, "Units of stake that a poll asks.", least=1)
+    snow_preference_quorum_size: int = flag(
+        0,
+        "Votes of a poll that move what this node prefers. 0: 15; on a local network of 4 to 9 "
+        "validators 13.",
+        least=0,
+    )
+    snow_confidence_quorum_size: int = flag(
+        0, "Votes with which a poll counts towards a decision. 0: likewise.", least=0
+    )
+    snow_commit_threshold: int = flag(
+        20, "Polls in a row that decide: fewer are faster and less safe.", least=1
+    )
+    snow_concurrent_repolls: int = flag(
+        4, "Open polls that are aimed at while blocks wait for their decision.", least=1
+    )
+    snow_optimal_processing: int = flag(
+        10, "Blocks that wait for their decision with which this node builds none.", least=1
+    )
+    snow_max_processing: int = flag(
+        256, "Blocks that wait for their decision above which the node is not healthy.", least=1
+    )
+    snow_max_time_processing: float = flag(
+        30.0,
+        "Seconds that a block waits for its decision above which the node is not healthy.",
+        least=0.01,
     )
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."
@@ -223,13 +256,19 @@ class NodeSettings:
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
 
     @property
+    def votes(self) -> bool:
+        """Whether the validators decide on blocks."""
+        return self.consensus == "snowman"
+
+    @property
     def takes_turns(self) -> bool:
         """Whether several may make blocks: then each makes them only in its slots.
 
-        NODE_PRODUCERS names several, or leaves it to what a node is told that follows others.
+        The validators vote, or NODE_PRODUCERS names several, or leaves it to what a node is told that
+        follows others.
         """
         told = bool(self.bootstrap) and not self.producers
-        return told or len(self.producers) > 1 or self.producers == ("all",)
+        return self.votes or told or len(self.producers) > 1 or self.producers == ("all",)
 
     @property
     def has_built_in_network(self) -> bool:

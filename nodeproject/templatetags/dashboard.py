@@ -18,13 +18,13 @@ def overviews() -> "list[Overview]":
     """
     # Django imports tags while the theme is being imported, before any admin can be.
     from cchain_app.admin import dashboard as cchain
-    from health_app.admin import dashboard as health
-    from network_app.admin import dashboard as network
-    from nodeproject import observation
+    from health_app.admin import history as health
+    from network_app.admin import status as network
+    from nodeproject.apps import this_node
     from platform_app.admin import dashboard as platform
 
     chains = [one for one in (platform.overview(), cchain.overview()) if one is not None]
     if not chains:
         return []
-    own = health.overview(observation.reporter())
+    own = health.overview(this_node().observation.reporter)
     return [one for one in (own, network.overview(), *chains) if one is not None]

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
-from chaindb.rowid import row_id
-from platform_app.admin import decoded, display, flows, formats, links
+from chaindb.fields import row_id
+from platform_app.admin import decoded, display, flows, links
 from platform_app.blocks.block import Block as Decoded
 from platform_app.blocks.block import parse_block
 from platform_app.blocks.render import render_block
@@ -53,7 +53,7 @@ class BlockAdmin(IdentifierAdmin):
         return blocks
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return [Q(pk=term.number)]
         if term.id is None:
@@ -138,7 +138,7 @@ class BlockAdmin(IdentifierAdmin):
             return display.faint("These bytes are no block that this node knows.")
         txs = found.txs if found.proposal is None else (*found.txs, found.proposal)
         known = {tx.tx_id for tx in txs} | flows.known_txs(txs)
-        return decoded.show_json(render_block(found, formats.format_owner), known)
+        return decoded.show_json(render_block(found, display.format_owner), known)
 
     @admin.display(description="Bytes")
     @asked_once

@@ -7,7 +7,7 @@ from adminkit import formats
 from adminkit.overview import Card, Overview, Panel
 from chaindb import clock
 from platform_app.admin import display, links
-from platform_app.admin.formats import round_coins
+from platform_app.admin.display import round_coins
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
 from platform_app.memory.stakers import CurrentSet

@@ -1,6 +1,7 @@
 """How the admin shows values of the P-Chain as HTML; what both chains have is in `adminkit.display`."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -23,12 +24,72 @@ from adminkit.display import (
     stack,
     table,
 )
-from adminkit.formats import format_age, format_date, format_time, percent
-from platform_app.admin import formats, links
+from adminkit.formats import (
+    cut_decimals,
+    format_age,
+    format_date,
+    format_time,
+    format_units,
+    percent,
+    with_unit,
+)
+from platform_app.admin import links
+from platform_app.apps import platform_chain
+from platform_app.config import MILLION
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
 from platform_app.txs.components import LockOut, Output, OutputOwners, inner_output
+from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+
+CHAIN = "P"
+"""The alias that addresses are written with."""
+
+
+def format_coins(amount: int) -> str:
+    """Return an amount of the staking asset in coins, exact: 1,500.25 coins."""
+    return with_unit(format_units(amount, platform_chain().config.unit), "coins")
+
+
+def round_coins(amount: int) -> str:
+    """Return an amount as a list shows it: at most six decimals, cut off."""
+    return with_unit(cut_decimals(format_units(amount, platform_chain().config.unit)), "coins")
+
+
+def plain_coins(amount: int) -> str:
+    """Return an amount in coins as a program reads it, exact: 1500.25."""
+    return format_units(amount, platform_chain().config.unit).replace(",", "")
+
+
+def format_share(millionths: int) -> str:
+    """Return millionths as percent, exact: 2.5 %."""
+    return f"{format_units(millionths, MILLION // 100)} %"
+
+
+def format_fraction(fraction: float) -> str:
+    """Return a part of one as percent with two decimals, cut off: 99.99 % is not all."""
+    hundredths = int(fraction * 10_000)
+    return f"{hundredths // 100}.{hundredths % 100:02} %"
+
+
+def format_owner(address: ShortID) -> str:
+    """Return an address as this network writes it."""
+    return format_address(CHAIN, platform_chain().config.hrp, address)
+
+
+@lru_cache(maxsize=1024)  # nearly all rows of an export have the same one
+def format_subnet(subnet_id: ID) -> str:
+    """Return a subnet's ID as text."""
+    return str(subnet_id)
+
+
+def format_vm(vm_id: ID) -> str:
+    """Return a VM's name where its ID is one, else the ID."""
+    name = bytes(vm_id).rstrip(b"\0")
+    if name and name.isascii() and name.decode("ascii").isprintable():
+        return name.decode("ascii")
+    return str(vm_id)
+
 
 __all__ = [
     "NOTHING", "amount", "asset_amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint",
@@ -70,13 +131,13 @@ def node_link(node_id: NodeID) -> SafeString:
 
 def short_address(address: ShortID) -> SafeString:
     """Return an address, shortened, that leads to what it owns."""
-    text = formats.format_owner(address)
+    text = format_owner(address)
     return short_link(text, links.address_page(text), keep=ADDRESS)
 
 
 def full_address(address: ShortID) -> SafeString:
     """Return an address that leads to what it owns."""
-    text = formats.format_owner(address)
+    text = format_owner(address)
     return full_link(text, links.address_page(text))
 
 
@@ -96,7 +157,7 @@ def full_subnet(subnet_id: ID) -> SafeString:
 
 def vm(vm_id: ID) -> SafeString:
     """Return a VM's name with its ID as title; the ID, shortened, where it is no name."""
-    name = formats.format_vm(vm_id)
+    name = format_vm(vm_id)
     if name == str(vm_id):
         return short(vm_id)
     return format_html('<span title="{}">{}</span>', str(vm_id), name)
@@ -104,12 +165,12 @@ def vm(vm_id: ID) -> SafeString:
 
 def amount(units: int | None) -> SafeString:
     """Return an amount of the staking asset as lists show it, with the smallest units as title."""
-    return NOTHING if units is None else _amount(units, formats.round_coins(units))
+    return NOTHING if units is None else _amount(units, round_coins(units))
 
 
 def full_amount(units: int | None) -> SafeString:
     """Return an amount of the staking asset in full."""
-    return NOTHING if units is None else _amount(units, formats.format_coins(units))
+    return NOTHING if units is None else _amount(units, format_coins(units))
 
 
 def weight(units: int, subnet_id: ID) -> SafeString | str:

@@ -24,12 +24,12 @@ MOST_ADDRESSES = 100
 class KeystoreUserAdmin(IdentifierAdmin):
     """Users by name. Salt, verifier and sealed keys stay in the database."""
 
-    list_display = ("shown_name", "created", "keys")
+    list_display = ("display_name", "created", "keys")
     ordering = ("name",)
     search_fields = ("name",)
     search_help_text = "Name"
     fieldsets = (
-        (None, {"fields": ("shown_name", "created", "keys")}),
+        (None, {"fields": ("display_name", "created", "keys")}),
         ("Addresses", {"fields": ("addresses",)}),
     )
 
@@ -39,7 +39,7 @@ class KeystoreUserAdmin(IdentifierAdmin):
         return users.only("name", "created_at")
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         return [Q(name=term.text)]
 
     @override
@@ -51,7 +51,7 @@ class KeystoreUserAdmin(IdentifierAdmin):
             user.key_count = counts[user.pk]
 
     @admin.display(description="Name")
-    def shown_name(self, user: KeystoreUser) -> str:
+    def display_name(self, user: KeystoreUser) -> str:
         """Return the name."""
         return user.name
 

@@ -1,9 +1,14 @@
-"""Where the admin's pages of the P-Chain are."""
+"""Where the admin's pages of the P-Chain are, and which of them a person means by what is typed."""
 
 from typing import Final
 
+from adminkit.identifiers import read_term
 from adminkit.links import Pages
-from primitives.ids import PRIMARY_NETWORK_ID
+from adminkit.terms import parse_term
+from platform_app.apps import platform_chain
+from platform_app.models import UTXO, Block, Blockchain, DroppedTx, MempoolTx, Subnet, Tx
+from platform_app.models.staking import Staker
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _PAGES: Final = Pages("platform_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
@@ -39,3 +44,51 @@ def address_page(address: object) -> str:
 def node_page(node_id: object) -> str:
     """Return the address of the list of all times that a node validated."""
     return search_page("validator", node_id)
+
+
+def find_page(text: str) -> str | None:
+    """Return the page that an identifier, an address or a height means, or None when there is none.
+
+    A few questions by unique keys. An alias of the chain leads to its blocks. The ID of a subnet or blockchain leads there: its page names the
+    transaction that has the same ID. Twenty bytes in hex are the C-Chain's.
+    """
+    if text in platform_chain().aliases:
+        return list_page("block")
+    term = read_term(text)
+    if term.number is not None:
+        found = Block.objects.filter(pk=term.number).exists()
+        return block_page(term.number) if found else None
+    if term.id is not None:
+        return _find_id(term.id)
+    if parse_term(text).address is not None:
+        return None
+    if term.node_id is not None:
+        return _find_node(term.node_id)
+    return None if term.address is None else address_page(text)
+
+
+def _find_id(wanted: ID) -> str | None:
+    if wanted == PRIMARY_NETWORK_ID:
+        return subnet_page(wanted)
+    for model, name, field in (
+        (Subnet, "subnet", "pk"),
+        (Blockchain, "blockchain", "pk"),
+        (Tx, "tx", "tx_id"),
+        (Block, "block", "block_id"),
+        (UTXO, "utxo", "pk"),
+        (MempoolTx, "mempooltx", "tx_id"),
+        (DroppedTx, "droppedtx", "tx_id"),
+    ):
+        key = model.objects.filter(**{field: wanted}).values_list("pk", flat=True).first()
+        if key is not None:
+            return page(name, wanted)
+    return None
+
+
+def _find_node(node_id: NodeID) -> str | None:
+    """Return the page of a node's latest stay, or the list of them where it had several."""
+    stays = Staker.objects.filter(is_delegator__in=[False], node_id=node_id).order_by("-position")
+    found = list(stays.values_list("pk", flat=True)[:2])
+    if len(found) == 1:
+        return staker_page(found[0], is_delegator=False)
+    return node_page(node_id) if found else None

@@ -1,4 +1,4 @@
-"""The mempool of the P-Chain in the admin: what waits for a block, and what was refused lately."""
+"""The mempool of the P-Chain in the admin: what waits for a block, and what was refused recently."""
 
 from django.contrib import admin
 from django.db.models import Q
@@ -28,7 +28,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.id is None:
             return []
         return [Q(tx_id=term.id), Q(inputs__utxo_id=term.id)]
@@ -55,7 +55,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
 
 @admin.register(DroppedTx)
 class DroppedTxAdmin(IdentifierAdmin):
-    """Transactions that were refused lately, the latest first."""
+    """Transactions that were refused recently, the latest first."""
 
     list_display = ("short_id", "dropped", "why")
     ordering = ("-id",)
@@ -65,7 +65,7 @@ class DroppedTxAdmin(IdentifierAdmin):
     fieldsets = ((None, {"fields": ("full_id", "dropped", "why")}),)
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         return [] if term.id is None else [Q(tx_id=term.id)]
 
     @admin.display(description="ID")

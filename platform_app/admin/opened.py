@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
-from platform_app.admin import decoded, display, flows, formats
+from platform_app.admin import decoded, display, flows
 from platform_app.apps import platform_chain
 from platform_app.store import rows
 from platform_app.txs.base import Tx
@@ -70,7 +70,7 @@ class OpenedTxAdmin(IdentifierAdmin):
         opened = self.opened(row)
         if opened is None:
             return display.faint("These bytes are no transaction that this node knows.")
-        return decoded.show_json(render_tx(opened.tx, formats.format_owner), opened.known_txs)
+        return decoded.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
 
     @admin.display(description="Bytes")
     @asked_once

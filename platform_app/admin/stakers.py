@@ -14,7 +14,7 @@ from adminkit.exports import Cells
 from adminkit.formats import format_iso
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
-from platform_app.admin import display, flows, formats, links, staker_facts
+from platform_app.admin import display, flows, links, staker_facts
 from platform_app.admin.staker_facts import Facts
 from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
 from platform_app.store import rows
@@ -27,15 +27,15 @@ MOST_STAKES = 500
 def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
     """Return the parts of a list of one role; an index with role, phase and order answers each."""
 
-    def lane(phase: Phase) -> Q:
+    def branch(phase: Phase) -> Q:
         # `IN` with one value: SQLite takes a bare boolean for no condition that an index answers.
         return Q(is_delegator__in=[is_delegator], phase=phase.value)
 
     return (
-        Choice("current", "Current", (lane(Phase.CURRENT),)),
-        Choice("pending", "Pending", (lane(Phase.PENDING),)),
-        Choice("past", "Past", (lane(Phase.PAST),)),
-        Choice("all", "All", tuple(map(lane, Phase))),
+        Choice("current", "Current", (branch(Phase.CURRENT),)),
+        Choice("pending", "Pending", (branch(Phase.PENDING),)),
+        Choice("past", "Past", (branch(Phase.PAST),)),
+        Choice("all", "All", tuple(map(branch, Phase))),
     )
 
 
@@ -59,7 +59,7 @@ class StakerAdmin(IdentifierAdmin):
         return stakers.filter(is_delegator=self.is_delegator)
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.id is not None:
             return [Q(pk=term.id), Q(subnet_id=term.id)]
         node = [] if term.node_id is None else [Q(node_id=term.node_id)]
@@ -208,12 +208,12 @@ class StakerAdmin(IdentifierAdmin):
         facts: Facts = row.facts
         owner = owners_in(row.rewards_owner)
         return (
-            row.node, formats.format_subnet(row.subnet_id), row.tx_id, Phase(row.phase).label,
+            row.node, display.format_subnet(row.subnet_id), row.tx_id, Phase(row.phase).label,
             None if row.outcome is None else Outcome(row.outcome).label, row.weight,
-            formats.plain_coins(row.weight) if _earns(row) else None, format_iso(row.start_time),
+            display.plain_coins(row.weight) if _earns(row) else None, format_iso(row.start_time),
             format_iso(row.end_time), None if row.left_time is None else format_iso(row.left_time),
             row.potential_reward, facts.paid,
-            " ".join(map(formats.format_owner, owner.addresses)) if owner else None,
+            " ".join(map(display.format_owner, owner.addresses)) if owner else None,
             owner.threshold if owner else None,
         )  # fmt: skip
 

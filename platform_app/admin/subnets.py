@@ -13,7 +13,7 @@ from typing_extensions import override
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
 from chaindb import clock
-from chaindb.rowid import height_of
+from chaindb.fields import height_of
 from platform_app.admin import display, links
 from platform_app.models import Blockchain, Phase, Staker, Subnet, SubnetOwner
 from platform_app.store import rows
@@ -43,7 +43,7 @@ class SubnetAdmin(IdentifierAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.id is not None:
             return [Q(pk=term.id)]
         if term.address is None:
@@ -168,3 +168,73 @@ def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]
     for subnet_id, key, name in first.values_list("subnet_id", "pk", "name"):
         found[ID(bytes(subnet_id))].append((ID(bytes(key)), name))
     return found
+
+
+@admin.register(Blockchain)
+class BlockchainAdmin(IdentifierAdmin):
+    """All blockchains but the P-Chain itself, the latest first."""
+
+    list_display = ("display_name", "short_id", "network", "machine", "genesis", "created")
+    ordering = ("-position",)
+    search_fields = ("blockchain_id", "subnet_id")
+    search_help_text = "Blockchain or subnet"
+    fieldsets = (
+        (None, {"fields": ("display_name", "full_id", "full_network", "created")}),
+        ("Virtual machine", {"fields": ("machine", "vm", "extensions", "genesis")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return [] if term.id is None else [Q(pk=term.id), Q(subnet_id=term.id)]
+
+    @admin.display(description="Name")
+    def display_name(self, blockchain: Blockchain) -> str:
+        """Return the name, which may be anything."""
+        return blockchain.name or "(no name)"
+
+    @admin.display(description="ID")
+    def short_id(self, blockchain: Blockchain) -> SafeString:
+        """Return the ID for the list."""
+        return display.short_link(blockchain.pk, links.page("blockchain", blockchain.pk))
+
+    @admin.display(description="ID")
+    def full_id(self, blockchain: Blockchain) -> SafeString:
+        """Return the ID, which is that of the transaction that created it."""
+        return display.full_link(blockchain.pk, links.tx_page(blockchain.pk))
+
+    @admin.display(description="Network")
+    def network(self, blockchain: Blockchain) -> SafeString:
+        """Return the subnet for the list."""
+        return display.subnet(blockchain.subnet_id)
+
+    @admin.display(description="Network")
+    def full_network(self, blockchain: Blockchain) -> SafeString:
+        """Return the subnet."""
+        return display.full_subnet(blockchain.subnet_id)
+
+    @admin.display(description="VM")
+    def machine(self, blockchain: Blockchain) -> SafeString:
+        """Return the VM by name where it has one."""
+        return display.vm(blockchain.vm_id)
+
+    @admin.display(description="VM ID")
+    def vm(self, blockchain: Blockchain) -> SafeString:
+        """Return the VM's ID."""
+        return display.full(blockchain.vm_id)
+
+    @admin.display(description="Feature extensions")
+    def extensions(self, blockchain: Blockchain) -> SafeString:
+        """Return the feature extensions by name."""
+        data = bytes(blockchain.fx_ids)
+        found = (ID(data[start : start + ID.SIZE]) for start in range(0, len(data), ID.SIZE))
+        return display.line(*map(display.vm, found)) if data else display.NOTHING
+
+    @admin.display(description="Genesis")
+    def genesis(self, blockchain: Blockchain) -> str:
+        """Return how long its genesis is; the transaction has it."""
+        return f"{blockchain.genesis_size:,} bytes"
+
+    @admin.display(description="Created in block")
+    def created(self, blockchain: Blockchain) -> SafeString:
+        """Return the block with its transaction."""
+        return display.block_link(height_of(blockchain.position))

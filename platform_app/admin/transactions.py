@@ -13,7 +13,7 @@ from typing_extensions import override
 from adminkit.changelist import Choice
 from adminkit.identifiers import Term
 from adminkit.read_only import asked_once
-from chaindb.rowid import HEIGHTS, row_id
+from chaindb.fields import HEIGHTS, row_id
 from platform_app.admin import display, flows, links
 from platform_app.admin.opened import OpenedTxAdmin
 from platform_app.models import Block, Staker, Tx, TxKind
@@ -65,7 +65,7 @@ class TxAdmin(OpenedTxAdmin):
         return txs
 
     @override
-    def lanes(self, term: Term) -> list[Q]:
+    def branches(self, term: Term) -> list[Q]:
         if term.number is not None:
             return _in_block(term.number)
         if term.id is None:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Elsewhere, Lane
+from adminkit.changelist import Branch, Elsewhere
 from adminkit.display import box
 from adminkit.identifiers import IdentifierAdmin, Term
 from adminkit.read_only import asked_once
@@ -113,7 +113,7 @@ class UTXOAdmin(_OutputAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Lane]:
+    def branches(self, term: Term) -> list[Branch]:
         if term.id is not None:
             made = _outputs_of(term.id)
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
@@ -144,7 +144,7 @@ class SharedUTXOAdmin(_OutputAdmin):
     )
 
     @override
-    def lanes(self, term: Term) -> list[Lane]:
+    def branches(self, term: Term) -> list[Branch]:
         if term.id is not None:
             made = _outputs_of(term.id)
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]

@@ -1,4 +1,4 @@
-"""Validators in the admin: who stakes, how long, how well, and for what reward."""
+"""Validators and delegators in the admin: who stakes, how long, how well, and for what reward."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from typing_extensions import override
 
 from adminkit.exports import Cells
 from adminkit.read_only import asked_once
-from platform_app.admin import display, formats, links
+from platform_app.admin import display, links
 from platform_app.admin.staker_facts import Facts
 from platform_app.admin.stakers import StakerAdmin, owners_in, phases
 from platform_app.apps import platform_chain
 from platform_app.config import MILLION
-from platform_app.models import Phase, Validator
+from platform_app.models import Delegator, Phase, Staker, Validator
 
 
 @admin.register(Validator)
@@ -64,7 +64,7 @@ class ValidatorAdmin(StakerAdmin):
             return display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(
-            formats.format_fraction(fraction), int(fraction * 100), enough=enough
+            display.format_fraction(fraction), int(fraction * 100), enough=enough
         )
 
     @admin.display(description="Connection")
@@ -85,7 +85,7 @@ class ValidatorAdmin(StakerAdmin):
     def fee(self, validator: Validator) -> SafeString | str:
         """Return which part of its delegators' rewards it keeps."""
         return (
-            display.NOTHING if validator.shares is None else formats.format_share(validator.shares)
+            display.NOTHING if validator.shares is None else display.format_share(validator.shares)
         )
 
     @admin.display(description="From delegators so far")
@@ -117,9 +117,37 @@ class ValidatorAdmin(StakerAdmin):
         delegated = facts.delegated
         return (
             *super().export_cells(row),
-            None if row.shares is None else formats.format_share(row.shares).removesuffix(" %"),
+            None if row.shares is None else display.format_share(row.shares).removesuffix(" %"),
             delegated and delegated.count,
-            delegated and formats.plain_coins(delegated.weight),
-            None if facts.uptime is None else formats.format_fraction(facts.uptime)[:-2],
+            delegated and display.plain_coins(delegated.weight),
+            None if facts.uptime is None else display.format_fraction(facts.uptime)[:-2],
             None if row.phase == Phase.PENDING else row.delegatee_reward,
         )
+
+
+@admin.register(Delegator)
+class DelegatorAdmin(StakerAdmin):
+    """Delegations, the latest first."""
+
+    choices = phases(is_delegator=True)
+    is_delegator = True
+    list_display = ("short_tx", "validator", "state", "stake", "period", "reward")
+    search_help_text = "Node, transaction, subnet or address"
+    fieldsets = (
+        (None, {"fields": (
+            "full_tx", "full_node", "full_network", "state", "period", "times",
+        )}),
+        ("Stake", {"fields": ("stake", "locked")}),
+        ("Reward", {"fields": ("potential", "paid", "rewards_owner_text")}),
+        ("Blocks", {"fields": ("added", "joined", "left")}),
+    )  # fmt: skip
+
+    @admin.display(description="Transaction")
+    def short_tx(self, delegator: Staker) -> SafeString:
+        """Return the transaction for the list."""
+        return display.short(delegator.tx_id)
+
+    @admin.display(description="Validator")
+    def validator(self, delegator: Staker) -> SafeString:
+        """Return the node that it stakes with."""
+        return display.node_link(delegator.node_id)

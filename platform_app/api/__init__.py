@@ -22,9 +22,8 @@ from platform_app.api import (
     utxos,
     validators,
 )
-from platform_app.api.keys import add_key_methods
-from platform_app.api.methods import Methods
-from platform_app.api.rpc import PlatformRpc
+from platform_app.api.keystore import add_key_methods
+from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
 from primitives.checksummed import Encoding
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID

@@ -16,7 +16,7 @@ def get_block(rpc: PlatformRpc, block_id: ID, encoding: Encoding) -> Json:
     found = accepted.block(rpc.chain, block_id)
     if found is None:
         raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
-    return _shown(rpc, found, encoding)
+    return _to_json(rpc, found, encoding)
 
 
 def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Json:
@@ -24,10 +24,10 @@ def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Js
     found = accepted.block_at(rpc.chain, height)
     if found is None:
         raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
-    return _shown(rpc, found, encoding)
+    return _to_json(rpc, found, encoding)
 
 
-def _shown(rpc: PlatformRpc, found: AcceptedBlock, encoding: Encoding) -> Json:
+def _to_json(rpc: PlatformRpc, found: AcceptedBlock, encoding: Encoding) -> Json:
     """Return a block as asked for; in JSON all its numbers are plain, as in the reference."""
     if encoding is Encoding.JSON:
         return {

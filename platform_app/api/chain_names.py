@@ -7,6 +7,7 @@ their IDs.
 from platform_app.api.errors import refused, shortened
 from platform_app.chain import PlatformChain
 from primitives.ids import ID
+from primitives.networks import CCHAIN_ALIASES, XCHAIN_ALIASES
 
 
 def chain_id_of(chain: PlatformChain, alias: str) -> ID:
@@ -26,8 +27,8 @@ def find(chain: PlatformChain, alias: str) -> ID | None:
     if alias in {*chain.aliases, str(chain.blockchain_id)}:
         return chain.blockchain_id
     network = chain.network()
-    if alias in {"X", "avm", str(network.x_chain_id)}:
+    if alias in {*XCHAIN_ALIASES, str(network.x_chain_id)}:
         return network.x_chain_id
-    if alias in {"C", "evm", str(network.c_chain_id)}:
+    if alias in {*CCHAIN_ALIASES, str(network.c_chain_id)}:
         return network.c_chain_id
     return None

@@ -1,18 +1,30 @@
 """The chain's height and time, and the blockchains of all subnets."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from chaindb import clock
 from chaindb.chains import Chain
 from platform_app.api import chain_names
-from platform_app.api.addresses import quoted
-from platform_app.api.errors import NOT_FOUND, refused, saying
+from platform_app.api.errors import NOT_FOUND, refused, saying, shortened
 from platform_app.api.own_node import own_node_id
+from platform_app.api.params import quoted
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
 from platform_app.selectors import accepted, stakers, subnets
 from platform_app.selectors.subnets import Blockchain
-from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.cb58 import Cb58Error
+from primitives.ids import (
+    AVM_ID,
+    EVM_ID,
+    ID,
+    NFT_FX_ID,
+    PLATFORM_VM_ID,
+    PRIMARY_NETWORK_ID,
+    PROPERTY_FX_ID,
+    SECP256K1_FX_ID,
+    WrongIdLength,
+)
 
 PROPOSAL_LAG: Final = 64
 """Blocks that the proposed height stays behind at most."""
@@ -50,7 +62,7 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
     Unspecified: the X-Chain and the C-Chain come first, then those of subnets, in the order of their
     creation (gaps.md 3).
     """
-    return {"blockchains": [_shown(one) for one in subnets.blockchains(rpc.chain)]}
+    return {"blockchains": [_to_json(one) for one in subnets.blockchains(rpc.chain)]}
 
 
 def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
@@ -103,10 +115,57 @@ def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
     return own in stakers.current_validators(rpc.chain, found.subnet_id).by_node
 
 
-def _shown(found: Blockchain) -> Json:
+def _to_json(found: Blockchain) -> Json:
     return {
         "id": str(found.blockchain_id),
         "name": found.name,
         "subnetID": str(found.subnet_id),
         "vmID": str(found.vm_id),
     }
+
+
+_VMS: Final[Mapping[str, ID]] = {
+    "platform": PLATFORM_VM_ID,
+    "avm": AVM_ID,
+    "evm": EVM_ID,
+    "subnetevm": ID.of_name("subnetevm"),
+    "xsvm": ID.of_name("xsvm"),
+}
+_FXS: Final[Mapping[str, ID]] = {
+    "secp256k1fx": SECP256K1_FX_ID,
+    "nftfx": NFT_FX_ID,
+    "propertyfx": PROPERTY_FX_ID,
+}
+
+
+def vm_id_of(name: str) -> ID:
+    """Return the ID of a virtual machine from its name, or from the ID as text.
+
+    Raises:
+        JsonRpcError: -32000, the text is neither.
+    """
+    found = _find(_VMS, name)
+    if found is None:
+        raise refused(f"no VM with ID '{shortened(name)}' found")
+    return found
+
+
+def fx_id_of(name: str) -> ID:
+    """Return the ID of a feature extension from its name, or from the ID as text.
+
+    Raises:
+        JsonRpcError: -32000, the text is neither.
+    """
+    found = _find(_FXS, name)
+    if found is None:
+        raise refused(f"no FX with ID '{shortened(name)}' found")
+    return found
+
+
+def _find(known: Mapping[str, ID], name: str) -> ID | None:
+    if name in known:
+        return known[name]
+    try:
+        return ID.parse(name)
+    except (Cb58Error, WrongIdLength):
+        return None

@@ -6,8 +6,7 @@ Unspecified: the specification writes numbers of its own methods as texts; these
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
-from platform_app.executor.fees import price_of
-from platform_app.executor.validator_fee import validator_price
+from platform_app.executor.fees import price_of, validator_price
 from primitives.ids import ID
 
 

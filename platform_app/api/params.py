@@ -6,15 +6,19 @@ words of its own. Arguments whose mistakes have such words, too (addresses, alia
 and are read by `addresses` and the methods.
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jsonrpc.errors import InvalidParam
-from platform_app.api.errors import too_many
+from platform_app.api.chain_names import chain_id_of
+from platform_app.api.errors import refused, saying, shortened, too_many
+from platform_app.chain import PlatformChain
+from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import Encoding, EncodingError
-from primitives.ids import ID, FixedId, IdError, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, FixedId, IdError, NodeID, ShortID, WrongIdLength
 
 T = TypeVar("T")
 AnyId = TypeVar("AnyId", bound=FixedId)
@@ -160,3 +164,54 @@ def _typed(kind: type[AnyId], value: Any) -> AnyId:
         return kind.parse(text(value))
     except (Cb58Error, IdError) as error:
         raise InvalidParam(str(error)) from None
+
+
+class ChainAddress(NamedTuple):
+    """An address, and the chain that it is on."""
+
+    chain_id: ID
+    short_id: ShortID
+
+
+def read(chain: PlatformChain, text: str) -> ShortID:
+    """Return an address of the P-Chain.
+
+    Raises:
+        JsonRpcError: -32000, the text is none.
+    """
+    try:
+        return ShortID.parse(text)
+    except (Cb58Error, WrongIdLength):
+        pass  # the usual case: it has a chain in front
+    with saying(f"couldn't parse address {quoted(text)}"):
+        chain_id, short_id = read_with_chain(chain, text)
+        if chain_id != PRIMARY_NETWORK_ID:
+            raise refused(
+                f'mismatched chainIDs: expected "{PRIMARY_NETWORK_ID}" but got "{chain_id}"'
+            )
+    return short_id
+
+
+def read_all(chain: PlatformChain, texts: Sequence[str]) -> list[ShortID]:
+    """Return addresses of the P-Chain, in their order.
+
+    Raises:
+        JsonRpcError: -32000, one of the texts is none.
+    """
+    return [read(chain, text) for text in texts]
+
+
+def read_with_chain(chain: PlatformChain, text: str) -> ChainAddress:
+    """Return an address of any chain of the Primary Network.
+
+    Raises:
+        AddressError: The text is none.
+        JsonRpcError: -32000, there is no such chain.
+    """
+    parsed = parse_address(text)
+    return ChainAddress(chain_id_of(chain, parsed.chain), parsed.short_id)
+
+
+def quoted(text: str) -> str:
+    """Return a text as it stands in messages, at least its beginning."""
+    return json.dumps(shortened(text), ensure_ascii=False)

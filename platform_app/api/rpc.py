@@ -1,8 +1,12 @@
 """What belongs to the doors of one P-Chain in one process: what is kept of answers."""
 
-from functools import cached_property, lru_cache
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial, update_wrapper
+from typing import Any, Final, TypeVar
 
+from jsonrpc.params import Param
+from jsonrpc.registry import MethodRegistry
+from platform_app.api.errors import to_error_object
 from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import Records
@@ -10,8 +14,8 @@ from platform_app.api.wire import address
 from platform_app.chain import PlatformChain
 from platform_app.genesis.asset import Asset, asset_of
 from platform_app.selectors import accepted
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import GENESIS_CODEC, parse
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID, ShortID
 
 _KEPT_BYTES: Final = 32 * 1024 * 1024
@@ -64,3 +68,35 @@ def _id_text(identifier: ID) -> str:
 
 def _node_text(node_id: NodeID) -> str:
     return str(node_id)
+
+
+R = TypeVar("R")
+
+
+class Methods:
+    """Fills a registry; what it adds answers for one chain."""
+
+    def __init__(self, rpc: PlatformRpc) -> None:
+        self.registry = MethodRegistry(to_error_object)
+        self._rpc = rpc
+
+    def add(
+        self,
+        name: str,
+        handler: Callable[..., object],
+        *,
+        params: Sequence[Param] = (),
+        hot: bool = False,
+    ) -> None:
+        """Add a method that answers one call; see `MethodRegistry.add`."""
+        self.registry.add(name, self._bound(handler), params=params, hot=hot)
+
+    def add_vectorized(
+        self, name: str, handler: Callable[..., Sequence[Any]], *, params: Sequence[Param] = ()
+    ) -> None:
+        """Add a method that answers several calls at once."""
+        self.registry.add(name, vectorized=self._bound(handler), params=params)
+
+    def _bound(self, handler: Callable[..., R]) -> Callable[..., R]:
+        """Return a handler of this chain; it keeps the first one's name and docstring."""
+        return update_wrapper(partial(handler, self._rpc), handler)

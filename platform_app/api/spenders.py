@@ -6,10 +6,9 @@ from functools import wraps
 from typing import Any, Final, NamedTuple
 
 from jsonrpc.params import Param
-from platform_app.api import addresses, params
+from platform_app.api import params
 from platform_app.api.errors import saying
-from platform_app.api.methods import Methods
-from platform_app.api.rpc import PlatformRpc
+from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wire import Json
 from platform_app.chain import PlatformChain
 from platform_app.config import PlatformConfig
@@ -48,11 +47,11 @@ class Spender:
         Raises:
             JsonRpcError: -32000, a text is no address.
         """
-        sources = addresses.read_all(self.chain, self.sources)
+        sources = params.read_all(self.chain, self.sources)
         change_address = None
         if self.change:
             with saying("couldn't parse changeAddr"):
-                change_address = addresses.read(self.chain, self.change)
+                change_address = params.read(self.chain, self.change)
         return Payer(self.username, self.password, sources, change_address)
 
 

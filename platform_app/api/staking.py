@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from platform_app.api import addresses
+from platform_app.api import params
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
@@ -62,7 +62,7 @@ def get_stake(
             f"{len(given)} addresses provided but this method can take at most {MOST_ADDRESSES}"
         )
     staked = outputs.stake_of(
-        rpc.chain, addresses.read_all(rpc.chain, given), validators_only=validators_only
+        rpc.chain, params.read_all(rpc.chain, given), validators_only=validators_only
     )
     sums: defaultdict[ID, int] = defaultdict(int)
     for one in staked:

@@ -29,10 +29,13 @@ def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
     """
     if not ids:
         return {
-            "subnets": [*(_shown(rpc, one) for one in subnets.subnets(rpc.chain)), _PRIMARY_NETWORK]
+            "subnets": [
+                *(_to_json(rpc, one) for one in subnets.subnets(rpc.chain)),
+                _PRIMARY_NETWORK,
+            ]
         }
     created = subnets.subnets(rpc.chain, [one for one in ids if one != PRIMARY_NETWORK_ID])
-    known = {one.subnet_id: _shown(rpc, one) for one in created}
+    known = {one.subnet_id: _to_json(rpc, one) for one in created}
     known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
     return {"subnets": [known[one] for one in dict.fromkeys(ids) if one in known]}
 
@@ -56,7 +59,7 @@ def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
     }
 
 
-def _shown(rpc: PlatformRpc, subnet: Subnet) -> Json:
+def _to_json(rpc: PlatformRpc, subnet: Subnet) -> Json:
     return {
         "id": str(subnet.subnet_id),
         "controlKeys": _control_keys_of(rpc, subnet),

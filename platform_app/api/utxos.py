@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chaindb import clock
-from platform_app.api import addresses, chain_names
+from platform_app.api import chain_names, params
 from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
 from platform_app.api.rpc import PlatformRpc
@@ -30,7 +30,7 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json:
     given = [*([one] if one else []), *several]
     if len(given) > MOST_ADDRESSES:
         raise too_many("addresses", len(given), MOST_ADDRESSES)
-    found = outputs.balance(rpc.chain, addresses.read_all(rpc.chain, given), now=clock.now())
+    found = outputs.balance(rpc.chain, params.read_all(rpc.chain, given), now=clock.now())
     coins = found.funds.get(rpc.chain.network().asset_id, Funds())
     return {
         "balance": str(coins.total),
@@ -71,7 +71,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
         raise too_many("addresses", len(given), MOST_ADDRESSES)
     page = outputs.utxos_of(
         rpc.chain,
-        addresses.read_all(rpc.chain, given),
+        params.read_all(rpc.chain, given),
         after=_cursor(rpc, start) if start.is_given else None,
         limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
         source_chain=_source(rpc, source_chain),
@@ -89,15 +89,15 @@ def _source(rpc: PlatformRpc, alias: str) -> ID | None:
     """Return the chain that outputs came from; None for outputs of this one."""
     if not alias:
         return None
-    with saying(f"problem parsing source chainID {addresses.quoted(alias)}"):
+    with saying(f"problem parsing source chainID {params.quoted(alias)}"):
         chain_id = chain_names.chain_id_of(rpc.chain, alias)
     return None if chain_id == PRIMARY_NETWORK_ID else chain_id
 
 
 def _cursor(rpc: PlatformRpc, start: StartIndex) -> Cursor:
-    shown = addresses.quoted(start.address)
+    shown = params.quoted(start.address)
     with saying(f"couldn't parse start index address {shown}"):
-        owner: ShortID = addresses.read(rpc.chain, start.address)
+        owner: ShortID = params.read(rpc.chain, start.address)
     with saying("couldn't parse start index utxo"):
         utxo_id = ID.parse(start.utxo)
     return Cursor(owner, utxo_id)

@@ -10,13 +10,12 @@ from typing import Final
 from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.params import Param
-from platform_app.api import addresses, chain_names, params
-from platform_app.api.addresses import ChainAddress
+from platform_app.api import chain_names, params
+from platform_app.api.chains import fx_id_of, vm_id_of
 from platform_app.api.errors import refused, saying
-from platform_app.api.methods import Methods
-from platform_app.api.rpc import PlatformRpc
+from platform_app.api.params import ChainAddress
+from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.spenders import Period, Spender, add_spending, add_staking
-from platform_app.api.vm_names import fx_id_of, vm_id_of
 from platform_app.api.wire import Json
 from platform_app.services import wallet
 from platform_app.services.wallet import Issued
@@ -49,7 +48,7 @@ def add_validator(
     period.verify_start(now, rpc.chain.config)
     terms.shares_of(rate)
     with saying("problem while parsing reward address"):
-        rewarded = addresses.read(rpc.chain, reward_address)
+        rewarded = params.read(rpc.chain, reward_address)
     return _issued(
         rpc,
         wallet.add_validator(
@@ -81,7 +80,7 @@ def add_delegator(
     now = clock.now()
     period.verify_start(now, rpc.chain.config)
     with saying("problem parsing 'rewardAddress'"):
-        rewarded = addresses.read(rpc.chain, reward_address)
+        rewarded = params.read(rpc.chain, reward_address)
     return _issued(
         rpc,
         wallet.add_delegator(
@@ -108,7 +107,7 @@ def add_subnet_validator(
         raise refused("argument 'subnetID' not provided")
     now = clock.now()
     period.verify_start(now, rpc.chain.config)
-    with saying(f"problem parsing subnetID {addresses.quoted(subnet)}"):
+    with saying(f"problem parsing subnetID {params.quoted(subnet)}"):
         subnet_id = ID.parse(subnet)
     return _issued(
         rpc,
@@ -129,7 +128,7 @@ def create_subnet(
     rpc: PlatformRpc, spender: Spender, control_keys: Sequence[str], threshold: int
 ) -> Json:
     """platform.createSubnet: a new subnet; the transaction's ID is its ID."""
-    keys = dict.fromkeys(addresses.read_all(rpc.chain, control_keys))
+    keys = dict.fromkeys(params.read_all(rpc.chain, control_keys))
     return _issued(
         rpc,
         wallet.create_subnet(
@@ -203,10 +202,10 @@ def export_avax(
 
 def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) -> Json:
     """platform.importAVAX: take in what another chain has exported to a user."""
-    with saying(f"problem parsing chainID {addresses.quoted(source_chain)}"):
+    with saying(f"problem parsing chainID {params.quoted(source_chain)}"):
         chain_id = chain_names.chain_id_of(rpc.chain, source_chain)
     with saying("couldn't parse argument 'to' to an address"):
-        short_id = addresses.read(rpc.chain, to)
+        short_id = params.read(rpc.chain, to)
     try:
         issued = wallet.import_avax(
             rpc.chain, spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
@@ -264,7 +263,7 @@ def add_wallet_methods(methods: Methods) -> None:
 
 def _destination(rpc: PlatformRpc, to: str, target_chain: str) -> ChainAddress:
     try:
-        return addresses.read_with_chain(rpc.chain, to)
+        return params.read_with_chain(rpc.chain, to)
     except (AddressError, JsonRpcError):
         return ChainAddress(chain_names.chain_id_of(rpc.chain, target_chain), ShortID.parse(to))
 

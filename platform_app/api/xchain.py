@@ -5,9 +5,8 @@ from typing import Final
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from platform_app.api.errors import NOT_FOUND, refused, shortened
-from platform_app.api.methods import Methods
 from platform_app.api.params import text
-from platform_app.api.rpc import PlatformRpc
+from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wire import Json
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, WrongIdLength

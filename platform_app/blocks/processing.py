@@ -21,8 +21,7 @@ from platform_app.blocks.block import (
 from platform_app.blocks.builder import Built, build
 from platform_app.blocks.executor import Options, Parent, execute_block, verify_child
 from platform_app.executor.env import Env
-from platform_app.state.chain import ChainState
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import ChainState, StateChanges
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from primitives.ids import ID
@@ -110,9 +109,47 @@ class ProcessingBlocks:
             outcome = execute_block(block, self._state_after(parent_entry), env)
         self._tree.add(block.block_id, block.parent_id, Entry(block, outcome))
 
+    def verify_line(self, line: Sequence[Block], env: Env) -> None:
+        """Verify blocks that follow each other, as `verify` does: all of them become processing, or none.
+
+        Each is executed on all changes of those before it in one diff, not in one on top of the other: so the
+        last one of a long line costs no more than the first.
+
+        Raises:
+            InvalidBlock: By a subclass: one of them breaks a rule, or follows another block.
+        """
+        added: list[Entry] = []
+        try:
+            self._verify_line(line, env, added)
+        except Exception:
+            if added:
+                self._tree.reject(added[0].block.block_id)
+            raise
+        for entry in added:
+            if not isinstance(entry.block, OptionBlock):  # its outcome is its proposal's
+                _rebase(entry, self._state_after(self._parent_of(entry.block)[1]))
+
     def options(self, block: Block) -> tuple[Block, Block] | None:
-        """Return commit and abort of a proposal; None of any other block."""
-        return build_options(block) if isinstance(block, ProposalBlock) else None
+        """Return commit and abort of a proposal; None of any other block.
+
+        Nothing may follow a proposal from before Banff, which has no time.
+        """
+        if not isinstance(block, ProposalBlock) or block.time is None:
+            return None
+        return build_options(block)
+
+    def state_after(self, block_id: ID) -> ChainState | None:
+        """Return the state that a child of a block is verified on.
+
+        None of a proposal, and of a block that is not here any more. While an accepted proposal waits for
+        its option the proposal's parent is.
+        """
+        if self._proposal is not None and self._proposal.block.parent_id == block_id:
+            return self._state
+        entry = self._entry(block_id)
+        if entry is None:
+            return self._state if block_id == self._tree.last_accepted else None
+        return entry.outcome if isinstance(entry.outcome, Diff) else None
 
     def prefer(self, block_id: ID) -> None:
         """Build on this block from now on.
@@ -192,6 +229,26 @@ class ProcessingBlocks:
         """Forget everything and begin anew: after a restart, or a commit that failed."""
         self._tree.begin_at(last_accepted.block_id)
         self._last, self._state, self._proposal = last_accepted, state, None
+
+    def _verify_line(self, line: Sequence[Block], env: Env, added: list[Entry]) -> None:
+        before: Diff | None = None
+        for place, block in enumerate(line):
+            if place:
+                verify_child(block, line[place - 1])
+            if block.block_id in self._tree:
+                continue
+            parent, parent_entry = self._parent_of(block)
+            verify_child(block, parent)
+            if isinstance(block, OptionBlock):
+                assert parent_entry is not None, "a parent without its outcomes is no proposal"
+                outcome: Diff | Options = _chosen(block, parent_entry)
+            else:
+                before = before or Diff(self._state_after(parent_entry))
+                outcome = execute_block(block, before, env)
+            added.append(Entry(block, outcome))
+            self._tree.add(block.block_id, block.parent_id, added[-1])
+            if before is not None and isinstance(outcome, Diff):
+                outcome.apply(before)
 
     def _step(self, entry: Entry) -> list[Step]:
         self._last = entry.block

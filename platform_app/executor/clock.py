@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from platform_app.config import PlatformConfig
 from platform_app.executor.fees import refill
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker

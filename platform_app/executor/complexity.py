@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, SpendingTx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.components import (
     Auth,
     AuthInput,
@@ -25,6 +24,7 @@ from platform_app.txs.components import (
     inner_output,
 )
 from platform_app.txs.errors import UnsupportedTxType
+from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.warp import parse_signed_message
 
 _ADDRESS = 20

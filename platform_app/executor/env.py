@@ -8,7 +8,7 @@ from primitives.ids import ID
 
 @dataclass(frozen=True, slots=True)
 class Env:
-    """The surroundings in which transactions and blocks are executed."""
+    """The environment in which transactions and blocks are executed."""
 
     config: PlatformConfig
     asset_id: ID

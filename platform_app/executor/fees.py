@@ -5,14 +5,15 @@ Amounts are in the smallest unit of the staking asset. What gas is counted from 
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
-from platform_app.config import GasConfig, PlatformConfig, StaticFees
+from platform_app.config import GasConfig, PlatformConfig, StaticFees, ValidatorFeeConfig
 from platform_app.executor.complexity import Complexity, complexity_of
 from platform_app.state.chain import FeeState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.errors import UnsupportedTxType
+from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.uint64 import MAX
 
@@ -113,3 +114,43 @@ def consume(fee_state: FeeState, gas: int) -> FeeState:
     return FeeState(
         capacity=max(0, fee_state.capacity - gas), excess=min(MAX, fee_state.excess + gas)
     )
+
+
+class Charge(NamedTuple):
+    """What some seconds cost one validator."""
+
+    cost: int
+    excess: int
+    """The excess after them."""
+
+
+def validator_price(config: ValidatorFeeConfig, excess: int) -> int:
+    """Return what one second costs one validator."""
+    return gas_price(config.min_price, excess, config.excess_conversion)
+
+
+def charge(config: ValidatorFeeConfig, *, validators: int, excess: int, seconds: int) -> Charge:
+    """Return what so many seconds cost each of the active validators, at most 2^64 - 1.
+
+    The excess drifts by as much in each second, so prices go one way: where the first and the last one
+    of a time are the same, all between are.
+    """
+    drift = validators - config.target
+
+    def excess_after(second: int) -> int:
+        return min(MAX, max(0, excess + drift * second))
+
+    def price_in(second: int) -> int:
+        return validator_price(config, excess_after(second))
+
+    def cost_between(first: int, first_price: int, last: int, last_price: int) -> int:
+        if first_price == last_price or last - first == 1:
+            return last_price * (last - first)
+        middle = (first + last) // 2
+        price = price_in(middle)
+        return cost_between(first, first_price, middle, price) + cost_between(
+            middle, price, last, last_price
+        )
+
+    cost = cost_between(0, price_in(0), seconds, price_in(seconds))
+    return Charge(min(cost, MAX), excess_after(seconds))

@@ -8,17 +8,16 @@ leaves, as since the reference's Cortina upgrade.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
-from platform_app.config import MILLION
+from platform_app.config import MILLION, RewardConfig
 from platform_app.executor import errors
 from platform_app.executor.env import Env
-from platform_app.executor.rewards import split
 from platform_app.executor.spend import utxos_of
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
-from platform_app.txs.base import Tx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.components import (
     UTXO,
     OutputOwners,
@@ -33,9 +32,40 @@ from platform_app.txs.staking import (
     AddValidatorTx,
     RewardValidatorTx,
 )
-from platform_app.txs.status import TxStatus
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID
+from primitives.uint64 import MAX
+
+_NANOSECONDS = 1_000_000_000
+
+
+class Split(NamedTuple):
+    """A delegator's reward in two parts."""
+
+    delegatee: int
+    """What the validator gets."""
+    delegator: int
+
+
+def potential_reward(config: RewardConfig, *, supply: int, amount: int, duration: int) -> int:
+    """Return what an amount staked for a duration mints, given the supply before it.
+
+    Three divisions, each rounded down, on nanoseconds: that is part of the rule.
+    """
+    remaining = max(config.supply_cap - supply, 0)
+    staked, period = duration * _NANOSECONDS, config.minting_period * _NANOSECONDS
+    rates = config.max_consumption_rate - config.min_consumption_rate
+    consumed = rates * staked + config.min_consumption_rate * period
+    share = remaining * consumed * amount * staked // (period * MILLION)
+    return min(share // supply // period, remaining)
+
+
+def split(total: int, shares: int) -> Split:
+    """Share a delegator's reward. What does not divide goes to the validator."""
+    kept = MILLION - shares
+    product = kept * total
+    delegator = product // MILLION if product <= MAX else kept * (total // MILLION)
+    return Split(delegatee=total - delegator, delegator=delegator)
 
 
 def staker_to_reward(state: ChainState) -> Staker | None:

@@ -20,10 +20,9 @@ from platform_app.state.diff import Diff
 from platform_app.txs import l1
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs
-from platform_app.txs.base import BaseTx, SpendingTx, Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
+from platform_app.txs.base import BaseTx, SpendingTx, Tx, TxStatus, UnsignedTx
 from platform_app.txs.errors import InvalidTx, MemoTooLong
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
 

@@ -18,10 +18,10 @@ from platform_app.executor.staking import (
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import OutputOwners
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
+    CreateChainTx,
     CreateSubnetTx,
     RemoveSubnetValidatorTx,
     TransferSubnetOwnershipTx,

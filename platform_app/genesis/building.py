@@ -7,7 +7,6 @@ from platform_app.genesis.asset import asset_of, build_x_chain_genesis
 from platform_app.genesis.config import Allocation, GenesisConfig, InitialStaker, Unlock
 from platform_app.genesis.genesis import GenesisBody, GenesisUTXO
 from platform_app.txs.base import SignedBody
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.components import (
     UTXO,
@@ -20,6 +19,7 @@ from platform_app.txs.components import (
     Validator,
 )
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import (
     AVM_ID,
     EMPTY_ID,

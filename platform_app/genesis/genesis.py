@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from platform_app.blocks.block import ApricotCommitBlock, genesis_block
 from platform_app.config import RewardConfig
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.genesis.asset import Asset, asset_of
 from platform_app.genesis.errors import MissingGenesisChain, UnexpectedGenesisTx
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import SignedBody, Tx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import GENESIS_CODEC, build
 from platform_app.txs.components import UTXO, ProofOfPossession
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
+from platform_app.txs.subnets import CreateChainTx
 from primitives.codec import U64, Blob, Text
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID

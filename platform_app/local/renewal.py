@@ -3,7 +3,6 @@
 import logging
 from time import monotonic
 
-from chaindb.locks import Lock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
@@ -12,7 +11,6 @@ from platform_app.selectors.own_stake import Terms
 from platform_app.services.environment import env
 from platform_app.services.errors import TooLarge
 from platform_app.services.mempool import LARGEST_TX
-from platform_app.store import mempool
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import Validator, inner_output
@@ -22,8 +20,9 @@ from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.transactions import build_add_permissionless_validator
 from platform_app.wallet.wallet import Wallet
 from primitives.codec_errors import CodecError
-from primitives.devkeys import VMRQ_KEY
 from primitives.ids import ID, NodeID
+from primitives.keys import VMRQ_KEY
+from primitives.node_identity import NoCertificate
 
 MOST_COINS = 200
 """So many coins are staked at most: each has about 250 bytes of the transaction."""
@@ -52,14 +51,14 @@ class Renewal:
         """Why it did not work since it worked last. The words differ with each coin that comes and goes."""
 
     def propose(self, *, now: int) -> Tx | None:
-        """Put a transaction into the mempool that makes this node a validator again, and return it.
+        """Return a transaction that makes this node a validator again.
 
         None while this node is a validator or waits to be one, and where it never was. Then it costs one
         question by a unique index at most, which is what almost every block pays. None, too, within
         `PAUSE` of the last attempt, as long as no block has come since.
 
-        The caller holds `Lock.PCHAIN` and the transaction, and builds a block next, at the time `now`:
-        then the new stay begins with that block, and lasts as long as the network allows.
+        The caller builds a block next, at the time `now`: then the new stay begins with that block, and
+        lasts as long as the network allows. Nothing is written here.
 
         Unspecified: the network's own funds, which everybody knows the key of (vmRQ), are staked with the
         weight, delegation fee, BLS key and reward owners of this node's last stay: less, if its
@@ -74,7 +73,6 @@ class Renewal:
         state = DatabaseState(chain.db)
         if not self._may_begin(state.tip.block_id):
             return None
-        chain.db.acquire(Lock.PCHAIN_MEMPOOL)
         terms = own_stake.last_terms(chain, node_id)
         if terms is None or own_stake.waits_to_be_validator(chain, node_id):
             return None
@@ -84,7 +82,6 @@ class Renewal:
         except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
             self._warn(reason, f"{node_id} cannot become a validator again: {reason}")
             return None
-        mempool.add(chain.db, [tx], now)
         self._told.clear()
         return tx
 
@@ -103,7 +100,7 @@ class Renewal:
         """Return which node this is; None where its certificate cannot be read."""
         try:
             return self._chain.node_id
-        except (OSError, ValueError) as reason:
+        except (OSError, NoCertificate) as reason:
             self._warn(
                 reason,
                 f"who builds blocks needs the node's certificate to renew its stay: {reason}",

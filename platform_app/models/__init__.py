@@ -1,7 +1,7 @@
 """Rows of the P-Chain. The store writes them; selectors and admin read them.
 
 Rows that a block makes are ordered by a key made of the block's height and a place in the block
-(`chaindb.rowid`). Outputs, stakers and subnets have the identifier that the protocol gives them as
+(`chaindb.fields`). Outputs, stakers and subnets have the identifier that the protocol gives them as
 their primary key. Partial indexes hold the small live sets: what is over costs them nothing.
 """
 
@@ -9,8 +9,7 @@ from platform_app.models.chain import Block, Chain, Genesis, Supply, Tx
 from platform_app.models.keystore import KeystoreKey, KeystoreUser
 from platform_app.models.kinds import BlockKind, TxKind
 from platform_app.models.mempool import DroppedTx, MempoolInput, MempoolTx
-from platform_app.models.proxies import Delegator, Validator
-from platform_app.models.staking import Outcome, Phase, StakeOutput, Staker
+from platform_app.models.staking import Delegator, Outcome, Phase, StakeOutput, Staker, Validator
 from platform_app.models.subnets import Blockchain, Subnet, SubnetOwner
 from platform_app.models.uptime import ConnectedNode, UptimeTracking, ValidatorUptime
 from platform_app.models.utxos import UTXO, RewardUTXO, SharedUTXO, SharedUTXOOwner, UTXOOwner

@@ -147,3 +147,21 @@ class StakeOutput(models.Model):
     @override
     def __str__(self) -> str:
         return f"stake {self.output_index} of {self.staker_id}"
+
+
+class Validator(Staker):
+    """One row is a stay of a node among the validators of a subnet."""
+
+    class Meta:
+        proxy = True
+        ordering = ["-position"]
+        verbose_name = "validator"
+
+
+class Delegator(Staker):
+    """One row is stake that was added to a validator."""
+
+    class Meta:
+        proxy = True
+        ordering = ["-position"]
+        verbose_name = "delegator"

@@ -4,17 +4,65 @@ The present is in the chain's memory (`memory.stakers`); it costs one small ques
 rows say of heights is read by `members`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from platform_app.chain import PlatformChain
-from platform_app.memory.stakers import CurrentSet, Delegator, Members, Validator
-from platform_app.selectors import members
+from platform_app.memory.stakers import CurrentSet, Delegator, Member, Members, Validator
 from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
 from platform_app.store.uptime import Uptime
 from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+_AT = """
+SELECT subnet_id, node_id, weight, public_key FROM platform_app_staker
+WHERE phase < 3 AND NOT is_delegator AND phase = 2 AND subnet_id {which} AND joined_height <= %s
+UNION ALL
+SELECT subnet_id, node_id, weight, public_key FROM platform_app_staker
+WHERE phase = 3 AND subnet_id {which} AND left_height > %s AND joined_height <= %s
+  AND NOT is_delegator
+"""
+_DELEGATED_AT = """
+SELECT subnet_id, node_id, SUM(weight) FROM (
+  SELECT subnet_id, node_id, CAST(weight AS BIGINT) AS weight FROM platform_app_staker
+  WHERE phase < 3 AND is_delegator AND phase = 2 AND subnet_id {which} AND joined_height <= %s
+  UNION ALL
+  SELECT subnet_id, node_id, CAST(weight AS BIGINT) FROM platform_app_staker
+  WHERE phase = 3 AND subnet_id {which} AND left_height > %s AND joined_height <= %s
+    AND is_delegator
+) AS delegations GROUP BY subnet_id, node_id
+"""
+_ONE_SUBNET = "= %s"
+_CREATED_SUBNETS = "IN (SELECT subnet_id FROM platform_app_subnet)"
+
+
+def of_subnet(chain: PlatformChain, subnet_id: ID, height: int) -> Members:
+    """Return who validated a subnet, or the Primary Network, after the block at a height."""
+    place = (subnet_id, height, subnet_id, height, height)
+    return _members(chain, _ONE_SUBNET, place).get(subnet_id, {})
+
+
+def of_created_subnets(chain: PlatformChain, height: int) -> Mapping[ID, Members]:
+    """Return the same of all subnets that had validators, without the Primary Network."""
+    return _members(chain, _CREATED_SUBNETS, (height,) * 3)
+
+
+def _members(
+    chain: PlatformChain, which: str, place: tuple[Any, ...]
+) -> dict[ID, dict[NodeID, Member]]:
+    delegated = {
+        (bytes(subnet_id), bytes(node_id)): int(weight)
+        for subnet_id, node_id, weight in chain.db.rows(_DELEGATED_AT.format(which=which), place)
+    }
+    found: defaultdict[ID, dict[NodeID, Member]] = defaultdict(dict)
+    for subnet_id, node_id, weight, key in chain.db.rows(_AT.format(which=which), place):
+        stake = int(weight) + delegated.get((bytes(subnet_id), bytes(node_id)), 0)
+        public_key = None if key is None else bytes(key)
+        found[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)
+    return dict(found)
+
 
 _VALIDATOR = """
 SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, rewards_owner,
@@ -156,14 +204,14 @@ def _set(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
 
 
 def _load_at(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
-    found = members.of_subnet(chain, subnet_id, height)
+    found = of_subnet(chain, subnet_id, height)
     if subnet_id == PRIMARY_NETWORK_ID or not found:
         return found
     return _with_keys(found, _set(chain, height, PRIMARY_NETWORK_ID))
 
 
 def _load_others_at(chain: PlatformChain, height: int, primary: Members) -> Mapping[ID, Members]:
-    found = members.of_created_subnets(chain, height)
+    found = of_created_subnets(chain, height)
     return {subnet_id: _with_keys(of, primary) for subnet_id, of in found.items()}
 
 

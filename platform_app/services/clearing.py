@@ -1,5 +1,6 @@
-"""Taking out of the mempool what can no longer be accepted, where no builder finds it."""
+"""Taking out of the mempool what can no longer be accepted."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -10,6 +11,7 @@ from platform_app.executor.standard import execute
 from platform_app.services.environment import env
 from platform_app.state.diff import Diff
 from platform_app.store import blocks, mempool, rows
+from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
@@ -17,6 +19,8 @@ from primitives.ids import ID
 
 MOST = 1024
 """So many of the oldest transactions are looked at."""
+
+_log = logging.getLogger(__name__)
 
 
 def drop_stale(chain: PlatformChain, *, now: int) -> int:
@@ -33,7 +37,9 @@ def drop_stale(chain: PlatformChain, *, now: int) -> int:
         return 0
     place = blocks.read(chain.db)
     stale = list(refusals(chain, list(islice(mempool.oldest_first(chain.db), MOST)), now))
-    return _drop(chain, stale, place, now) if stale else 0
+    if not drop_unless_moved(chain, stale, place, now):
+        return 0
+    return len(stale)
 
 
 def drop_rivals(chain: PlatformChain, accepted: Sequence[Tx], now: int) -> None:
@@ -54,22 +60,43 @@ def refusals(chain: PlatformChain, txs: Sequence[Tx], now: int) -> Iterator[tupl
         return
     state = DatabaseState(chain.db)
     state.prefetch(txs)
-    ground, surroundings = (
+    ground, environment = (
         at_next_block(state, now, chain.config),
         env(chain, state.network, now),
     )
     for tx in txs:
         try:
-            execute(tx, Diff(ground), surroundings)
+            execute(tx, Diff(ground), environment)
         except InvalidTx as reason:
             yield tx.tx_id, str(reason)
 
 
-def _drop(chain: PlatformChain, stale: Sequence[tuple[ID, str]], place: object, now: int) -> int:
-    """Drop transactions, unless a block has come since they were looked at."""
+def drop_unless_moved(
+    chain: PlatformChain,
+    refused: Sequence[tuple[ID, str]],
+    place: tuple[Network, Tip] | None,
+    now: int,
+) -> bool:
+    """Drop transactions unless a block has come since the rules refused them; say whether any are gone.
+
+    Args:
+        chain: Whose mempool.
+        refused: What is dropped, with the reasons.
+        place: What the rows said before the rules were asked (`store.blocks.read`).
+        now: The node's time in Unix seconds.
+    """
+    if not refused:
+        return False
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN_MEMPOOL)
         if blocks.read(chain.db) != place:
-            return 0
-        mempool.drop(chain.db, stale, now)
-        return len(stale)
+            return False
+        drop(chain, refused, now)
+        return True
+
+
+def drop(chain: PlatformChain, refused: Sequence[tuple[ID, str]], now: int) -> None:
+    """Drop transactions and keep the reasons. The caller holds `Lock.PCHAIN_MEMPOOL`."""
+    for tx_id, reason in refused:
+        _log.info("dropped %s: %s", tx_id, reason)
+    mempool.drop(chain.db, refused, now)

@@ -6,7 +6,7 @@ from platform_app.store.blocks import Network
 
 
 def env(chain: PlatformChain, network: Network, now: int) -> Env:
-    """Return the surroundings of what is executed now, in Unix seconds."""
+    """Return the environment of what is executed now, in Unix seconds."""
     return Env(
         config=chain.config,
         asset_id=network.asset_id,

@@ -128,6 +128,6 @@ class MadeInTurns(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "several nodes make this network's blocks (NODE_PRODUCERS), and none of them follows the "
+            "several nodes make this network's blocks (NODE_PRODUCERS, NODE_CONSENSUS), and none of them follows the "
             "clock of another: the clock is moved where one makes them all"
         )

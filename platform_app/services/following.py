@@ -1,41 +1,24 @@
 """Accepting blocks that other nodes have made: verified by the rules by which this one makes its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from chaindb.building import building
 from chaindb.chains import Chain
-from chaindb.locks import Lock
-from platform_app.blocks import block as block_codec
-from platform_app.blocks.block import Block, CommitBlock
-from platform_app.blocks.errors import OtherBlockAccepted, UnreadableBlock
-from platform_app.blocks.executor import Options, Parent, execute_block, verify_child
+from chainvm.port import HeadMoved
+from platform_app.blocks.block import BanffProposalBlock, Block
+from platform_app.blocks.errors import InvalidBlock, OtherBlockAccepted
+from platform_app.blocks.executor import verify_child
 from platform_app.chain import PlatformChain
-from platform_app.executor.env import Env
-from platform_app.services import builder, clearing
-from platform_app.services.builder import Beside, Step
-from platform_app.services.environment import env
 from platform_app.services.errors import MissingOption
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.services.vm import parse_block
 from platform_app.store import blocks as chain_rows
-from platform_app.store import uptime
-from platform_app.store.blocks import Tip
-from platform_app.store.state import DatabaseState
-from primitives.codec_errors import CodecError
-from primitives.ids import ID, NodeID
+from primitives.ids import ID
 
+__all__ = ["Beside", "accept", "parse_block"]
 
-def parse_block(raw: bytes) -> Block:
-    """Read a block that came from elsewhere.
-
-    Raises:
-        UnreadableBlock: The bytes are none, more than one, or more than a block may have.
-    """
-    try:
-        return block_codec.parse_block(raw)
-    except CodecError as reason:
-        raise UnreadableBlock(reason) from reason
+Beside = Callable[[Block], object]
+"""Writes what belongs to a block elsewhere, in the transaction that accepts the block."""
 
 
 def accept(
@@ -50,90 +33,57 @@ def accept(
         chain: Which they belong to.
         blocks: As `parse_block` returns them.
         now: The node's time in Unix seconds.
-        beside: Called for each new block in the transaction that accepts it, once it is written.
+        beside: Called for each new block in the transaction that accepts it, before anything is written.
 
     Raises:
         InvalidBlock: A block breaks a rule; the class says which. Among these `UnknownParent`: the
             first new one does not follow the last accepted block.
         MissingOption: The last one is a proposal.
     """
-    with _outstanding(chain, blocks):
-        _accept(chain, blocks, now, beside)
+    with _outstanding(chain, blocks), chain.consensus.lock:
+        while not _accepted(chain, blocks, now, beside):
+            pass
 
 
 def _outstanding(chain: PlatformChain, blocks: Sequence[Block]) -> AbstractContextManager[None]:
-    """Count the first new block as outstanding: before the lock, which may be what it waits for."""
-    tip = DatabaseState(chain.db).tip
-    first = next((block.height for block in blocks if block.height > tip.height), None)
+    """Count the first new block as outstanding: before the locks, which may be what it waits for."""
+    height = chain.tip().height
+    first = next((block.height for block in blocks if block.height > height), None)
     return nullcontext() if first is None else building(Chain.P, first)
 
 
-def _accept(chain: PlatformChain, blocks: Sequence[Block], now: int, beside: Beside) -> None:
-    with chain.db.atomic(durable=True):
-        chain.db.acquire(Lock.PCHAIN)
-        state = DatabaseState(chain.db)
-        new = _new(chain, blocks, state.tip)
-        if not new:
-            return
-        state.prefetch(tx for block in new for tx in block.txs)
-        # All is verified before anything is written: the state reads rows as it is asked.
-        steps = list(_verified(new, state, env(chain, state.network, now)))
-        began = dict(_new_validators(steps))
+def _accepted(chain: PlatformChain, blocks: Sequence[Block], now: int, beside: Beside) -> bool:
+    """Accept what is new; False: another process has accepted a block meanwhile, and it is to be tried anew."""
+    vm = chain.vm
+    last = vm.get_block(vm.last_accepted())
+    assert last is not None
+    new = _new(chain, blocks, last.height)
+    by_id = {block.block_id: block for block in new}
 
-        def written(block: Block) -> None:
-            uptime.learn(chain.db, began.get(block.block_id, ()), now)
-            beside(block)
+    def written(block_id: ID) -> None:
+        beside(by_id[block_id])
 
-        builder.accept(chain, steps, written)
-        clearing.drop_rivals(chain, [tx for block in new for tx in block.txs], now)
+    if not new:
+        return True
+    try:
+        verify_child(new[0], last)
+        if isinstance(new[-1], BanffProposalBlock):
+            raise MissingOption(new[-1].block_id, new[-1].height)
+        vm.verify_all(new, now=now)
+        vm.accept(list(by_id), written=written)
+    except HeadMoved:
+        return False
+    except InvalidBlock:
+        if vm.last_accepted() == last.block_id:
+            raise
+        return False
+    return True
 
 
-def _new(chain: PlatformChain, blocks: Sequence[Block], tip: Tip) -> list[Block]:
+def _new(chain: PlatformChain, blocks: Sequence[Block], height: int) -> list[Block]:
     """Return the blocks above the last accepted one; the others must be accepted ones."""
-    known = chain_rows.ids_at(chain.db, [one.height for one in blocks if one.height <= tip.height])
+    known = chain_rows.ids_at(chain.db, [one.height for one in blocks if one.height <= height])
     for block in blocks:
         if block.height in known and known[block.height] != block.block_id:
             raise OtherBlockAccepted(block.height, known[block.height], block.block_id)
     return [block for block in blocks if block.height not in known]
-
-
-def _verified(blocks: Sequence[Block], state: DatabaseState, surroundings: Env) -> Iterator[Step]:
-    """Execute blocks one after the other; walk what is to be accepted."""
-    ground = Diff(state)
-    parent: Parent = state.tip
-    rest = iter(blocks)
-    for block in rest:
-        verify_child(block, parent)
-        outcome = execute_block(block, ground, surroundings)
-        accepted: tuple[Block, ...] = (block,)
-        if isinstance(outcome, Options):
-            accepted = (block, _option(block, rest))
-            commit, abort = outcome
-            outcome = commit if isinstance(accepted[-1], CommitBlock) else abort
-        yield Step(accepted, outcome.changes())
-        outcome.apply(ground)
-        parent = accepted[-1]
-
-
-def _option(proposal: Block, rest: Iterator[Block]) -> Block:
-    """Take the option that decides a proposal."""
-    option = next(rest, None)
-    if option is None:
-        raise MissingOption(proposal.block_id, proposal.height)
-    verify_child(option, proposal)
-    return option
-
-
-def _new_validators(steps: Sequence[Step]) -> Iterator[tuple[ID, list[NodeID]]]:
-    """Walk the blocks with the validators of the Primary Network that begin in them.
-
-    They count as online until now, however old the block is: nobody here has looked before.
-    """
-    for step in steps:
-        nodes = [
-            staker.node_id
-            for staker in step.changes.stakers
-            if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
-        ]
-        if nodes:
-            yield step.blocks[-1].block_id, nodes

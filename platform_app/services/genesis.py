@@ -28,9 +28,9 @@ from platform_app.store import blocks
 from platform_app.store import genesis as first_rows
 from platform_app.store.blocks import Network
 from platform_app.store.state import DatabaseState
-from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.base import TxStatus
 from platform_app.txs.components import ProofOfPossession
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL

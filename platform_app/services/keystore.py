@@ -54,7 +54,7 @@ def create_user(chain: PlatformChain, name: str, password: str) -> None:
         KeystoreBusy: Too many passwords are looked at just now.
     """
     _verify_free(chain, name)
-    with chain.lanes.strangers.place():
+    with chain.key_derivation.strangers.slot():
         verify_password(password)
         locked, _ = sealing.lock(password, sealing.COST)
     with chain.db.atomic(durable=True):
@@ -68,7 +68,7 @@ def delete_user(chain: PlatformChain, name: str, password: str) -> None:
         InvalidUsername: Nobody can have this name.
         UserMissing: Nobody has it.
         IncorrectPassword: The password is not the user's.
-        TooManyAttempts: Too many passwords were wrong lately.
+        TooManyAttempts: Too many passwords were wrong recently.
         KeystoreBusy: Too many are looked at just now.
     """
     _verify_name(name)
@@ -97,7 +97,7 @@ def export_user(chain: PlatformChain, name: str, password: str) -> bytes:
     """
     user = _open(chain, name, password)
     keys = user.unsealed(store.keys(chain.db, user.user_id))
-    with chain.lanes.users.place():
+    with chain.key_derivation.users.slot():
         return write_backup(keys, password)
 
 
@@ -114,11 +114,11 @@ def import_user(chain: PlatformChain, name: str, password: str, exported: bytes)
     """
     _verify_free(chain, name)
     try:
-        with chain.lanes.strangers.place():
+        with chain.key_derivation.strangers.slot():
             keys = read_backup(exported, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None
-    with chain.lanes.strangers.place():
+    with chain.key_derivation.strangers.slot():
         locked, cipher = sealing.lock(password, sealing.COST)
     with chain.db.atomic(durable=True):
         user_id = _add_user(chain, name, locked)
@@ -231,7 +231,7 @@ def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
     stored = store.user(chain.db, name)
     locked = stored.lock if stored else sealing.decoy(sealing.COST)
     try:
-        with attempt(chain, stored.user_id) if stored else chain.lanes.strangers.place():
+        with attempt(chain, stored.user_id) if stored else chain.key_derivation.strangers.slot():
             cipher = sealing.unlock(locked, password)
     except WrongPassword:
         raise IncorrectPassword(name) from None

@@ -1,4 +1,4 @@
-"""How often a user's password may be tried; how much is derived from passwords at once is `lanes`.
+"""How often a user's password may be tried; how much is derived from passwords at once is `key_derivation`.
 
 A user's wrong passwords are counted in Django's cache, which all processes share in production. Beyond a
 few free ones each locks the user for twice as long as the one before, whatever is tried meanwhile; the
@@ -28,11 +28,11 @@ def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
 
     Raises:
         KeystoreBusy: Too many are tried at once.
-        TooManyAttempts: Too many were wrong lately.
+        TooManyAttempts: Too many were wrong recently.
     """
     key = _key_of(chain, user_id)
     _verify_unlocked(key)  # who is locked takes no place
-    with chain.lanes.users.place():
+    with chain.key_derivation.users.slot():
         _verify_unlocked(key)  # those in front may have been wrong
         try:
             yield

@@ -13,7 +13,6 @@ from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
-from platform_app.services import scheduling
 from platform_app.services.environment import env
 from platform_app.services.errors import (
     ConflictingTx,
@@ -27,8 +26,8 @@ from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import Network, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import ExportTx
 from platform_app.txs.errors import InvalidTx
+from platform_app.txs.subnets import ExportTx
 from primitives.ids import ID
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -129,7 +128,7 @@ def _admit(
             transaction.on_commit(
                 partial(notifications.txs_issued, list(second.admitted)), using=chain.db.alias
             )
-            scheduling.request_block()
+            chain.producer.request()
         return second.outcomes
 
 

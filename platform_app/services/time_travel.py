@@ -6,13 +6,11 @@ The clock is both chains' (design: staking time travel). Only a local network's 
 import time
 from collections.abc import Callable
 
-from chaindb import clock, turns
-from chaindb.chains import Chain
+from chaindb import clock
 from chaindb.locks import Lock
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
-from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
@@ -44,16 +42,16 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
         raise NotLocal(node.network_id)
-    if node.producers == ("all",) or len(node.producers) > 1:
+    if node.votes or node.producers == ("all",) or len(node.producers) > 1:
         raise MadeInTurns
-    if not turns.may_produce(Chain.P, DatabaseState(chain.db).tip.height + 1, clock.now()):
+    if not chain.consensus.may_produce(chain.tip().height + 1, clock.now()):
         raise MadeElsewhere
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)
     arrival = clock.now()
     built = 0
-    while (block := builder.build_block(chain, now=arrival)) is not None:
+    while (block := chain.consensus.produce(now=arrival)) is not None:
         assert block.time is not None, "only genesis blocks have no time"
         built += 1
         progress(block.time)

@@ -5,8 +5,12 @@ Times are the node's, in Unix seconds: when the clock leaps, who was connected w
 
 from collections.abc import Collection
 
+from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
+from platform_app.executor.proposal import prefers_commit
+from platform_app.state.chain import ChainState
 from platform_app.store import uptime
+from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import NodeID
 
 CHECKPOINT = 60
@@ -42,6 +46,28 @@ def observe(chain: PlatformChain, connected: Collection[NodeID], now: int) -> No
     present = {chain.node_id, *connected}
     if _is_news(chain, present, now):
         _note(chain, present, now)
+
+
+def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) -> bool:
+    """Say whether the staker that a proposal names was online enough, as its node's validator (7.4).
+
+    Unspecified: as in the reference a staker is rewarded where that is not known, and so is one that the
+    state does not have: the proposal is about to be refused.
+
+    Args:
+        chain: Whose.
+        proposal: A proposal block.
+        state: What it is verified on.
+    """
+    proposed = None if proposal.proposal is None else proposal.proposal.unsigned
+    if not isinstance(proposed, RewardValidatorTx):
+        return True
+    staker = state.staker(proposed.tx_id)
+    if staker is None:
+        return True
+    seen = uptime.uptimes(chain.db, [staker.node_id])
+    fraction = seen[0].fraction(staker.end, tracking=tracking(chain)) if seen else None
+    return prefers_commit(fraction, chain.config.uptime_requirement)
 
 
 def _is_news(chain: PlatformChain, present: set[NodeID], now: int) -> bool:

@@ -20,9 +20,8 @@ from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx
 from platform_app.store import mempool as waiting
 from platform_app.store import rows
-from platform_app.txs.base import Tx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.errors import InvalidTx
-from platform_app.txs.status import TxStatus
 from platform_app.wallet.errors import NotBuilt
 from platform_app.wallet.keystore_errors import TxNotCreated
 from platform_app.wallet.wallet import Wallet

@@ -7,14 +7,12 @@ told is taken as given; whether it may happen is decided by the rules in `execut
 
 from collections.abc import Iterable, Iterator
 
-from platform_app.state.chain import ChainState, FeeState
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import ChainState, FeeState, StateChanges
 from platform_app.state.overlay import StakerOverlay
 from platform_app.state.staker import Staker
-from platform_app.txs.base import Tx
-from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.components import UTXO, OutputOwners
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID
 
 

@@ -4,17 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from chaindb.database import Database, Row
-from chaindb.rowid import row_id
+from chaindb.fields import row_id
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import FeeState
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import FeeState, StateChanges
 from platform_app.store import rows
 from platform_app.store.outputs import write_outputs
 from platform_app.store.staking import Moment, write_stakers
 from platform_app.store.subnets import write_subnets
-from platform_app.txs.base import Tx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 
 _BLOCK = ("height", "block_id", "parent_id", "time", "kind", "tx_count", "raw")
@@ -89,15 +87,29 @@ def time_at(db: Database, height: int) -> int:
     return int(db.rows(_TIME, (height,))[0][0])
 
 
-def commit(db: Database, blocks: Sequence[Block], changes: StateChanges) -> None:
+def commit(
+    db: Database,
+    blocks: Sequence[Block],
+    changes: StateChanges,
+    place: tuple[Network, Tip] | None = None,
+) -> tuple[Network, Tip]:
     """Write accepted blocks, each the child of the one before, and what they change together.
 
     A proposal block comes with its option. The state changes with the last block: stakers join and
     leave at its height. The caller holds the lock and the transaction.
+
+    Args:
+        db: Where the chain is.
+        blocks: In order of height.
+        changes: What they do in all.
+        place: What `read` says, of who has asked it under the lock.
+
+    Returns:
+        What `read` says from now on.
     """
-    found = read(db)
-    assert found is not None
-    network, tip = found
+    place = place or read(db)
+    assert place is not None
+    network, tip = place
     last = blocks[-1]
     time = tip.timestamp if changes.timestamp is None else changes.timestamp
     places = dict(_places(blocks, changes.txs))
@@ -108,8 +120,9 @@ def commit(db: Database, blocks: Sequence[Block], changes: StateChanges) -> None
     write_stakers(db, Moment(last.height, time), changes, positions)
     write_subnets(db, changes, positions)
     db.upsert(models.Supply, ("subnet_id", "amount"), changes.supplies.items())
-    row = _tip_row(network, tip, last, time, changes)
-    db.update(models.Chain, ("genesis_hash",), _TIP, [row])
+    after = _tip_after(tip, last, time, changes)
+    db.update(models.Chain, ("genesis_hash",), _TIP, [_tip_row(network, after)])
+    return network, after
 
 
 class _Place(NamedTuple):
@@ -150,10 +163,16 @@ def _tx_rows(
         )  # fmt: skip
 
 
-def _tip_row(network: Network, tip: Tip, last: Block, time: int, changes: StateChanges) -> Row:
+def _tip_after(tip: Tip, last: Block, time: int, changes: StateChanges) -> Tip:
     fees = tip.fee_state if changes.fee_state is None else changes.fee_state
     stakers = changes.stakers or changes.left_stakers or changes.delegatee_rewards
+    stakers_height = last.height if stakers else tip.stakers_height
+    return Tip(last.height, last.block_id, time, fees, stakers_height)
+
+
+def _tip_row(network: Network, tip: Tip) -> Row:
+    fees = tip.fee_state
     return (
-        last.height, last.block_id, time, fees.capacity, fees.excess,
-        last.height if stakers else tip.stakers_height, network.genesis_hash,
+        tip.height, tip.block_id, tip.timestamp, fees.capacity, fees.excess, tip.stakers_height,
+        network.genesis_hash,
     )  # fmt: skip

@@ -3,8 +3,7 @@
 from chaindb.database import Database
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import FeeState
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import FeeState, StateChanges
 from platform_app.store import blocks
 from platform_app.store.blocks import Network
 

@@ -1,4 +1,4 @@
-"""Transactions that wait for a block, first come, first served, and those dropped lately.
+"""Transactions that wait for a block, first come, first served, and those dropped recently.
 
 The caller holds `Lock.PCHAIN_MEMPOOL` where it adds after having asked.
 """

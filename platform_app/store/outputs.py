@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from chaindb.database import Database, Row
 from platform_app import models
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import StateChanges
 from platform_app.store import rows
 from platform_app.txs.components import UTXO, LockOut, inner_output
 from primitives.ids import ID, P_CHAIN_ID

@@ -12,10 +12,10 @@ from platform_app.state.chain import FeeState
 from platform_app.state.staker import Staker
 from platform_app.store import blocks, rows
 from platform_app.store.blocks import Network, Tip
-from platform_app.store.walk import StakerWalk
+from platform_app.store.staking import StakerWalk
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import ImportTx
 from platform_app.txs.components import UTXO, OutputOwners
+from platform_app.txs.subnets import ImportTx
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, NodeID
 
 _UTXOS = """
@@ -46,16 +46,21 @@ _NOTHING = (
 
 
 class DatabaseState:
-    """The state after the last accepted block. It does not see blocks that come later."""
+    """The state after the last accepted block. It does not see blocks that come later.
+
+    Args:
+        db: Where the chain is.
+        place: Where it stands, of who knows; else that is read.
+    """
 
     __slots__ = (
         "_chain", "_current", "_db", "_delegators", "_owners", "_pending", "_rewards", "_shared",
         "_stakers", "_subnets", "_supplies", "_txs", "_utxos", "_validators",
     )  # fmt: skip
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, place: tuple[Network, Tip] | None = None) -> None:
         self._db = db
-        self._chain = blocks.read(db) or _NOTHING
+        self._chain = place or blocks.read(db) or _NOTHING
         self._utxos: dict[ID, UTXO | None] = {}
         self._shared: dict[tuple[ID, ID], UTXO | None] = {}
         self._validators: dict[_Seat, Staker | None] = {}
@@ -68,6 +73,11 @@ class DatabaseState:
         self._txs: dict[ID, Tx | None] = {}
         self._current = StakerWalk(db, pending=False)
         self._pending = StakerWalk(db, pending=True)
+
+    @property
+    def place(self) -> tuple[Network, Tip]:
+        """Which chain it is the state of, and where that stands."""
+        return self._chain
 
     @property
     def network(self) -> Network:

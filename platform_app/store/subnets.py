@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from chaindb.database import Database
 from platform_app import models
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import StateChanges
 from platform_app.store import rows
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import OutputOwners
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID
 
 _SUBNET = ("subnet_id", "position", "locktime", "threshold", "owner")

@@ -1,6 +1,7 @@
 """Transactions in general: the fields that most begin with, and a signed one with its ID."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import Annotated
 
@@ -60,3 +61,18 @@ class Tx:
     def digest(self) -> bytes:
         """sha256 of the unsigned bytes: the 32 bytes that are signed."""
         return sha256(self.raw[: self.unsigned_size])
+
+
+class TxStatus(IntEnum):
+    """Where a transaction is in its life; `label` is what platform.getTxStatus answers."""
+
+    UNKNOWN = 0
+    COMMITTED = 4
+    ABORTED = 5
+    PROCESSING = 6
+    DROPPED = 8
+
+    @property
+    def label(self) -> str:
+        """The specification's word for it."""
+        return self.name.capitalize()

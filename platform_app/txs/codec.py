@@ -5,7 +5,7 @@ Layout only (pchain.md 2.2, 3); whether a transaction is well formed is in `synt
 
 from typing import Annotated
 
-from platform_app.txs import chains, components, l1, staking, subnets
+from platform_app.txs import components, l1, staking, subnets
 from platform_app.txs.base import BaseTx, SignedBody, Tx, UnsignedTx
 from platform_app.txs.components import Credential, SignatureCredential
 from primitives.codec import INTERFACE, Codec
@@ -28,10 +28,10 @@ TYPES: dict[int, type] = {
     12: staking.AddValidatorTx,
     13: subnets.AddSubnetValidatorTx,
     14: staking.AddDelegatorTx,
-    15: chains.CreateChainTx,
+    15: subnets.CreateChainTx,
     16: subnets.CreateSubnetTx,
-    17: chains.ImportTx,
-    18: chains.ExportTx,
+    17: subnets.ImportTx,
+    18: subnets.ExportTx,
     19: staking.AdvanceTimeTx,
     20: staking.RewardValidatorTx,
     21: components.LockIn,

@@ -10,7 +10,6 @@ from dataclasses import fields
 from typing import Any
 
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import (
     OutputOwners,
     TransferableInput,
@@ -18,6 +17,7 @@ from platform_app.txs.components import (
     TransferOutput,
 )
 from platform_app.txs.l1 import PChainOwner, RegisterL1ValidatorTx
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import SECP256K1_FX_ID, FixedId, ShortID
 
 Json = dict[str, Any]

@@ -1,11 +1,17 @@
-"""Transactions about subnets and their permissioned validators."""
+"""Transactions about subnets, their permissioned validators and blockchains, and between chains."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from platform_app.txs.base import SpendingTx
-from platform_app.txs.components import Auth, Owner, SubnetValidator
-from primitives.codec import INTERFACE, U8, U32, U64
+from platform_app.txs.components import (
+    Auth,
+    Owner,
+    SubnetValidator,
+    TransferableInput,
+    TransferableOutput,
+)
+from primitives.codec import INTERFACE, U8, U32, U64, Blob, Text
 from primitives.ids import ID, NodeID
 
 
@@ -61,3 +67,31 @@ class TransformSubnetTx(SpendingTx):
     max_validator_weight_factor: U8
     uptime_requirement: U32
     subnet_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateChainTx(SpendingTx):
+    """Creates a blockchain whose ID is the transaction's (type 15)."""
+
+    subnet_id: ID
+    chain_name: Text
+    vm_id: ID
+    fx_ids: tuple[ID, ...]
+    genesis_data: Blob
+    subnet_authorization: Annotated[Auth, INTERFACE]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTx(SpendingTx):
+    """Takes funds that another chain has exported (type 17)."""
+
+    source_chain: ID
+    imported_inputs: tuple[TransferableInput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTx(SpendingTx):
+    """Puts funds where another chain can import them (type 18)."""
+
+    destination_chain: ID
+    exported_outputs: tuple[TransferableOutput, ...]

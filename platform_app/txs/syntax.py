@@ -11,7 +11,6 @@ from typing import Any
 from platform_app.config import PlatformConfig
 from platform_app.txs import errors, l1, staking
 from platform_app.txs.base import BaseTx, SpendingTx, Tx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.components import LockOut
 from platform_app.txs.l1_syntax import (
     verify_auto_renewed,
@@ -30,7 +29,10 @@ from platform_app.txs.staking_syntax import (
 )
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
+    CreateChainTx,
     CreateSubnetTx,
+    ExportTx,
+    ImportTx,
     RemoveSubnetValidatorTx,
     TransferSubnetOwnershipTx,
     TransformSubnetTx,

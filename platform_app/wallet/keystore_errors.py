@@ -6,7 +6,7 @@ KeystoreError
 ├── TooManyUsers            of the node
 ├── UserMissing             who is to be deleted
 ├── IncorrectPassword       of anybody, whether the user exists or not
-├── TooManyAttempts         wrong passwords lately
+├── TooManyAttempts         wrong passwords recently
 ├── KeystoreBusy            too many passwords at once
 ├── UserNotRetrieved        holds one of the above: the methods of the P-Chain say it so
 ├── KeyMissing

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.chains import ExportTx, ImportTx
 from platform_app.txs.components import UTXO, LockOut, TransferableOutput, inner_output
+from platform_app.txs.subnets import ExportTx, ImportTx
 from platform_app.txs.well_formed import sort_key
 from platform_app.wallet.coins import Spend, choose, in_order
 from platform_app.wallet.errors import AmountOverflow, NoImportableFunds

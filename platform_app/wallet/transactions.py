@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from platform_app.state.chain import ChainState
 from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import build, sign_bytes
 from platform_app.txs.components import (
     AuthInput,
@@ -26,7 +25,7 @@ from platform_app.txs.staking import (
     AddPermissionlessValidatorTx,
     AddValidatorTx,
 )
-from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
+from platform_app.txs.subnets import AddSubnetValidatorTx, CreateChainTx, CreateSubnetTx
 from platform_app.txs.syntax import verify_syntax
 from platform_app.wallet.coins import choose
 from platform_app.wallet.errors import (

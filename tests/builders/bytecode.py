@@ -128,7 +128,7 @@ SURROUNDINGS = assemble(
     "GASPRICE 160 MSTORE ORIGIN 192 MSTORE PREVRANDAO 224 MSTORE CALLER BALANCE 256 MSTORE "
     "SELFBALANCE 288 MSTORE 1 NUMBER SUB BLOCKHASH 320 MSTORE 0 BLOCKHASH 352 MSTORE 384 0 RETURN"
 )
-"""Returns what it sees of its surroundings."""
+"""Returns what it sees of its environment."""
 
 _TRANSFER = keccak256(b"transfer(address,uint256)")[:4]
 _BALANCE_OF = keccak256(b"balanceOf(address)")[:4]

@@ -1,4 +1,4 @@
-"""State in memory, surroundings of a block, well-known keys, and signed transactions for engines."""
+"""State in memory, environment of a block, well-known keys, and signed transactions for engines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ def genesis_state() -> MemoryState:
 
 
 def block_env(fork: str = "prague", **changes: Any) -> BlockEnv:
-    """Return the surroundings of block 5 under a fork's rules."""
+    """Return the environment of block 5 under a fork's rules."""
     values: dict[str, Any] = {
         "fork": fork,
         "chain_id": CHAIN_ID,

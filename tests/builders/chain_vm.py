@@ -84,9 +84,9 @@ class TextVM:
         height = int.from_bytes(raw[32:40], "big")
         return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
 
-    def build(self, *, now: int) -> TextBlock | None:
+    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
         """Build a block of the first text that waits and is in no undecided ancestor."""
-        del now
+        del now, allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
         included = {one.text for one in self.tree.line(parent.block_id)}
@@ -108,6 +108,18 @@ class TextVM:
             raise UnknownParent(block.block_id, block.parent_id)
         self.tree.add(block.block_id, block.parent_id, block)
 
+    def verify_all(self, line: Sequence[TextBlock], *, now: int) -> None:
+        verified: list[ID] = []
+        try:
+            for block in line:
+                if block.block_id not in self.tree:
+                    self.verify(block, now=now)
+                    verified.append(block.block_id)
+        except Exception:
+            if verified:
+                self.tree.reject(verified[0])
+            raise
+
     def options(self, block: TextBlock) -> tuple[TextBlock, TextBlock] | None:
         if block.kind != PROPOSAL:
             return None
@@ -117,18 +129,19 @@ class TextVM:
         self.tree.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Write a proposal together with its option."""
+        """Write blocks one by one, proposals too, once all that belongs to them is written."""
         blocks = [self.tree.get(block_id) for block_id in block_ids]
         if self.fails:
             self.tree.begin_at(self.accepted[-1].block_id)
             raise OSError("the disk is full")
+        for block_id in block_ids:
+            written(block_id)
         for block in blocks:
             assert block is not None
             self.tree.accept(block.block_id)
             self.accepted.append(block)
             if block.text in self.waiting:
                 self.waiting.remove(block.text)
-            written(block.block_id)
 
     def reject(self, block_id: ID) -> None:
         self.tree.reject(block_id)
@@ -158,10 +171,12 @@ class OuterBlocksInMemory:
     def raw(self, block_id: ID) -> bytes | None:
         return next((one.raw for one in self.blocks if one.outer_id == block_id), None)
 
-    def write(self, block: OuterBlock | None, height: int) -> None:
-        assert block is not None
-        assert height == len(self.blocks) + 1
-        self.blocks.append(parse(block.raw))
+    def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
+        (_, first), *_ = blocks
+        del self.blocks[first - 1 :]  # what a transaction wrote that came to nothing
+        for block, height in blocks:
+            assert height == len(self.blocks) + 1
+            self.blocks.append(parse(block.raw))
 
 
 def time_of(block: ProposerBlock[TextBlock]) -> int:

@@ -12,10 +12,10 @@ from typing import Final
 from network_app.config import NetworkConfig
 from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
 from network_app.sync.beacons import Beacons
-from network_app.sync.engine import Engine
-from network_app.wire.framing import PREFIX, decode, kind
+from network_app.sync.router import ChainRouter
+from network_app.sync.voting import TakePart
+from network_app.wire.framing import PREFIX, Packed, decode, kind
 from network_app.wire.p2p_pb2 import Message
-from network_app.wire.packing import Packed
 from primitives.hashing import sha256
 from primitives.ids import NodeID
 from tests.builders.memory_chain import MemoryChain
@@ -81,6 +81,8 @@ class Node:
         chains: Sequence[MemoryChain],
         beacons: Collection[str],
         config: NetworkConfig,
+        *,
+        take_part: TakePart | None = None,
     ) -> None:
         self.name = name
         self.node_id = node_id(name)
@@ -93,7 +95,7 @@ class Node:
         self.failures: list[BaseException] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._beacons = frozenset(node_id(one) for one in beacons)
-        self.engine = Engine(
+        self.engine = ChainRouter(
             self,
             list(chains),
             self.records,
@@ -103,6 +105,7 @@ class Node:
             run=asyncio.to_thread,
             serve=asyncio.to_thread,
             now=time.time,
+            take_part=take_part,
         )
         self._running: asyncio.Task[None] | None = None
 
@@ -187,12 +190,13 @@ class World:
         beacons: Collection[str] = (),
         config: NetworkConfig | None = None,
         weight: int = 0,
+        take_part: TakePart | None = None,
     ) -> Node:
         """Add a node, which is not started; with a weight it validates."""
         made = chains or (MemoryChain("P"),)
         for chain in made:
             chain.makers = self.stakes.keys()
-        node = Node(self, name, made, beacons, config or quick_config())
+        node = Node(self, name, made, beacons, config or quick_config(), take_part=take_part)
         self.nodes[node.node_id] = node
         if weight:
             self.stakes[node.node_id] = ValidatorFacts(weight, None)
@@ -202,7 +206,7 @@ class World:
         """Connect two nodes. Traits: loss (0 to 1), delay and jitter (seconds), muted (0 or 1)."""
         self.links[frozenset({one.node_id, other.node_id})] = dict(traits)
         for node, peer in ((one, other), (other, one)):
-            node.engine.connected(self._info(peer.node_id))
+            node.engine.connected(peer_info(peer.node_id))
 
     def link_all(self, **traits: float) -> None:
         nodes = list(self.nodes.values())
@@ -222,7 +226,7 @@ class World:
 
     def peers_of(self, node: NodeID) -> dict[NodeID, PeerInfo]:
         found = [next(iter(ends - {node})) for ends in self.links if node in ends]
-        return {one: self._info(one) for one in found}
+        return {one: peer_info(one) for one in found}
 
     def carry(self, sender: NodeID, receiver: NodeID, message: Message) -> None:
         """Bring a message to the other end, or not."""
@@ -247,19 +251,20 @@ class World:
     def uptime_of(self, node_id: NodeID) -> int:
         return 100 * (node_id in self.nodes)
 
-    @staticmethod
-    def _info(node: NodeID) -> PeerInfo:
-        return PeerInfo(
-            node_id=node,
-            ip="127.0.0.1:1",
-            public_ip="127.0.0.1:1",
-            version="avalanchego/1.14.2",
-            upgrade_time=0,
-            connected_at=0.0,
-            last_sent=0.0,
-            last_received=0.0,
-            observed_uptime=100,
-        )
+
+def peer_info(node: NodeID) -> PeerInfo:
+    """Return what is known of a peer."""
+    return PeerInfo(
+        node_id=node,
+        ip="127.0.0.1:1",
+        public_ip="127.0.0.1:1",
+        version="avalanchego/1.14.2",
+        upgrade_time=0,
+        connected_at=0.0,
+        last_sent=0.0,
+        last_received=0.0,
+        observed_uptime=100,
+    )
 
 
 @asynccontextmanager

@@ -73,7 +73,7 @@ def signed(by: Node = ALICE, chain_id: ID = CHAIN, **changed: Any) -> SignedBloc
 
 @dataclass
 class Case:
-    """A block and its surroundings, in which all is right."""
+    """A block and its environment, in which all is right."""
 
     block: OuterBlock
     parent: ParentFacts = PARENT

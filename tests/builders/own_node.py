@@ -2,14 +2,12 @@
 
 import pytest
 
-from platform_app.apps import platform_chain
 from platform_app.chain import PlatformChain
 from primitives.ids import NodeID
 
 
 def be(monkeypatch: pytest.MonkeyPatch, node_id: NodeID | None) -> None:
     """Be a node, whatever settings change; None: one without a certificate, not initialised yet."""
-    monkeypatch.delitem(vars(platform_chain()), "node_id", raising=False)
     monkeypatch.setattr(PlatformChain, "node_id", node_id or property(_without_certificate))
 
 

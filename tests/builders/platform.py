@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from platform_app.config import DAY, UNIT, specification_config
-from platform_app.txs import chains, l1, staking, subnets, warp
+from platform_app.txs import l1, staking, subnets, warp
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import build, sign_bytes
 from platform_app.txs.components import (
@@ -283,7 +283,7 @@ _FIELDS: dict[type[UnsignedTx], Callable[[], dict[str, Any]]] = {
         uptime_requirement=lambda: 800_000,
         subnet_authorization=_auth,
     ),
-    chains.CreateChainTx: _with(
+    subnets.CreateChainTx: _with(
         subnet_id=lambda: SUBNET_ID,
         chain_name=lambda: "A chain",
         vm_id=lambda: EVM_ID,
@@ -291,12 +291,12 @@ _FIELDS: dict[type[UnsignedTx], Callable[[], dict[str, Any]]] = {
         genesis_data=lambda: b"genesis",
         subnet_authorization=_auth,
     ),
-    chains.ImportTx: lambda: {
+    subnets.ImportTx: lambda: {
         **_base(),
         "source_chain": X_CHAIN_ID,
         "imported_inputs": spend_all(utxo(number=7)),
     },
-    chains.ExportTx: _with(
+    subnets.ExportTx: _with(
         destination_chain=lambda: X_CHAIN_ID, exported_outputs=lambda: outputs(UNIT // 2)
     ),
     l1.ConvertSubnetToL1Tx: _with(

@@ -16,11 +16,10 @@ from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import mempool, outputs
-from platform_app.txs import chains, staking, subnets
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs import staking, subnets
+from platform_app.txs.base import BaseTx, Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import build
 from platform_app.txs.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
-from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
@@ -152,7 +151,7 @@ def subnet_tx(number: int) -> Tx:
 def blockchain_tx(number: int, of: int) -> Tx:
     """Return what created a blockchain of one of so many subnets."""
     return _tx(
-        chains.CreateChainTx,
+        subnets.CreateChainTx,
         subnet_id=subnet_tx(number % of).tx_id,
         chain_name=f"Chain <{number}>",
         memo=b"chain %d" % number,
@@ -184,7 +183,7 @@ def export_tx(number: int) -> Tx:
     """Return an export to the C-Chain."""
     exported = (platform.output((number + 1) * COIN, person(number)),)
     return _tx(
-        chains.ExportTx,
+        subnets.ExportTx,
         destination_chain=platform.C_CHAIN_ID,
         exported_outputs=exported,
         memo=b"export %d" % number,

@@ -10,7 +10,7 @@ from typing import Any
 from platform_app.config import DAY, UNIT
 from platform_app.executor.env import Env
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs import chains, staking, subnets
+from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.components import (
     UTXO,
@@ -73,7 +73,7 @@ class History:
         ]
 
     def env(self) -> Env:
-        """Return the surroundings at the history's moment."""
+        """Return the environment at the history's moment."""
         return Env(ENV.config, ENV.asset_id, self.now, ENV.x_chain_id, ENV.c_chain_id)
 
     def pass_time(self) -> None:
@@ -217,7 +217,7 @@ class History:
         )
 
     def _create_chain(self) -> Tx:
-        return self._on_subnet(chains.CreateChainTx)
+        return self._on_subnet(subnets.CreateChainTx)
 
     def _transfer_ownership(self) -> Tx:
         owner = platform.owners(self.random.choice(platform.ADDRESSES))
@@ -254,7 +254,7 @@ class History:
             return self._export()
         taken = self.random.sample(shared, min(len(shared), 2))
         return self._sign(
-            chains.ImportTx,
+            subnets.ImportTx,
             [],
             outputs=(platform.output(_sum(taken) - FEE),),
             imported_inputs=platform.spend_all(*taken),
@@ -266,7 +266,7 @@ class History:
         spent, change = self._choose(amount)
         chain = self.random.choice((platform.X_CHAIN_ID, platform.C_CHAIN_ID))
         return self._sign(
-            chains.ExportTx,
+            subnets.ExportTx,
             spent,
             outputs=change,
             destination_chain=chain,

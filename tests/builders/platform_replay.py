@@ -16,7 +16,7 @@ from platform_app.selectors import accepted
 from platform_app.state.chain import FeeState
 from platform_app.store import rows
 from platform_app.store.state import DatabaseState
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, P_CHAIN_ID
 from tests.builders.platform_state import MemoryState

@@ -7,8 +7,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.db import transaction
-
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import (
     Block,
@@ -24,10 +22,9 @@ from platform_app.store import blocks, genesis, outputs
 from platform_app.store.blocks import Network
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
-from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO
-from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
@@ -53,7 +50,7 @@ def begin(*changes: Change, time: int = platform.NOW) -> Block:
     for change in changes:
         change(diff)
     block = genesis_block(GENESIS)
-    with transaction.atomic():
+    with platform_chain().db.atomic():
         genesis.begin(platform_chain().db, NETWORK, block, diff.changes(), GENESIS)
     return block
 
@@ -91,7 +88,7 @@ def accept_diff(diff: Diff) -> Block:
         time=diff.timestamp(),
         txs=[tx for tx, _ in found.txs],
     )
-    with transaction.atomic():
+    with platform_chain().db.atomic():
         blocks.commit(platform_chain().db, [block], found)
     return block
 
@@ -115,7 +112,7 @@ def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block
     )
     committed, aborted = build_options(block)
     option = committed if commit else aborted
-    with transaction.atomic():
+    with platform_chain().db.atomic():
         blocks.commit(platform_chain().db, [block, option], diff.changes())
     return block, option
 

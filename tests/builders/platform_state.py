@@ -12,15 +12,13 @@ from platform_app.executor.clock import promote
 from platform_app.executor.env import Env
 from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
-from platform_app.state.chain import FeeState
-from platform_app.state.changes import StateChanges
+from platform_app.state.chain import FeeState, StateChanges
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx
+from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.components import UTXO, OutputOwners, inner_output
 from platform_app.txs.errors import InvalidTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 
@@ -35,7 +33,7 @@ ENV = Env(
 
 
 def env(**changes: Any) -> Env:
-    """Return the usual surroundings with the changes."""
+    """Return the usual environment with the changes."""
     return replace(ENV, **changes)
 
 
@@ -199,10 +197,10 @@ def joined(
     return into.stakers[tx.tx_id]
 
 
-def executed(tx: Tx, into: MemoryState, surroundings: Env = ENV) -> Diff:
+def executed(tx: Tx, into: MemoryState, environment: Env = ENV) -> Diff:
     """Execute a transaction on a diff over a state; return the diff."""
     diff = Diff(into)
-    execute(tx, diff, surroundings)
+    execute(tx, diff, environment)
     return diff
 
 
@@ -213,7 +211,7 @@ def assert_refused(
     words: str,
     *,
     because: type[InvalidTx] | None = None,
-    surroundings: Env = ENV,
+    environment: Env = ENV,
 ) -> None:
     """Check for what reason and in which words a transaction is refused, and that nothing changes.
 
@@ -221,7 +219,7 @@ def assert_refused(
     """
     diff = Diff(into)
     with pytest.raises(reason) as refused:
-        execute(tx, diff, surroundings)
+        execute(tx, diff, environment)
     assert type(refused.value) is reason
     assert str(refused.value) == words
     innermost: Any = refused.value

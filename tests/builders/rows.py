@@ -14,7 +14,7 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from cchain_app import models
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY
-from chaindb import bulk
+from chaindb.database import Database
 from primitives.evm import Address, Hash, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.transactions import signed
@@ -138,7 +138,7 @@ _Row = tuple[Any, ...]
 
 def _write(model: Any, columns: tuple[str, ...], rows: Iterator[_Row]) -> None:
     while chunk := list(islice(rows, _CHUNK)):
-        bulk.insert(model, columns, chunk)
+        Database().insert(model, columns, chunk)
 
 
 def _each(numbers: range, count: int, make: Callable[[int, int], _Row]) -> Iterator[_Row]:

@@ -29,7 +29,7 @@ CONTRACTS = {
     for index, name in enumerate(
         (
             "counter", "store", "store_twice", "echo_revert", "loop", "bad_jump", "logger",
-            "destroyer", "factory", "proxy", "delegator", "recursion", "surroundings", "token",
+            "destroyer", "factory", "proxy", "delegator", "recursion", "environment", "token",
             "random",
         )
     )
@@ -47,7 +47,7 @@ _CODES = {
     "proxy": bytecode.PROXY,
     "delegator": bytecode.DELEGATOR,
     "recursion": bytecode.RECURSION,
-    "surroundings": bytecode.SURROUNDINGS,
+    "environment": bytecode.SURROUNDINGS,
     "token": bytecode.TOKEN,
 }
 NOBODY = Address(b"\x99" * 20)

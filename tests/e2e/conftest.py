@@ -18,7 +18,7 @@ import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from primitives.devkeys import DEV_KEYS
+from primitives.keys import DEV_KEYS
 from tests.e2e.checked import CheckedNode
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.postgresql import PostgresqlServer

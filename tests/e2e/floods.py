@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from typing_extensions import override
 
-from nodeproject.identity import IdentityFiles
 from primitives.identity import KeyAndCertificate
+from primitives.node_identity import IdentityFiles
 from tests.builders.nodes import Node
 from tests.builders.peers import Stranger
 from tests.e2e.network import LocalNetwork, NetworkNode, wait_for

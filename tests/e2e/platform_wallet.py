@@ -23,10 +23,9 @@ from platform_app.txs.subnets import CreateSubnetTx
 from platform_app.txs.well_formed import sort_key
 from primitives import checksummed
 from primitives.addresses import format_address
-from primitives.devkeys import EWOQ_KEY
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
-from primitives.keys import address_of
+from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode

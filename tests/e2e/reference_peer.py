@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from network_app.config import NetworkConfig
-from network_app.handshake.identity import NodeIdentity
 from network_app.peers.network import Network
 from network_app.ports import PeerInfo
 from network_app.proposervm.block import build_unsigned
@@ -27,6 +26,7 @@ from network_app.wire.p2p_pb2 import (
 )
 from primitives.hashing import sha256
 from primitives.ids import ID, P_CHAIN_ID, NodeID
+from primitives.node_identity import NodeIdentity
 from tests.builders.nodes import node
 from tests.builders.peers import LOOPBACK, NETWORK_ID, Validators
 

@@ -1,4 +1,4 @@
-"""Chains by their blockchain IDs: the same interfaces as by their letters, as the reference has them."""
+"""Chains by their blockchain IDs and other aliases: the same interfaces as by their letters."""
 
 import http.client
 import json
@@ -12,6 +12,8 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.platform_client import PlatformClient
 
+names = pytest.mark.parametrize("name", ["bc/{}", "bc/evm", "C", "evm"])
+"""Of the C-Chain, below /ext; with its blockchain ID."""
 everywhere = pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
 
 
@@ -33,16 +35,18 @@ def post(node: CheckedNode, path: str, method: str, params: Any) -> tuple[int, b
 
 
 @everywhere
-def test_the_c_chain_by_its_id(node: CheckedNode) -> None:
-    path = f"/ext/bc/{chain_id(node, 'C')}/rpc"
+@names
+def test_the_c_chain_by_its_other_names(node: CheckedNode, name: str) -> None:
+    path = f"/ext/{name.format(chain_id(node, 'C'))}/rpc"
 
     assert Web3(Web3.HTTPProvider(f"http://127.0.0.1:{node.port}{path}")).eth.chain_id == CHAIN_ID
     assert post(node, path, "eth_config", []) == post(node, "/ext/bc/C/rpc", "eth_config", [])
 
 
 @everywhere
-async def test_the_c_chain_s_websocket_by_its_id(node: CheckedNode) -> None:
-    url = f"ws://127.0.0.1:{node.port}/ext/bc/{chain_id(node, 'C')}/ws"
+@names
+async def test_the_c_chain_s_websocket_by_its_other_names(node: CheckedNode, name: str) -> None:
+    url = f"ws://127.0.0.1:{node.port}/ext/{name.format(chain_id(node, 'C'))}/ws"
 
     async with AsyncWeb3(WebSocketProvider(url)) as client:
         assert await client.eth.chain_id == CHAIN_ID
@@ -51,12 +55,14 @@ async def test_the_c_chain_s_websocket_by_its_id(node: CheckedNode) -> None:
 
 @everywhere
 @pytest.mark.parametrize(("alias", "method"), [("X", "avm.getTxFee"), ("P", "platform.getHeight")])
-def test_the_others_by_their_ids(node: CheckedNode, alias: str, method: str) -> None:
-    status, answer = post(node, f"/ext/bc/{chain_id(node, alias)}", method, {})
+def test_the_others_by_their_other_names(node: CheckedNode, alias: str, method: str) -> None:
+    wanted = post(node, f"/ext/bc/{alias}", method, {})
+    assert wanted[0] == 200
+    assert "result" in json.loads(wanted[1])
 
-    assert status == 200
-    assert (status, answer) == post(node, f"/ext/bc/{alias}", method, {})
-    assert "result" in json.loads(answer)
+    other = {"X": "avm", "P": "platform"}[alias]
+    for path in (f"bc/{chain_id(node, alias)}", f"bc/{other}", alias, other):
+        assert post(node, f"/ext/{path}", method, {}) == wanted, path
 
 
 @everywhere

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from eth_account import Account
 
-from primitives.devkeys import DEV_KEYS
+from primitives.keys import DEV_KEYS
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
+from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers.client import RpcClient
 from tests.servers.node import ROOT
 from tests.servers.ports import free_ports
 from tests.servers.process import ServerDied, ServerProcess
@@ -165,3 +168,25 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
         refused = command(tmp_path, first_port)
         with pytest.raises(ServerDied, match=f":{first_port + 2} .*choose another --first-port"):
             refused.finish(STARTED)
+
+
+def test_all_vote_where_the_environment_says_so(tmp_path: Path, first_port: int) -> None:
+    voters = 5
+    running = command(tmp_path, first_port, nodes=voters, NODE_CONSENSUS="snowman")
+    try:
+        running.wait_until(lambda: is_told(running), STARTED)
+        sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), 43112)
+        with RpcClient(first_port + 2) as client:
+            sent = [
+                client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+                for _ in range(3)
+            ]
+        blocks = set()
+        for place in range(voters):
+            with RpcClient(first_port + 2 * place) as client:
+                receipts = wait_for_receipts(client, sent)
+                blocks.add(tuple(one["blockHash"] for one in receipts))
+        assert len(blocks) == 1
+    finally:
+        running.stop(how=signal.SIGINT)
+    assert not node_processes(tmp_path)

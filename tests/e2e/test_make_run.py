@@ -1,6 +1,6 @@
 """`make run`, as README.md says it to everybody."""
 
-from primitives.devkeys import DEV_KEYS
+from primitives.keys import DEV_KEYS
 from tests.e2e.conftest import MakeNode
 
 

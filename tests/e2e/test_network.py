@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from primitives.devkeys import DEV_KEYS
+from primitives.keys import DEV_KEYS
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import address, fund, new_keys
 from tests.e2e.transactions import Sender, wait_for_receipts

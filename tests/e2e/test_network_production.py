@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from eth_account import Account
 
-from primitives.devkeys import DEV_KEYS
+from primitives.keys import DEV_KEYS
 from tests.e2e.conftest import Postgresql
 from tests.e2e.network import LocalNetwork, agreed, wait_for
 from tests.e2e.platform_wallet import fund, new_keys

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from platform_app.txs.base import Tx
-from primitives.devkeys import EWOQ_KEY
 from primitives.ids import ID, NodeID
+from primitives.keys import EWOQ_KEY
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
 from tests.e2e.network import wait_for

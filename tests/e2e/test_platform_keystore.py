@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from primitives.devkeys import EWOQ_KEY
-from primitives.keys import format_private_key
+from primitives.keys import EWOQ_KEY, format_private_key
 from tests.e2e.checked import CheckedNode
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_rows import check_platform_rows

@@ -9,19 +9,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TestCase
 
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.services import transactions
-from cchain_app.services.chain import produce_block
 from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.transaction import Transaction
 from jsonrpc.errors import JsonRpcError
-from nodeproject import doors
+from nodeproject.apps import this_node
 from primitives.evm import Hash
+from tests.builders.evm_chains import produce
+from tests.builders.process import begin_anew
 from tests.builders.transactions import signed
 from tests.conformance.openrpc import assert_conforms
 from tests.integration.recomputed import assert_recomputes
@@ -34,11 +37,15 @@ class Chain:
     """A chain whose blocks are made on command, and whose clock is the test's."""
 
     def __init__(self) -> None:
-        self.evm = evm_chain()
         self.genesis = load_genesis(self.evm)
         self.now = self.genesis.header.timestamp
         self.nonce = 0
         """Of the well-known key's account."""
+
+    @property
+    def evm(self) -> EvmChain:
+        """The chain of this process, another one where a test has changed settings."""
+        return evm_chain()
 
     def send(self, *sent: Transaction) -> list[Hash]:
         """Put transactions into the pool; all of them must get in."""
@@ -53,7 +60,7 @@ class Chain:
     def mine(self) -> AcceptedBlock:
         """Make a block a second later, with what the pool has."""
         self.now += 1
-        block = produce_block(evm_chain(), now=self.now, allow_empty=True)
+        block = produce(self.evm, now=self.now, allow_empty=True)
         assert block is not None
         return block
 
@@ -76,7 +83,7 @@ class Chain:
 
 def forget_memory() -> None:
     """Empty what this process remembers of the C-Chain."""
-    evm_chain().__dict__.pop("memory", None)
+    begin_anew()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -111,19 +118,35 @@ def end_sessions(connection: BaseDatabaseWrapper) -> None:
 
 
 @pytest.fixture
+def node_settings(node_settings: Any) -> Iterator[Any]:
+    """The node's settings; its caches, which its processes share like its rows, are empty."""
+    empty_caches()
+    yield node_settings
+    empty_caches()
+
+
+def empty_caches() -> None:
+    """Empty every cache of Django's that was used."""
+    for one in caches.all(initialized_only=True):
+        one.clear()
+
+
+@pytest.fixture
 def chain(db: None, node_settings: Any) -> Iterator[Chain]:
     """The local network's chain; every block that the test makes is recomputed in the end."""
     made = Chain()
+    evm = made.evm
     yield made
-    assert_recomputes(made.evm)
+    assert_recomputes(evm)
 
 
 @pytest.fixture
 def shared_chain(transactional_db: None, node_settings: Any) -> Iterator[Chain]:
     """The same, committed: other threads see it."""
     made = Chain()
+    evm = made.evm
     yield made
-    assert_recomputes(made.evm)
+    assert_recomputes(evm)
 
 
 @pytest.fixture
@@ -132,7 +155,7 @@ def rpc(node_settings: Any) -> Rpc:
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = doors.cchain().dispatcher.answer(json.dumps(body).encode())
+        answer = this_node().doors.cchain.dispatcher.answer(json.dumps(body).encode())
         assert answer is not None
         shown = json.loads(answer)
         if "error" in shown:

@@ -29,6 +29,8 @@ class SimulatedNetwork:
         loss: Share of the messages that get lost.
     """
 
+    honest_kind = HonestNode
+
     def __init__(
         self,
         seed: int,
@@ -39,21 +41,25 @@ class SimulatedNetwork:
         parameters: Parameters = SMALL,
         loss: float = 0.0,
     ) -> None:
-        self.bus = Bus(Random(seed), loss)
+        self.bus = self.make_bus(Random(seed), loss)
         self.world = World(self.bus, parameters, nodes, {one.node_id: 2000 for one in nodes})
         for number in range(len(nodes)):
-            kind = (kinds or {}).get(number, HonestNode)
+            kind = (kinds or {}).get(number, self.honest_kind)
             node = kind(self.world, number, (skews or {}).get(number, 0.0))
             self.world.nodes.append(node)
-        self.honest = [one for one in self.world.nodes if type(one) is HonestNode]
+        self.honest = [one for one in self.world.nodes if type(one) is self.honest_kind]
         self._texts = 0
+
+    def make_bus(self, random: Random, loss: float) -> Bus:
+        """Return what carries the messages."""
+        return Bus(random, loss)
 
     def issue(self, count: int = 1) -> None:
         """Have a transaction reach all nodes that are up."""
         for _ in range(count):
             self._texts += 1
             for node in self.world.nodes:
-                node.inner.waiting.append(f"tx {self._texts}")
+                node.take(f"tx {self._texts}")
 
     def run(self, seconds: float) -> None:
         """Let time pass, whatever happens."""

@@ -85,14 +85,7 @@ class HonestNode:
     def start(self) -> None:
         """Begin with what is stored."""
         self.life += 1
-        self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
-        self.vm: ProposerVM[TextBlock] = ProposerVM(
-            self.inner,
-            self.rows,
-            self,
-            node_id=self.identity.node_id,
-            signature=Signature(CHAIN, self.identity.certificate, self.identity.key),
-        )
+        self.vm = self.open_vm(ProposerVM)
         last = self.vm.get_block(self.vm.last_accepted())
         assert last is not None
         self._answers: dict[tuple[NodeID, int], str] = {}
@@ -102,6 +95,21 @@ class HonestNode:
         life = self.life
         delay = self.random.uniform(0, TICK)
         self.world.bus.at(self.world.bus.now + delay, lambda: self._tick(life))
+
+    def open_vm(self, kind: type[ProposerVM[TextBlock]]) -> ProposerVM[TextBlock]:
+        """Return the chain at what is stored."""
+        self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
+        return kind(
+            self.inner,
+            self.rows,
+            self,
+            node_id=self.identity.node_id,
+            signature=Signature(CHAIN, self.identity.certificate, self.identity.key),
+        )
+
+    def take(self, text: str) -> None:
+        """Take a transaction that waits for a block."""
+        self.inner.waiting.append(text)
 
     def stop(self) -> None:
         """End without a word; what is stored remains."""
@@ -349,3 +357,12 @@ class DoubleProposer(HonestNode):
             return None
         finally:
             self.vm.set_preference(preference)
+
+
+FAULTY: Mapping[str, type[HonestNode]] = {
+    "votes at random": RandomVoter,
+    "votes for everything": VoterForEverything,
+    "proposes two blocks": DoubleProposer,
+    "never answers": SilentNode,
+}
+"""Nodes that are not honest, by what they do."""

@@ -12,11 +12,8 @@ from network_app.snowman.parameters import Parameters
 from tests.searching import seeds
 from tests.simulation.network import SimulatedNetwork, identities
 from tests.simulation.node import (
-    DoubleProposer,
+    FAULTY,
     HonestNode,
-    RandomVoter,
-    SilentNode,
-    VoterForEverything,
 )
 
 NODES = identities(5)
@@ -59,14 +56,6 @@ def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], s
     assert network.height == apart  # nobody hears enough of the stake
     network.heal()
     assert network.reach(3, SOON)
-
-
-FAULTY: Mapping[str, type[HonestNode]] = {
-    "votes at random": RandomVoter,
-    "votes for everything": VoterForEverything,
-    "proposes two blocks": DoubleProposer,
-    "never answers": SilentNode,
-}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -24,7 +24,7 @@ PURE = (
     "cchain_app/txs", "cchain_app/blocks", "cchain_app/evm", "cchain_app/pool",
     "cchain_app/config.py", "cchain_app/genesis.py", "cchain_app/feemarket.py", "cchain_app/filters.py",
     "network_app/wire", "network_app/bloom.py", "network_app/handshake", "network_app/proposervm", "network_app/snowman",
-    "network_app/gossip", "network_app/peers", "network_app/sync",
+    "network_app/gossip", "network_app/peers", "network_app/sync", "network_app/consensus",
 )  # fmt: skip
 FOR_USERS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 LINKING = (*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/protocol").glob("*.md")))

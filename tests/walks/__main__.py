@@ -16,7 +16,7 @@ from pathlib import Path
 from eth_account import Account
 from websockets.sync.client import connect
 
-from primitives.devkeys import DEV_KEYS, EWOQ_KEY
+from primitives.keys import DEV_KEYS, EWOQ_KEY
 from tests.e2e.network import LocalNetwork, NetworkNode, NotReached, wait_for
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_wallet import UNIT, Wallet, new_keys, raw

@@ -87,7 +87,7 @@ GET_LOGS = Walk(
         *_DOOR,
         Step("the filter is read", "cchain_app/api/params_logs.py", "log_criteria"),
         Step("the range is settled", "cchain_app/api/eth_logs.py", "resolve_range"),
-        Step("the rows are asked for", "cchain_app/selectors/log_statements.py", "search"),
+        Step("the rows are asked for", "cchain_app/selectors/logs.py", "search"),
         Step("a log is written as JSON", "cchain_app/api/eth_logs.py", "render"),
         Step("the reply is made", "jsonrpc/http.py", "Endpoint.reply"),
     ),

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import find_evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from cchain_app.services.chain import produce_block
-from chaindb import clock, turns
-from chaindb.chains import Chain
+from chaindb import clock
 
 
 class Command(BaseCommand):
@@ -22,20 +21,31 @@ class Command(BaseCommand):
         parser.add_argument(
             "--empty", action="store_true", help="make a block even without content"
         )
+        parser.add_argument(
+            "--chain", default="C", help="an alias or the blockchain ID of the chain (default C)"
+        )
         parser.add_argument("--count", type=int, default=1, help="make so many (default 1)")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
+        chain = find_evm_chain(options["chain"])
+        if chain is None:
+            raise CommandError(f"No EVM chain of this node is called {options['chain']}.")
+        if chain.node.votes:
+            raise CommandError(
+                "The validators vote on blocks (NODE_CONSENSUS=snowman): none is made by hand."
+            )
         for _ in range(options["count"]):
-            block = produce_block(evm_chain(), now=clock.now(), allow_empty=options["empty"])
+            made = chain.consensus.produce(now=clock.now(), allow_empty=options["empty"])
+            block = None if made is None else blocks.by_number(chain, made.height)
             if block is None:
-                self.stdout.write(_why_none())
+                self.stdout.write(_why_none(chain))
                 return
             self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
 
 
-def _why_none() -> str:
-    height = blocks.head(evm_chain()).number + 1
-    if turns.may_produce(Chain.C, height, clock.now()):
+def _why_none(chain: EvmChain) -> str:
+    height = blocks.head(chain).number + 1
+    if chain.consensus.may_produce(height, clock.now()):
         return "The pool has nothing that can run."
     return f"It is another node's turn to make block {height}, or others have not agreed to this one's."

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from network_app.addresses import MalformedAddress
 from network_app.runtime import RunningNetwork
+from network_app.snowman.parameters import InvalidParameters
 from network_app.turns import MalformedProducer
 from platform_app.chain import NoGenesis
 
@@ -44,7 +45,7 @@ def _network() -> RunningNetwork:
         raise CommandError(f"The database cannot be reached: {words}") from None
     try:
         return RunningNetwork()
-    except (MalformedAddress, MalformedProducer) as error:
+    except (InvalidParameters, MalformedAddress, MalformedProducer) as error:
         raise CommandError(str(error)) from error
     except (NoGenesis, DatabaseError, FileNotFoundError):
         raise CommandError("This node has no chain yet: `init_node` makes it.") from None

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
+from nodeproject.apps import this_node
 from nodeproject.initialise import initialise_or_explain
 
 
@@ -15,5 +16,5 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        initialise_or_explain()
+        initialise_or_explain(this_node())
         self.stdout.write("The node's data are ready.")

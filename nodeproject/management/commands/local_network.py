@@ -86,7 +86,7 @@ class Command(BaseCommand):
             check_port("127.0.0.1", port, "--first-port")
         nodes = prepare(directory, count, now=int(time.time()), first_port=first_port)
         envs = [
-            settings_of(directory, nodes, place, turns=options["turns"])
+            settings_of(directory, nodes, place, turns=options["turns"] or settings.NODE.votes)
             for place in range(len(nodes))
         ]
         said = remarks(nodes, validators(directory))
@@ -192,7 +192,7 @@ def _login() -> str:
     """Return how to log in to the nodes: all have the caller's user name, each its own password."""
     return (
         f"Each node's admin knows the user {settings.NODE.admin_user}, whose password is in "
-        f"nodeN/{password_file().name}; funded accounts and their keys are in nodeN/{LOG}."
+        f"nodeN/{password_file(settings.NODE).name}; funded accounts and their keys are in nodeN/{LOG}."
     )
 
 

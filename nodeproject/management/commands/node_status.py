@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
-from cchain_app.selectors.next_block import base_fee_after
+from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
 from chaindb.chains import Chain, present
 from network_app import selectors
@@ -44,10 +44,12 @@ class Command(BaseCommand):
         age = max(0, clock.now() - head.header.timestamp)
         facts = {
             "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
+            "C-Chain": f"{', '.join(evm_chain().aliases)}, {evm_chain().blockchain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
+            "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} coins staked",

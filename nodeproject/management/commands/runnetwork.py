@@ -5,7 +5,7 @@ from typing import Any
 from typing_extensions import override
 
 from network_app.management.commands import runnetwork
-from nodeproject import observation
+from nodeproject.apps import this_node
 
 
 class Command(runnetwork.Command):
@@ -13,5 +13,5 @@ class Command(runnetwork.Command):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        observation.observe_network()
+        this_node().observation.observe("network")
         super().handle(*args, **options)

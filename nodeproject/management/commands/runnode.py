@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
+from nodeproject.apps import this_node
 from nodeproject.banner import print_banner
 from nodeproject.initialise import initialise_or_explain
+from nodeproject.node import Node
 from nodeproject.peers import EmbeddedNetwork
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.server import serve
+from nodeproject.settings.node import NodeSettings
 from nodeproject.workers import EmbeddedWorkers
 
 SLOW_ENGINE = (
@@ -42,27 +43,30 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        node = settings.NODE
-        embedded = node.profile == "embedded"
+        node = this_node()
+        settings = node.settings
+        embedded = settings.profile == "embedded"
         try:
-            with claim_directory(node.directory) if embedded else nullcontext():
-                check_port(node.http_host, node.http_port, "NODE_HTTP_PORT", "NODE_HTTP_HOST")
-                if embedded and node.network:
+            with claim_directory(settings.directory) if embedded else nullcontext():
+                check_port(
+                    settings.http_host, settings.http_port, "NODE_HTTP_PORT", "NODE_HTTP_HOST"
+                )
+                if embedded and settings.network:
                     check_port(
-                        node.staking_host,
-                        node.staking_port,
+                        settings.staking_host,
+                        settings.staking_port,
                         "NODE_STAKING_PORT",
                         "NODE_STAKING_HOST",
                     )
-                initialise_or_explain()
-                self._run(_companions() if embedded else [])
+                initialise_or_explain(node)
+                self._run(node, _companions(settings) if embedded else [])
         except CannotStart as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, companions: Sequence[Companion]) -> None:
-        if evm_chain().engine.name != "revm":
+    def _run(self, node: Node, companions: Sequence[Companion]) -> None:
+        if node.evm_chain.engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
-        print_banner()
+        print_banner(node)
         # The server raises the signal again when it has ended: then the companions' turn has come.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         connections.close_all()
@@ -75,9 +79,9 @@ class Command(BaseCommand):
                 one.stop()
 
 
-def _companions() -> list[Companion]:
+def _companions(settings: NodeSettings) -> list[Companion]:
     """Return what runs beside the web server in the embedded profile's one process."""
     companions: list[Companion] = [EmbeddedWorkers()]
-    if settings.NODE.network:
+    if settings.network:
         companions.append(EmbeddedNetwork())
     return companions

@@ -4,12 +4,12 @@ import signal
 import threading
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject import observation, process
+from nodeproject import process
+from nodeproject.apps import this_node
 from nodeproject.producer import producers
 
 
@@ -20,15 +20,16 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if settings.NODE.profile == "embedded":
+        node = this_node()
+        if node.settings.profile == "embedded":
             raise CommandError("In the embedded profile `runnode` makes blocks itself.")
-        observation.observe_producer()
+        node.observation.observe("producer")
         connections.close_all()
         process.tune()
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
-        makers = producers(stopping)
+        makers = producers(node, stopping)
         for maker in makers:
             maker.start()
         stopping.wait()

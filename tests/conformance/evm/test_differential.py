@@ -205,7 +205,7 @@ def test_engines_agree_on_everything_that_a_call_can_see(
     state = scenarios.world()
     state.hashes = {4: keccak256(b"4"), 0: keccak256(b"0")}
     for price in (0, 2 * GWEI):
-        message = call_message(CONTRACTS["surroundings"], gas_price=price)
+        message = call_message(CONTRACTS["environment"], gas_price=price)
         expected = run_call(reference, block_env(fork), message, state)
         assert expected.error is None
         assert_same_call(run_call(native, block_env(fork), message, state), expected)

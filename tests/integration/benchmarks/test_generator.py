@@ -1,7 +1,6 @@
 """The load generator against a server that notes what comes, and in which order."""
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,6 @@ from benchmarks.generator import GeneratorFailed, Pace, closed_loop, loaded, sen
 from benchmarks.wire import Endpoint, Http
 
 NAMES = ["a", "b", "refuse"]
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
 class Server(ThreadingHTTPServer):

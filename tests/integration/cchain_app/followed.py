@@ -12,14 +12,14 @@ from django.db import connection, models
 
 from cchain_app import models as rows
 from cchain_app.apps import evm_chain
-from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import AcceptedBlock, encode_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks
-from cchain_app.selectors.raw_blocks import raw_blocks
+from cchain_app.selectors.blocks import raw_blocks
 from cchain_app.services import following
 from cchain_app.services.genesis import genesis_text, load_genesis
+from tests.builders.process import begin_anew
 
 WRITTEN_BY_BLOCKS: tuple[type[models.Model], ...] = (
     rows.Log, rows.Receipt, rows.Transaction, rows.Block, rows.AccountChange, rows.StorageChange,
@@ -63,21 +63,22 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
     with connection.cursor() as cursor:
         for model in models_to_empty:
             cursor.execute(f"DELETE FROM {model._meta.db_table}")
-    monkeypatch.setattr(evm_chain(), "genesis_file", lambda: text)
     forget()
+    monkeypatch.setattr(evm_chain(), "genesis_file", lambda: text)
     load_genesis(evm_chain())
     return candidates
 
 
 def forget() -> None:
     """Forget the chain, as if the process had just begun."""
-    for name in ("genesis", "config", "engine", "trie", "recover_senders", "memory"):
-        evm_chain().__dict__.pop(name, None)
+    begin_anew()
 
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
     """Accept blocks in one call."""
-    return following.accept(evm_chain(), candidates, **{"now": FUTURE, **given})
+    following.accept(evm_chain(), candidates, **{"now": FUTURE, **given})
+    found = [blocks.by_hash(evm_chain(), one.hash) for one in candidates]
+    return [one for one in found if one is not None]
 
 
 def forged(block: CandidateBlock, *transactions: bytes, **changes: Any) -> CandidateBlock:

@@ -10,8 +10,9 @@ from django.test import TestCase
 from cchain_app import models, tasks
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from cchain_app.services.chain import produce_block
-from chaindb import turns, wakeup
+from chaindb import wakeup
+from tests.builders.ending_turn import deciding, never
+from tests.builders.evm_chains import produce
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
 from tests.integration.waking import by_celery
@@ -126,7 +127,6 @@ def test_where_several_take_turns_the_interval_begins_with_the_last_block(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever made it, and whichever part of a second each node is ticked at."""
-    turns.install(None)  # here it is always this node's
     monkeypatch.setattr(tasks.clock, "now", lambda: chain.now)
     began = chain.now
     made = []
@@ -143,12 +143,12 @@ def test_where_several_take_turns_the_interval_begins_with_the_last_block(
 
 
 @pytest.mark.node_settings(mining="interval")
-def test_by_interval_too_a_node_waits_for_its_turn(chain: Chain, sent: Sent) -> None:
-    turns.install(lambda chain, height, now: False)
-    try:
+def test_by_interval_too_a_node_waits_for_its_turn(
+    chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, never))
         assert tasks.tick() == {"blocks": 0}
-    finally:
-        turns.install(None)
     assert tasks.tick() == {"blocks": 1}
 
 
@@ -158,13 +158,14 @@ def test_by_hand_neither_an_arrival_nor_a_tick_makes_a_block(chain: Chain, sent:
 
     assert tasks.tick() == {"blocks": 0}
     assert sent.names == []
-    assert produce_block(evm_chain(), now=chain.now) is not None
+    assert produce(evm_chain(), now=chain.now) is not None
 
 
 def test_expiry_runs_by_the_clock(chain: Chain) -> None:
     chain.send(signed(nonce=5))
     assert tasks.expire_pool() == {"expired": 0}
     models.PoolTransaction.objects.update(received_at=1)
+    evm_chain().memory.pool.entries = {}  # no row changes once it is read, but in this test
 
     assert tasks.expire_pool() == {"expired": 1}
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,15 +17,15 @@ from django.urls import reverse
 
 from cchain_app import models
 from cchain_app.admin.dashboard import overview
-from cchain_app.admin.jump import find_page
+from cchain_app.admin.links import find_page
 from cchain_app.api import EvmRpc, eth_logs, registry, subscriptions
 from cchain_app.apps import evm_chain, use
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.chain import EvmChain
+from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.services import transactions
-from cchain_app.services.chain import produce_block
+from cchain_app.services.composition import compose
 from cchain_app.services.genesis import GenesisMismatch, load_genesis
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
@@ -33,7 +34,9 @@ from chaindb.database import Database
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.hub import Exchange
+from primitives.ids import ID
 from tests.builders import bytecode
+from tests.builders.evm_chains import produce
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.recomputed import assert_recomputes
 
@@ -85,7 +88,7 @@ class Node:
 
     def mine(self) -> AcceptedBlock:
         time = blocks.head(self.chain).header.timestamp + 1
-        made = produce_block(self.chain, now=time, allow_empty=True)
+        made = produce(self.chain, now=time, allow_empty=True)
         assert made is not None
         return made
 
@@ -108,7 +111,15 @@ def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed in the end."""
     node = replace(settings.NODE, mining="manual")
     chains = [
-        EvmChain(node, Database(alias), aliases=(f"C{place}",), genesis_file=genesis_of(*given))
+        compose(
+            EvmChain(
+                node,
+                Database(alias),
+                aliases=(f"C{place}", f"evm{place}"),
+                blockchain_id=partial(ID, bytes([place]) * 32),
+                genesis_file=genesis_of(*given),
+            )
+        )
         for place, (alias, *given) in enumerate(zip(ALIASES, CHAIN_IDS, BALANCES, strict=True))
     ]
     first, second = (Node(chain, EvmRpc(chain)) for chain in chains)
@@ -124,6 +135,24 @@ def test_each_begins_with_its_own_genesis(two: tuple[Node, Node]) -> None:
         assert node.ask("eth_getBlockByNumber", "latest", False)["hash"] == hexed(node.genesis.hash)
         assert node.ask("eth_getBalance", hexed(SENDER), "latest") == hex(balance)
         assert node.ask("eth_getChainConfig")["chainId"] == chain_id
+
+
+def test_each_has_its_own_names(two: tuple[Node, Node]) -> None:
+    for node, own, other in ((two[0], 0, 1), (two[1], 1, 0)):
+        assert node.chain.blockchain_id == ID(bytes([own]) * 32)
+        for name in (f"C{own}", f"evm{own}", str(node.chain.blockchain_id)):
+            assert node.chain.is_named(name)
+        for name in (f"C{other}", f"evm{other}", str(two[other].chain.blockchain_id), "C", ""):
+            assert not node.chain.is_named(name)
+
+
+def test_a_chain_that_no_p_chain_knows_has_no_blockchain_id() -> None:
+    chain = EvmChain(settings.NODE, Database())
+
+    with pytest.raises(NoBlockchainID):
+        _ = chain.blockchain_id
+    assert chain.is_named("evm")
+    assert not chain.is_named(str(ID(bytes(32))))
 
 
 def test_none_takes_the_other_ones_database_for_its_own(two: tuple[Node, Node]) -> None:

@@ -1,8 +1,7 @@
 """A node with both chains whose checks run when a test says so, asked through both doors."""
 
 import json
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,8 @@ from health_app.writing import Writes
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
-from nodeproject import doors, observation, plain
+from nodeproject import plain
+from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -34,14 +34,12 @@ def writes() -> Writes:
 
 
 @pytest.fixture
-def reporter(pchain: PChain, writes: Writes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
+def reporter(pchain: PChain, writes: Writes, monkeypatch: pytest.MonkeyPatch) -> Reporter:
     """The process's reporter: it runs in the test's own thread and writes history at once."""
     table = checks.table(lambda: (0, 0.0), writes)
     made = Reporter(table, changed=services.record, interval=60.0)
-    monkeypatch.setattr(observation, "reporter", cache(lambda: made))
-    _forget()
-    yield made
-    _forget()
+    monkeypatch.setattr(this_node().observation, "reporter", made)
+    return made
 
 
 @pytest.fixture
@@ -61,13 +59,8 @@ async def through_the_doors(
     """Send a request to the plain door with the raw door behind it."""
     workers = Workers(threads=1)
     try:
-        raw = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
-        door = plain.PlainDoor(plain.front(), raw, workers)
+        raw = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        door = plain.PlainDoor(this_node().plain.front, raw, workers)
         return await ask(door, method, path, parts=(body,), query=query)
     finally:
         workers.close()
-
-
-def _forget() -> None:
-    for cached in (plain.front, doors.health, doors.gate_config):
-        cached.cache_clear()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chaindb.chains import Chain
 from health_app import checks
 from health_app.metrics import chains, network
-from network_app import selectors, turns
+from network_app import selectors
+from network_app.apps import node_network
 from tests.builders import network_rows
 
 
@@ -48,5 +48,5 @@ def test_nothing_is_measured_of_it() -> None:
 @pytest.mark.usefixtures("pchain")
 def test_it_makes_no_blocks_of_it(settings: Any) -> None:
     settings.NODE = replace(settings.NODE, bootstrap=())
-    assert not turns.may_produce(Chain.C, 1, 0)
-    assert turns.may_produce(Chain.P, 1, 0)
+    assert not node_network().evm.consensus.may_produce(1, 0)
+    assert node_network().platform.consensus.may_produce(1, 0)

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from chaindb import turns
 from chaindb.building import building
 from chaindb.chains import Chain
 from health_app import checks
 from health_app.result import Finding
 from health_app.writing import Writes
 from network_app.models import SyncPhase
-from nodeproject import observation
+from nodeproject.apps import this_node
 from tests.builders import network_rows, own_node
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
@@ -87,8 +86,7 @@ def test_what_a_process_that_is_gone_had_undecided_is_not_outstanding() -> None:
 
 
 @together
-def test_the_connected_stake_is_measured(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_rule", turns._always)  # who follows others makes no blocks
+def test_the_connected_stake_is_measured(pchain: PChain) -> None:
     network_rows.report(connected=1)
     pchain.do(made.validator(pchain, "alice", end=2 * DAY, weight=1_000_000_000_000))
     pchain.do(made.validator(pchain, "bob", end=2 * DAY, weight=1_000_000_000_000))
@@ -205,10 +203,10 @@ def test_the_router_counts_what_is_not_answered() -> None:
 
 
 def test_a_call_in_a_thread_is_a_request_of_the_router() -> None:
-    inflight = observation.metrics().inflight
+    inflight = this_node().observation.metrics.inflight
     ticket = inflight.begin("eth_call")
     try:
-        found: Any = measure_router(observation.processes().router).message
+        found: Any = measure_router(this_node().processes.router).message
         assert found["outstandingRequests"] >= 1
     finally:
         inflight.end(ticket)

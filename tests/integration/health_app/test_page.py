@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from health_app.reporter import Reporter
-from nodeproject import observation
+from nodeproject.apps import this_node
 from tests.integration.health_app.conftest import through_the_doors
 
 
@@ -44,7 +44,7 @@ async def test_metrics_are_a_page_like_others(
 ) -> None:
     text = b"svc_network_peers 3.0\n"
     page = SimpleNamespace(text=lambda: ("text/plain; version=0.0.4", text))
-    monkeypatch.setattr(observation, "page", lambda: page)
+    monkeypatch.setattr(this_node().observation, "page", page)
 
     fast = await through_the_doors("/ext/metrics")
     slow = Client(headers={"host": "localhost"}).get("/ext/metrics")

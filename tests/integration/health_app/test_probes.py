@@ -83,7 +83,7 @@ def test_a_database_that_is_away_is_told_by_the_checks(
     reporter._changed = told.__setitem__
     reporter.run_once()
 
-    found = reporter.health().shown()["checks"]
+    found = reporter.health().to_json()["checks"]
     failing = {name: one["error"] for name, one in found.items() if "error" in one}
     words = "the database does not answer: OperationalError"
     assert failing == {"C": words, "P": words, "network": words}

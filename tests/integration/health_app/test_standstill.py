@@ -4,17 +4,19 @@ from typing import Any
 
 import pytest
 
-from chaindb import clock, turns
+from chaindb import clock
 from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.wakeup import Wakeup
 from health_app import checks
 from health_app.result import Finding
+from network_app.apps import node_network
 from network_app.models import Peer, SyncPhase
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
+from tests.builders.ending_turn import deciding, never
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain as CChain
 from tests.integration.health_app.conftest import FOLLOWING
@@ -58,7 +60,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
         assert outstanding(checks.measure_p_chain())[0] == 1
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(turns, "_rule", lambda *_: False)
+        elsewhere.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
         assert outstanding(checks.measure_p_chain()) == (0, "0s")
     pchain.build()
     assert outstanding(checks.measure_p_chain()) == (0, "0s")
@@ -101,7 +103,7 @@ def test_a_transaction_that_can_run_and_does_not(
     assert checks.measure_c_chain().error == UNHEALTHY
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(turns, "_rule", lambda *_: False)
+        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, never))
         assert outstanding(checks.measure_c_chain()) == (0, "0s")
     chain.now = now
     chain.mine()
@@ -118,12 +120,12 @@ def test_a_transaction_waits_since_the_last_block_that_did_without_it(
     chain.send(chain.make())
     now += 60
     with monkeypatch.context() as dear:
-        dear.setattr("cchain_app.selectors.due.base_fee_after", lambda *_: 10**15)
+        dear.setattr("cchain_app.selectors.figures.base_fee_after", lambda *_: 10**15)
         assert outstanding(checks.measure_c_chain()) == (0, "0s"), "it does not pay the base fee"
     assert outstanding(checks.measure_c_chain()) == (1, "1m0s")
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("cchain_app.services.chain.choose", lambda *_: [])
+        elsewhere.setattr("cchain_app.services.vm.choose", lambda *_: [])
         chain.now = now
         assert not chain.mine().transactions
     assert outstanding(checks.measure_c_chain()) == (0, "0s"), "the chain moves"
@@ -161,9 +163,8 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
 def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
     """This node follows another one, and has all of its blocks; the fixture is that one."""
     producer = made.node("alice")
-    monkeypatch.setattr(checks, "producers", lambda: frozenset({producer}))
+    node_network().producers.nodes = frozenset({producer})
     own_node.be(monkeypatch, made.node("bob"))
-    monkeypatch.setattr(turns, "_rule", turns._always)  # for the blocks that came from there
     network_rows.report(connected=1)
     for alias in Chain:
         network_rows.sync(alias)
@@ -176,7 +177,7 @@ def test_a_follower_names_the_producer_that_stands_still(
     pchain: PChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = payments(pchain, 3)
-    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
     pchain.now += 60
     pchain.issue(*sent)
     pchain.now += 20
@@ -196,7 +197,7 @@ def test_so_it_does_on_the_c_chain_for_what_can_run(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(signed(nonce=chain.nonce + 1))
     now += 45
@@ -215,7 +216,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45
@@ -231,7 +232,7 @@ def test_where_blocks_are_made_by_hand_nobody_stands_still(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45

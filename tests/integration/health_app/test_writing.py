@@ -36,7 +36,7 @@ def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes:
     finally:
         execute(WRITABLE)
 
-    found = reporter.health().shown()["checks"]
+    found = reporter.health().to_json()["checks"]
     assert {name: one["error"] for name, one in found.items() if "error" in one} == dict.fromkeys(
         ("C", "P"), "consensus is not healthy reason: the database takes no writes: it is read-only"
     )

@@ -1,13 +1,12 @@
 """A node with both chains, asked for itself."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from network_app import turns
-from nodeproject import doors
+from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import (
     PChain,
     Rpc,
@@ -23,18 +22,10 @@ AskBare = Callable[[str], Any]
 """Takes a method; asks without a `params` member, as several SDKs do."""
 
 
-@pytest.fixture(autouse=True)
-def nothing_known() -> Iterator[None]:
-    """Let the process know nothing of the node that it is."""
-    _forget()
-    yield
-    _forget()
-
-
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
     """Ask `info.*`."""
-    return asking(doors.info().dispatcher)
+    return asking(this_node().doors.info.dispatcher)
 
 
 @pytest.fixture
@@ -42,15 +33,10 @@ def bare(pchain: PChain) -> AskBare:
     """Ask `info.*` without params; return the whole answer."""
 
     def ask(method: str) -> Any:
-        answer = doors.info().dispatcher.answer(
+        answer = this_node().doors.info.dispatcher.answer(
             json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
         )
         assert answer is not None
         return json.loads(answer)
 
     return ask
-
-
-def _forget() -> None:
-    for cached in (turns.upgrades, doors.info, doors.gate_config):
-        cached.cache_clear()

@@ -9,7 +9,7 @@ from django.test import Client
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
-from nodeproject import doors
+from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -26,7 +26,7 @@ def through_django(content: bytes, method: str = "POST") -> Any:
 async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
     workers = Workers(threads=1)
     try:
-        door = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
+        door = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
         return await ask(door, method, "/ext/info", parts=(content,))
     finally:
         workers.close()

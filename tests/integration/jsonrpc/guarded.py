@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 from jsonrpc.asgi import RawDoor
 from jsonrpc.connections import ConnectionLimits, Connections
 from jsonrpc.dialects import GETH
-from jsonrpc.direct import DirectProtocol, Heads
+from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gathering import Gatherers
@@ -120,7 +120,7 @@ def serve() -> Iterator[Serve]:
             )  # fmt: skip
 
             class Http(DirectProtocol):
-                heads = Heads(by_path([endpoint]))
+                heads = RequestHeads(by_path([endpoint]))
                 held = made.connections
                 memory = made.memory
                 websocket_paths = frozenset({"/ws"})

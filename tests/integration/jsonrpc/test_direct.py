@@ -15,12 +15,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from jsonrpc import envelope
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import DirectProtocol, Heads
+from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import MISS, Dispatcher
 from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint, by_path
+from jsonrpc.inflight import Replies
 from jsonrpc.registry import MethodRegistry
-from jsonrpc.replies import Replies
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
 from tests.integration.patience import SECONDS
@@ -86,7 +86,7 @@ def served() -> Iterator[Served]:
 
     class Direct(Connection, DirectProtocol):
         met = []
-        heads = Heads(by_path([endpoint]))
+        heads = RequestHeads(by_path([endpoint]))
 
     class Plain(Connection):
         met = []
@@ -263,8 +263,8 @@ def test_an_endpoint_with_a_rate_limit_is_left_to_the_raw_door() -> None:
     limited = Endpoint(["/rpc"], dispatcher, throttle=LocalThrottle(Rate(1, 1)))
     head = request().partition(b"\r\n\r\n")[0]
 
-    assert Heads(by_path([limited])).read(head) is None
-    assert Heads(by_path([Endpoint(["/rpc"], dispatcher)])).read(head) is not None
+    assert RequestHeads(by_path([limited])).read(head) is None
+    assert RequestHeads(by_path([Endpoint(["/rpc"], dispatcher)])).read(head) is not None
 
 
 def test_a_door_that_fails_leaves_the_request_to_the_other(
@@ -284,3 +284,19 @@ def test_a_door_that_fails_leaves_the_request_to_the_other(
     assert b'"result":"0x10"' in exchange(served, "direct", request())
     assert "the direct door failed" in caplog.text
     assert original(Dispatcher(MethodRegistry()), THREAD) is not MISS
+
+
+@pytest.mark.parametrize("name", ["direct", "plain"])
+def test_what_cannot_be_answered_at_once_is_tried_so_by_one_door_only(
+    served: Served, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    tried: list[bytes] = []
+    answer_hot = Dispatcher.answer_hot
+
+    def noting(self: Dispatcher, body: Any, *more: Any) -> Any:
+        tried.append(body.text)
+        return answer_hot(self, body, *more)
+
+    monkeypatch.setattr(Dispatcher, "answer_hot", noting)
+    assert exchange(served, name, request(THREAD)).endswith(b'"result":1}')
+    assert tried == [THREAD]

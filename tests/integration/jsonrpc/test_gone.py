@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 from websockets.frames import Frame, Opcode
 
-from jsonrpc import waiting
+from jsonrpc import workers
 from tests.integration.jsonrpc.guarded import Served, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.integration.jsonrpc.test_strangers_answers import OPEN
@@ -57,7 +57,7 @@ def test_what_waits_for_a_thread_is_not_begun(
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_a_batch_is_not_gone_on_with(serve, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
     served = serve()
     batch = b"[" + CALL % b"slow" + b"," + CALL % b"note" + b"]"
     with ask(served, batch, door=door):

@@ -9,8 +9,8 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from jsonrpc.memory import MemoryLimits
+from jsonrpc.peer import LeastRate
 from jsonrpc.protocol import Patience
-from jsonrpc.write_watch import LeastRate
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
     CALL,

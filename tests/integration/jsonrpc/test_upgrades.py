@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jsonrpc.asgi import RawDoor
-from jsonrpc.direct import DirectProtocol, Heads
+from jsonrpc.direct import DirectProtocol, RequestHeads
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.http import Endpoint, by_path
 from jsonrpc.registry import MethodRegistry
@@ -63,7 +63,7 @@ def served() -> Iterator[Served]:
     door = RawDoor(by_path([endpoint]), behind, workers)
 
     class Protocol(DirectProtocol):
-        heads = Heads(by_path([endpoint]))
+        heads = RequestHeads(by_path([endpoint]))
         websocket_paths = frozenset({"/ws"})
 
     with serving(door, Protocol) as port:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chaindb import clock
+from chaindb.wakeup import Wakeup
 from network_app.proposervm.block import OptionBlock, parse
-from platform_app.apps import use
-from platform_app.services import scheduling
 from tests.builders import platform
+from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain
 from tests.integration.network_app.named import another, configure
 from tests.integration.network_app.world import ClockedPChain, Past, Wall, World
@@ -36,11 +36,11 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 @pytest.fixture
 def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
     """Both chains of the local network at their genesis; in the end the C-Chain is recomputed."""
-    use(None)
+    begin_anew()
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, chain, wall)
-    use(None)
+    begin_anew()
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def shared_world(
     home: None, wall: Wall, shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     """The same, committed: other threads see it. Blocks are made on command here, too."""
-    monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
-    use(None)
+    monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
+    begin_anew()
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, shared_chain, wall)
-    use(None)
+    begin_anew()
 
 
 @pytest.fixture

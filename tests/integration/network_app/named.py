@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.apps import apps
 
-from network_app import turns
+from network_app.apps import node_network
 from primitives.ids import NodeID
 from tests.builders import own_node
 from tests.integration.network_app.world import World
@@ -21,12 +20,12 @@ Configure = Callable[..., None]
 @pytest.fixture
 def configure(world: World, settings: Any) -> Configure:
     """Change the node's settings; what the process remembers of others is forgotten."""
-    apps.get_app_config("network_app").ready()
 
     def change(**values: Any) -> None:
         settings.NODE = replace(settings.NODE, **values)
-        for name in ("identity", "upgrades", "wrapper", "producers", "_weights"):
-            getattr(turns, name).cache_clear()
+        node_network().decide()
+
+    change()
 
     return change
 

@@ -1,6 +1,6 @@
 """Whose turn it is to make a block: always this node's, never, or now and then, as the settings say."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,25 +9,26 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
-from cchain_app.services.chain import produce_block
 from chaindb import clock
-from chaindb import turns as asked
 from chaindb.chains import Chain
 from network_app import turns
-from network_app.chains.wrapped import WrappedChain
+from network_app.apps import node_network
+from network_app.chains.chain import NetworkChain
 from network_app.models import NetworkStatus, Peer, SyncPhase
 from network_app.ports import Standing
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import HeightNotReached
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
 from network_app.store import sync
+from network_app.turns import ChainTurns, Producers
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.services import builder as platform
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
+from tests.builders.evm_chains import produce
+from tests.builders.process import begin_anew
 from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
-from tests.integration.network_app.world import FOLLOWER, World, follow, raws
+from tests.integration.network_app.world import FOLLOWER, World, follow, raws, tip
 from tests.integration.platform_app.made import node, validator
 
 WEIGHT = 3_000_000_000_000
@@ -55,26 +56,41 @@ def live(
         network_rows.sync(alias, phase=phase, roll=None if roll is None else sync.roll_row(roll))
 
 
+def producers() -> Producers:
+    return node_network().producers
+
+
+def chain_of(alias: Chain) -> NetworkChain[Any]:
+    network = node_network()
+    return network.platform if alias is Chain.P else network.evm
+
+
+def let_weigh(monkeypatch: pytest.MonkeyPatch, weights: Mapping[NodeID, int]) -> None:
+    """Let those who take turns have these weights, for a process that has just begun."""
+    monkeypatch.setattr(Producers, "validators_at", lambda _producers, _height: weights)
+    begin_anew()
+    node_network().decide()
+
+
 def may(alias: Chain = Chain.C, height: int = 1, now: int | None = None) -> bool:
-    return turns.may_produce(alias, height, clock.now() if now is None else now)
+    return chain_of(alias).consensus.may_produce(height, clock.now() if now is None else now)
 
 
 def test_a_node_that_names_nobody_always_may_and_asks_nobody(configure: Configure) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert all(may(alias, 99, 0) for alias in Chain)
-        assert all(asked.may_produce(alias, 99, 0) for alias in Chain)
     assert len(queries) == 0
-    assert turns.is_producer()
-    assert turns.producers() == {platform_chain().node_id}
+    assert producers().includes_own
+    assert producers().nodes == {platform_chain().node_id}
 
 
 def test_the_only_producer_always_may(world: World, configure: Configure) -> None:
     configure(producers=(str(platform_chain().node_id),))
-    assert turns.is_producer()
+    assert producers().includes_own
     with CaptureQueriesContext(connection) as queries:
         assert all(may(alias, 99, 0) for alias in Chain)
     assert len(queries) == 0
-    assert turns.validators_at(10**9) == {platform_chain().node_id: 1}
+    assert producers().validators_at(10**9) == {platform_chain().node_id: 1}
 
 
 def test_a_producer_that_follows_others_has_to_be_there_first(
@@ -97,14 +113,14 @@ def test_a_producer_that_follows_others_has_to_be_there_first(
 def test_a_follower_never_may(world: World, configure: Configure, another: NodeID) -> None:
     configure(bootstrap=BOOTSTRAP)
     live()
-    assert turns.producers() == {world.p.node_id}
-    assert not turns.is_producer()
+    assert producers().nodes == {world.p.node_id}
+    assert not producers().includes_own
     assert not any(may(alias) for alias in Chain)
-    assert turns.validators_at(0) == {world.p.node_id: 1}
+    assert producers().validators_at(0) == {world.p.node_id: 1}
     world.p.issue(world.p.make())
     world.c.send(world.c.make(value=1))
-    assert produce_block(evm_chain(), now=clock.now()) is None
-    assert platform.build_block(platform_chain(), now=clock.now()) is None
+    assert produce(evm_chain(), now=clock.now()) is None
+    assert platform_chain().consensus.produce(now=clock.now()) is None
 
 
 def test_the_genesis_first_validator_is_followed_and_makes_blocks(
@@ -113,14 +129,14 @@ def test_the_genesis_first_validator_is_followed_and_makes_blocks(
     configure(bootstrap=BOOTSTRAP)
     live()
 
-    assert turns.is_producer()
+    assert producers().includes_own
     assert all(may(alias) for alias in Chain)
-    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is not None
+    assert produce(evm_chain(), now=clock.now(), allow_empty=True) is not None
 
 
 def test_who_is_not_named_never_may(world: World, configure: Configure) -> None:
     configure(producers=(str(OTHER),))
-    assert not turns.is_producer()
+    assert not producers().includes_own
     assert not may()
 
 
@@ -130,7 +146,7 @@ def test_producers_are_node_ids(configure: Configure, text: str) -> None:
     with pytest.raises(
         turns.MalformedProducer, match=f"^NODE_PRODUCERS has '{text}', which is no node ID: "
     ) as caught:
-        turns.producers()
+        assert producers().nodes is None
     assert caught.value.text == text
 
 
@@ -139,13 +155,13 @@ class Several:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.chain = WrappedChain(turns.wrapper(Chain.C), makes_blocks=True)
-        self.weights = turns.validators_at(1)
-        self.began = turns.wrapper(Chain.C).last().time
+        self.chain = chain_of(Chain.C)
+        self.weights = producers().validators_at(1)
+        self.began = chain_of(Chain.C).rows.last().time
 
     def owner(self, height: int, now: int) -> NodeID | None:
         """Return whose slot it is."""
-        slot = slot_of(now, turns.wrapper(Chain.C).last().time)
+        slot = slot_of(now, chain_of(Chain.C).rows.last().time)
         return proposer_at(self.chain.chain_id, height, slot, self.weights)
 
     def times(self, owner: NodeID, *, rest: int | None = None) -> list[int]:
@@ -210,7 +226,7 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
         live(silent=-600, roll=roll)
         assert all(may(height=2, now=at) for at in first)  # nobody had a slot before the first
         with monkeypatch.context() as patch:
-            patch.setattr(turns, "validators_at", lambda _height: weights)
+            let_weigh(patch, weights)
             patch.setattr(turns, "proposer_at", lambda *_: own)
             return may(height=2, now=now)
 
@@ -231,7 +247,7 @@ def test_nobody_takes_over_before_the_others_have_said_that_they_made_nothing(
 
 
 def test_who_owns_all_slots_asks_nobody(several: Several, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "validators_at", lambda _height: {platform_chain().node_id: 1})
+    let_weigh(monkeypatch, {platform_chain().node_id: 1})
     live(silent=-600, roll=None)
 
     assert may(height=2, now=several.began + 1_000 * SLOT)
@@ -256,30 +272,28 @@ def test_a_block_whose_turn_ended_while_it_was_made_is_not_accepted(
 ) -> None:
     """It is as if it had never been: another may be made in its place later."""
     own = platform_chain().node_id
-    monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5})
+    let_weigh(monkeypatch, {own: 5})
     several.world.p.issue(several.world.p.make())
-    parent = turns.wrapper(alias).last()
-    inner = turns.wrapper(alias).inner
-    before = inner.tip()
-    build: Callable[..., Any] = partial(platform.build_block, platform_chain())
-    make = build if alias is Chain.P else partial(produce_block, evm_chain(), allow_empty=True)
-    told = []
+    parent = chain_of(alias).rows.last()
+    before = tip(chain_of(alias))
+    make = partial(chain_of(alias).consensus.produce, allow_empty=alias is Chain.C)
+    may_produce, told = ChainTurns.may_produce, []
 
-    def slow(chain: Chain, height: int, now: int | None) -> bool:
-        told.append(turns.may_produce(chain, height, now))
+    def slow(of_chain: ChainTurns, height: int, now: int | None) -> bool:
+        told.append(may_produce(of_chain, height, now))
         several.world.wall.seconds += SLOT - turns.MARGIN
         return told[-1]
 
     several.world.wall.seconds = parent.time - clock.offset()
-    asked.install(slow)
-    assert make(now=clock.now()) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainTurns, "may_produce", slow)
+        assert make(now=clock.now()) is None
     assert told == [True, False]
-    assert inner.tip() == before
+    assert tip(chain_of(alias)) == before
 
     several.world.wall.seconds = parent.time - clock.offset()
-    asked.install(turns.may_produce)
     assert make(now=clock.now()) is not None
-    assert inner.tip().height == before.height + 1
+    assert tip(chain_of(alias)).height == before.height + 1
 
 
 @pytest.mark.parametrize("rest", [0, 3])
@@ -287,7 +301,7 @@ def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, r
     now = several.times(platform_chain().node_id, rest=rest)[-1]
     several.world.wall.seconds = now
     assert may(height=2)
-    made = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+    made = produce(evm_chain(), now=clock.now(), allow_empty=True)
     assert made is not None
     several.world.wall.seconds += 1_000
 
@@ -302,21 +316,21 @@ def test_a_block_is_wrapped_in_the_slot_in_which_it_was_made(several: Several, r
 
 def test_nothing_is_made_in_the_last_second_of_a_slot(several: Several) -> None:
     several.world.wall.seconds = several.times(platform_chain().node_id, rest=SLOT - 1)[0]
-    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is None
+    assert produce(evm_chain(), now=clock.now(), allow_empty=True) is None
     several.world.wall.seconds -= 1
-    assert produce_block(evm_chain(), now=clock.now(), allow_empty=True) is not None
+    assert produce(evm_chain(), now=clock.now(), allow_empty=True) is not None
 
 
 def test_a_follower_takes_what_was_made_by_turns(several: Several) -> None:
     world = several.world
     for _ in range(4):
-        while produce_block(evm_chain(), now=clock.now(), allow_empty=True) is None:
+        while produce(evm_chain(), now=clock.now(), allow_empty=True) is None:
             world.wall.seconds += 1
     blocks = raws(several.chain)
-    p_blocks = raws(WrappedChain(turns.wrapper(Chain.P), makes_blocks=False))
+    p_blocks = raws(chain_of(Chain.P))
     assert len(blocks) == 5
     world.begin_anew()
-    node = world.node(FOLLOWER, turns.validators_at)
+    node = world.node(FOLLOWER, producers().validators_at)
 
     follow(node.p, p_blocks, bootstrapping=True, agreed=True)
     follow(node.c, blocks)
@@ -348,7 +362,7 @@ def test_of_two_alike_neither_goes_on_alone(
     several: Several, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = platform_chain().node_id
-    monkeypatch.setattr(turns, "validators_at", lambda _height: {own: 5, OTHER: 5})
+    let_weigh(monkeypatch, {own: 5, OTHER: 5})
     now = several.times(own, rest=0)[0]
     drawn = [at for at in range(now, now + 600) if may(height=2, now=at)]
     assert drawn
@@ -364,7 +378,7 @@ def test_of_two_unlike_the_greater_goes_on_alone_and_the_lesser_does_not(
     live(silent=-600, heard=turns.HEARING + 1)
     for ours, theirs, goes_on in ((51, 50, True), (50, 50, False), (50, 51, False)):
         weights = {own: ours, OTHER: theirs}
-        monkeypatch.setattr(turns, "validators_at", lambda _height, weights=weights: weights)
+        let_weigh(monkeypatch, weights)
         found = {may(height=2, now=several.began + seconds) for seconds in range(120)}
         assert found == ({True, False} if goes_on else {False})
 
@@ -398,7 +412,7 @@ def test_where_no_producer_validates_one_goes_on(world: World, configure: Config
     names = (str(OTHER), str(node("alice")))
     configure(bootstrap=BOOTSTRAP, producers=names)
 
-    assert turns.validators_at(0) == {min(OTHER, node("alice")): 1}
+    assert producers().validators_at(0) == {min(OTHER, node("alice")): 1}
 
 
 def test_where_all_take_turns_and_nobody_validates_the_schedule_names_nobody(
@@ -409,7 +423,7 @@ def test_where_all_take_turns_and_nobody_validates_the_schedule_names_nobody(
     world.make_c(1)
     monkeypatch.setattr(turns.stakers, "validators_at", lambda *_: {})
     configure(bootstrap=BOOTSTRAP, producers=("all",))
-    assert turns.validators_at(0) == {}
+    assert producers().validators_at(0) == {}
     found = set()
     for one in (first, OTHER):
         own_node.be(monkeypatch, one)
@@ -424,10 +438,10 @@ def test_who_validates_at_a_height_that_is_not_there_is_not_known(
     world.p.do(validator(world.p, "other", end=30 * DAY))
     configure(bootstrap=BOOTSTRAP, producers=("all",))
 
-    assert set(turns.validators_at(1)) == {world.p.node_id, OTHER}
-    assert set(turns.validators_at(0)) == {world.p.node_id}
+    assert set(producers().validators_at(1)) == {world.p.node_id, OTHER}
+    assert set(producers().validators_at(0)) == {world.p.node_id}
     with pytest.raises(HeightNotReached, match=r"height: 2 > 1$"):
-        turns.validators_at(2)
+        producers().validators_at(2)
     live()
     assert [may(Chain.P, 2, clock.now() + 1), may(Chain.P, 3)] == [True, False]
 
@@ -438,4 +452,4 @@ def test_epochs_are_shorter_on_the_local_network(
 ) -> None:
     configure(network_id=network_id)
 
-    assert turns.upgrades().epoch_duration == seconds
+    assert node_network().upgrades.epoch_duration == seconds

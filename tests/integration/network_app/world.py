@@ -4,28 +4,31 @@ Each node has an identity and its outer blocks; the rows are those of one at a t
 same clock, which stands still unless a test lets time pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pytest
+from django.conf import settings
 
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.services.chain import produce_block
 from chaindb import clock, models
-from network_app.chains.cchain import CChain
-from network_app.chains.platform import PlatformChain
-from network_app.chains.wrapped import WrappedChain
-from network_app.chains.wrapping import Wrapper
-from network_app.handshake.identity import NodeIdentity
+from network_app.chains.chain import NetworkChain
+from network_app.node import NodeNetwork
 from network_app.ports import Accepted
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
 from network_app.proposervm.verification import Proposers, Upgrades
-from platform_app.apps import use
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
+from platform_app.chain import PlatformChain
 from platform_app.config import DAY
+from platform_app.services.composition import compose
+from primitives.ids import NodeID
+from primitives.node_identity import NodeIdentity
+from tests.builders.ending_turn import deciding
+from tests.builders.evm_chains import another_process, produce
 from tests.builders.nodes import node
-from tests.integration.cchain_app import followed
+from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain
 from tests.integration.network_app import tables
 from tests.integration.platform_app.conftest import PChain
@@ -73,35 +76,73 @@ class Past(NamedTuple):
 class Chains(NamedTuple):
     """Both chains as a node's network sees them."""
 
-    p: WrappedChain
-    c: WrappedChain
+    p: NetworkChain[Any]
+    c: NetworkChain[Any]
+
+    def decide(self) -> None:
+        """Let this node be who makes the blocks of both chains."""
+        platform_chain().consensus = self.p.consensus
+        evm_chain().consensus = self.c.consensus
+
+
+def maker_alone(_height: int) -> Mapping[NodeID, int]:
+    """Let the maker make all blocks."""
+    return {MAKER.node_id: 1}
 
 
 class World:
     """The rows, the clock, and who makes the blocks that are made."""
+
+    maker: Chains
 
     def __init__(self, p: ClockedPChain, c: Chain, wall: Wall) -> None:
         self.p = p
         self.c = c
         self.wall = wall
         self._genesis = tables.everything()
-        self.maker = self.node(MAKER)
+        self.begin_as(MAKER)
 
-    def node(self, identity: NodeIdentity, proposers: Proposers | None = None) -> Chains:
-        """Return the chains of a node that knows nothing but the rows; the maker makes all blocks."""
-        shared = (identity, UPGRADES, proposers or (lambda _height: {MAKER.node_id: 1}))
-        c = CChain(self.p.network.c_chain_id)
-        return Chains(
-            WrappedChain(Wrapper(PlatformChain(), *shared), makes_blocks=False),
-            WrappedChain(Wrapper(c, *shared), makes_blocks=False),
-        )
+    def begin_as(self, identity: NodeIdentity) -> None:
+        """Let blocks be made by a node that has just begun."""
+        self.maker = self.node(identity)
+        self.maker.decide()
+
+    def make_bare(self) -> None:
+        """Let blocks be made without outer ones from now on, as before there were any."""
+        for chain in (platform_chain(), evm_chain()):
+            chain.consensus = deciding(chain, lambda *_: True)
+
+    def node(
+        self,
+        identity: NodeIdentity,
+        proposers: Proposers = maker_alone,
+        *,
+        makes_blocks: bool = False,
+        elsewhere: bool = False,
+    ) -> Chains:
+        """Return the chains of a node that knows nothing but the rows.
+
+        Args:
+            identity: Which node.
+            proposers: Who may propose.
+            makes_blocks: Whether somebody is woken to make blocks.
+            elsewhere: Whether another process than this one has them.
+        """
+        p, c = platform_chain(), evm_chain()
+        if elsewhere:
+            p, c = compose(PlatformChain(settings.NODE, p.db, p.identity)), another_process(c)
+        made = NodeNetwork(settings.NODE, p, c, proposers)
+        made.identity, made.upgrades = identity, UPGRADES
+        if not makes_blocks:
+            made.producers.nodes = frozenset({STRANGER.node_id})
+        return Chains(made.platform, made.evm)
 
     def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:
         """Make a block of the C-Chain with transfers of these values, some seconds later."""
         self.wall.seconds += after
         if values:
             self.c.send(*(self.c.make(value=value) for value in values))
-        block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+        block = produce(evm_chain(), now=clock.now(), allow_empty=True)
         assert block is not None
         return block
 
@@ -135,13 +176,19 @@ class World:
         """Take all blocks back; the clock on the wall stays."""
         tables.put_back(self._genesis)
         models.Clock.objects.all().delete()
-        followed.forget()
-        use(None)
+        begin_anew()
+        self.begin_as(MAKER)
         self.p._spent.clear()
         self.c.nonce = 0
 
 
-def raws(chain: WrappedChain) -> list[bytes]:
+def tip(chain: NetworkChain[Any]) -> Any:
+    """Return the chain's own last accepted block, without its outer one."""
+    vm = chain.consensus.vm
+    return vm.get_block(vm.last_accepted())
+
+
+def raws(chain: NetworkChain[Any]) -> list[bytes]:
     """Return all outer blocks of a chain, lowest first."""
     top = chain.last_accepted()
     found = chain.ancestors(top.block_id, count=10**6, size=1 << 40, seconds=60)
@@ -149,7 +196,7 @@ def raws(chain: WrappedChain) -> list[bytes]:
 
 
 def follow(
-    chain: WrappedChain,
+    chain: NetworkChain[Any],
     blocks: Sequence[bytes],
     *,
     bootstrapping: bool = False,
@@ -162,7 +209,7 @@ def follow(
 
 
 def forged(
-    chain: WrappedChain,
+    chain: NetworkChain[Any],
     raw: bytes,
     *,
     by: NodeIdentity | None = MAKER,
@@ -188,7 +235,9 @@ def forged(
     return build_signed(**fields, chain_id=chain.chain_id, certificate=der, key=by.tls_key).raw
 
 
-def refusal(refused: type[Exception], chain: WrappedChain, *blocks: bytes, **options: Any) -> Any:
+def refusal(
+    refused: type[Exception], chain: NetworkChain[Any], *blocks: bytes, **options: Any
+) -> Any:
     """Return why blocks are not accepted."""
     with pytest.raises(refused) as caught:
         follow(chain, blocks, **options)

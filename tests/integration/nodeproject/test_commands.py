@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from cchain_app.selectors import blocks
+from nodeproject.apps import this_node
 from nodeproject.checks import (
     check_block_interval,
     check_database_pool,
@@ -38,6 +39,16 @@ def test_a_block_is_made_by_hand(chain: Chain) -> None:
     assert said("produce_block") == "Block 2 with 1 transactions.\n"
 
 
+def test_the_chain_whose_block_is_made_has_several_names(chain: Chain, pchain: PChain) -> None:
+    for height, name in enumerate(("C", "evm", str(pchain.network.c_chain_id)), 1):
+        made = said("produce_block", "--empty", f"--chain={name}")
+        assert made == f"Block {height} with 0 transactions.\n"
+
+    for name in ("P", "X", "c", str(pchain.network.x_chain_id)):
+        with pytest.raises(CommandError, match=f"^No EVM chain of this node is called {name}\\.$"):
+            said("produce_block", "--empty", f"--chain={name}")
+
+
 @pytest.mark.node_settings(http_port=1)
 def test_status_shows_head_pool_and_that_nothing_answers(
     chain: Chain, pchain: PChain, capsys: pytest.CaptureFixture[str]
@@ -51,6 +62,8 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     shown = capsys.readouterr().out
     assert f"1  0x{block.hash.hex()}" in shown
     assert "1 pending, 0 queued" in shown
+    assert f"C, evm, {pchain.network.c_chain_id}" in shown
+    assert "P, platform, 11111111111111111111111111111111LpoYY" in shown
     assert str(platform_chain().tip().block_id) in shown
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
@@ -135,7 +148,7 @@ def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
     settings.NODE = replace(settings.NODE, profile=profile, data_dir=str(tmp_path))
 
     assert [one.id for one in check_identity()] == ["node.W001"] * warnings
-    make_identity(1_700_000_000)
+    make_identity(this_node().settings, 1_700_000_000)
     assert check_identity() == []
 
     settings.NODE.staking_key_path.unlink()

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,32 +11,28 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from nodeproject import identity
+from nodeproject.apps import this_node
 from nodeproject.identity import (
     HalfAnIdentity,
     MissingIdentityFile,
-    UnusableSignerKey,
     make_identity,
 )
 from nodeproject.process import CannotStart
 from platform_app.apps import platform_chain
 from primitives import bls
 from primitives.identity import check_certificate
+from primitives.node_identity import UnusableSignerKey
+from tests.builders.process import begin_anew
 
 NOW = 1_700_000_000
 FILES = ("staker.crt", "staker.key", "signer.key")
 
 
 @pytest.fixture(autouse=True)
-def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Iterator[Path]:
+def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     """The directory of the three files, in a data directory that is not there yet."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
-    _forget()
-    yield tmp_path / "data" / "staking"
-    _forget()
-
-
-def _forget() -> None:
-    identity.signer.cache_clear()
+    return tmp_path / "data" / "staking"
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -45,7 +40,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def test_the_first_start_makes_three_files(directory: Path) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
 
     assert sorted(contents(directory)) == sorted(FILES)
 
@@ -53,7 +48,7 @@ def test_the_first_start_makes_three_files(directory: Path) -> None:
 def test_they_are_for_their_owner_only_whatever_the_umask(directory: Path) -> None:
     before = os.umask(0)
     try:
-        make_identity(NOW)
+        make_identity(this_node().settings, NOW)
     finally:
         os.umask(before)
 
@@ -63,7 +58,7 @@ def test_they_are_for_their_owner_only_whatever_the_umask(directory: Path) -> No
 
 
 def test_certificate_and_key_belong_together_and_others_accept_them(directory: Path) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     made = contents(directory)
 
     certificate = x509.load_pem_x509_certificate(made["staker.crt"])
@@ -76,9 +71,9 @@ def test_certificate_and_key_belong_together_and_others_accept_them(directory: P
 
 
 def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
 
-    signer = identity.signer()
+    signer = platform_chain().proof_of_possession
     secret = contents(directory)["signer.key"]
     assert len(secret) == 32
     assert 0 < int.from_bytes(secret, "big") < bls.ORDER
@@ -87,26 +82,25 @@ def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
 
 
 def test_later_starts_change_nothing(directory: Path) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     made, node_id = contents(directory), platform_chain().node_id
 
-    make_identity(NOW + 1_000)
-    _forget()
+    make_identity(this_node().settings, NOW + 1_000)
+    begin_anew()
 
     assert contents(directory) == made
     assert platform_chain().node_id == node_id
 
 
 def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> None:
-    make_identity(NOW)
-    first, first_key = platform_chain().node_id, identity.signer().public_key
+    make_identity(this_node().settings, NOW)
+    first, first_key = platform_chain().node_id, platform_chain().proof_of_possession.public_key
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path / "another"))
-    _forget()
 
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
 
     assert platform_chain().node_id != first
-    assert identity.signer().public_key != first_key
+    assert platform_chain().proof_of_possession.public_key != first_key
 
 
 @pytest.mark.parametrize("written", range(3))
@@ -124,8 +118,8 @@ def test_a_start_that_was_interrupted_is_made_good(
     with monkeypatch.context() as patched:
         patched.setattr(identity, "_write", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            make_identity(NOW)
-    make_identity(NOW)
+            make_identity(this_node().settings, NOW)
+    make_identity(this_node().settings, NOW)
 
     test_certificate_and_key_belong_together_and_others_accept_them(directory)
     assert sorted(contents(directory)) == sorted(FILES)
@@ -140,17 +134,17 @@ def test_a_file_is_there_whole_or_not_at_all(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", power_cut)
         with pytest.raises(OSError, match="no power"):
-            make_identity(NOW)
+            make_identity(this_node().settings, NOW)
     assert not set(FILES) & set(contents(directory))
 
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     assert set(FILES) <= set(contents(directory))
 
 
 def test_files_that_the_settings_name_are_used_and_not_touched(
     settings: Any, tmp_path: Path, directory: Path
 ) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     named = tmp_path / "named"
     directory.rename(named)
     made = contents(named)
@@ -160,9 +154,8 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
         staking_key_file=str(named / "staker.key"),
         signer_key_file=str(named / "signer.key"),
     )
-    _forget()
 
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
 
     assert contents(named) == made
     assert not directory.exists()
@@ -188,7 +181,7 @@ def test_a_named_file_that_is_not_there_stops_the_start(
     settings.NODE = replace(settings.NODE, **{name: str(path) for name, path in paths.items()})
 
     with pytest.raises(MissingIdentityFile) as refused:
-        make_identity(NOW)
+        make_identity(this_node().settings, NOW)
 
     assert str(refused.value) == (
         f"NODE_{missing.upper()} names {paths[missing]}, which is not there: without the setting "
@@ -208,7 +201,7 @@ def test_certificate_and_key_are_named_together(
     settings.NODE = replace(settings.NODE, **{named: str(there)})
 
     with pytest.raises(HalfAnIdentity) as refused:
-        make_identity(NOW)
+        make_identity(this_node().settings, NOW)
 
     assert str(refused.value) == (
         "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
@@ -219,12 +212,12 @@ def test_certificate_and_key_are_named_together(
 
 @pytest.mark.parametrize("secret", [b"", b"\0" * 32, b"\xff" * 32, b"\1" * 31, b"\1" * 33], ids=len)
 def test_what_is_no_bls_key_is_refused_in_words(directory: Path, secret: bytes) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     path = directory / "signer.key"
     path.write_bytes(secret)
 
     with pytest.raises(UnusableSignerKey) as refused:
-        identity.signer()
+        _ = platform_chain().proof_of_possession
 
     assert str(refused.value) == (
         f"{path} holds no BLS key: it must be 32 bytes, below the group's order"

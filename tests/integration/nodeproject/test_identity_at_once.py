@@ -1,6 +1,5 @@
 """Several starts on one volume are one node, and files of two nodes are none."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from nodeproject import identity
+from nodeproject.apps import this_node
 from nodeproject.identity import UnusableCertificate, make_identity
 from nodeproject.process import CannotStart
 from primitives.identity import KeyAndCertificate, make_certificate
@@ -25,11 +25,10 @@ STARTS = 4
 
 
 @pytest.fixture(autouse=True)
-def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Iterator[Path]:
+def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     """The directory of the three files, in a data directory that is not there yet."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
-    yield tmp_path / "data" / "staking"
-    identity.signer.cache_clear()
+    return tmp_path / "data" / "staking"
 
 
 def test_starts_at_once_make_one_identity(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +44,7 @@ def test_starts_at_once_make_one_identity(directory: Path, monkeypatch: pytest.M
 
     def start(_number: int) -> bytes:
         barrier.wait()
-        make_identity(NOW)
+        make_identity(this_node().settings, NOW)
         return (directory / "signer.key").read_bytes()
 
     with ThreadPoolExecutor(STARTS) as threads:
@@ -66,7 +65,7 @@ def _encrypted(pem: bytes) -> bytes:
 
 @pytest.mark.parametrize("broken", ["another", "encrypted", "empty", "certificate"])
 def test_files_that_are_not_of_one_node_stop_the_start(directory: Path, broken: str) -> None:
-    make_identity(NOW)
+    make_identity(this_node().settings, NOW)
     certificate, key = directory / "staker.crt", directory / "staker.key"
     match broken:
         case "another":
@@ -79,7 +78,7 @@ def test_files_that_are_not_of_one_node_stop_the_start(directory: Path, broken: 
             certificate.write_text("no certificate")
 
     with pytest.raises(UnusableCertificate) as refused:
-        make_identity(NOW)
+        make_identity(this_node().settings, NOW)
 
     assert str(refused.value).startswith(
         f"{certificate} and {key} are no certificate and its key: "

@@ -16,6 +16,7 @@ from django.db import OperationalError, connection
 from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
+from nodeproject.apps import this_node
 from nodeproject.initialise import initialise, password_file
 from nodeproject.process import CannotStart
 from nodeproject.settings.node import BASE_DIR
@@ -34,29 +35,29 @@ def empty_directory(
 
 
 def test_a_first_start_makes_chain_and_admin(empty_directory: Path) -> None:
-    initialise()
+    initialise(this_node())
 
     assert blocks.head(evm_chain()).number == 0
-    password = password_file().read_text().strip()
+    password = password_file(this_node().settings).read_text().strip()
     user = authenticate(username="admin", password=password)
     assert user is not None
     assert user.is_superuser
 
 
 def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
-    initialise()
+    initialise(this_node())
 
-    assert stat.S_IMODE(password_file().stat().st_mode) == 0o600
-    assert len(password_file().read_text().strip()) >= 24
+    assert stat.S_IMODE(password_file(this_node().settings).stat().st_mode) == 0o600
+    assert len(password_file(this_node().settings).read_text().strip()) >= 24
 
 
 def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
-    initialise()
-    password, genesis = password_file().read_text(), blocks.head(evm_chain())
+    initialise(this_node())
+    password, genesis = password_file(this_node().settings).read_text(), blocks.head(evm_chain())
 
-    initialise()
+    initialise(this_node())
 
-    assert password_file().read_text() == password
+    assert password_file(this_node().settings).read_text() == password
     assert blocks.catch_up(evm_chain()) == genesis
     assert get_user_model().objects.count() == 1
 
@@ -71,7 +72,7 @@ def test_what_was_there_before_is_closed_to_others(empty_directory: Path) -> Non
     if connection.vendor == "sqlite":
         database.chmod(0o644)
 
-    initialise()
+    initialise(this_node())
 
     assert mode(empty_directory) == 0o700
     assert connection.vendor != "sqlite" or mode(database) == 0o600
@@ -80,7 +81,7 @@ def test_what_was_there_before_is_closed_to_others(empty_directory: Path) -> Non
 def test_a_directory_that_everybody_shares_stays_open(empty_directory: Path) -> None:
     empty_directory.chmod(0o1777)
 
-    initialise()
+    initialise(this_node())
 
     assert mode(empty_directory) == 0o1777
 

@@ -11,8 +11,9 @@ from django.core.cache import caches
 from django.http import HttpResponse
 from django.test import Client
 
-from chaindb.attempts import Limit, Places
-from nodeproject import doors, logins
+from chaindb.attempts import Limit, Slots
+from nodeproject import logins
+from nodeproject.apps import this_node
 from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.logins import HASHING, OF_ADDRESS, OF_NAME
 
@@ -128,8 +129,8 @@ def test_proxies_are_believed_where_the_operator_names_them(
 
     from jsonrpc.client_address import TrustedProxies
 
-    behind = replace(doors.gate_config(), proxies=TrustedProxies.of(OURS))
-    monkeypatch.setattr(doors, "gate_config", lambda: behind)
+    behind = replace(this_node().doors.gate_config, proxies=TrustedProxies.of(OURS))
+    monkeypatch.setattr(this_node().doors, "gate_config", behind)
     for _ in range(OF_NAME.free):
         log_in("wrong", **{"x-forwarded-for": THEIRS})
 
@@ -150,9 +151,9 @@ def test_the_right_password_makes_the_names_count_zero() -> None:
 def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    places = Places(at_once=1, places=1)
-    monkeypatch.setattr(logins, "HASHING", places)
-    with places.place():
+    slots = Slots(at_once=1, slots=1)
+    monkeypatch.setattr(logins, "HASHING", slots)
+    with slots.slot():
         answer = log_in("right")
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
@@ -163,7 +164,7 @@ def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
 
 
 def test_logins_leave_threads_to_those_who_are_logged_in() -> None:
-    assert HASHING.at_once < HASHING.places < DJANGO_THREADS
+    assert HASHING.at_once < HASHING.slots < DJANGO_THREADS
 
 
 def test_a_name_may_be_anything(long_locks: None) -> None:

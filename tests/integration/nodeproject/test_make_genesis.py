@@ -11,13 +11,14 @@ from django.core.management import CommandError, call_command
 from cchain_app.apps import evm_chain
 from chaindb import clock
 from nodeproject import identity
-from nodeproject.identity import IdentityFiles, make_files, read_signer
+from nodeproject.apps import this_node
+from nodeproject.identity import make_files
 from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, stakers
 from platform_app.services.genesis import load_genesis
 from primitives.hashing import sha256
 from primitives.ids import ID
-from tests.conftest import forget_process
+from primitives.node_identity import IdentityFiles
 
 START = 1_700_000_000
 
@@ -62,16 +63,13 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
         platform_genesis=str(files[0]),
         genesis=str(files[1]),
     )
-    forget_process()
-    identity.make_identity(START)
-    network = load_genesis(platform_chain(), identity.signer(), "not asked for")
+    identity.make_identity(this_node().settings, START)
+    network = load_genesis(platform_chain(), platform_chain().proof_of_possession, "not asked for")
 
     validators = stakers.current_validators(platform_chain()).validators
-    assert {one.public_key for one in validators} == {
-        read_signer(one.signer).public_key for one in nodes
-    }
+    assert {one.public_key for one in validators} == {one.signer_key.public_key for one in nodes}
     named = accepted.first_validator(platform_chain())
-    assert read_signer(nodes[0].signer).public_key == (
+    assert nodes[0].signer_key.public_key == (
         stakers.current_validators(platform_chain()).by_node[named].public_key
     )
     raw = accepted.genesis_bytes(platform_chain())

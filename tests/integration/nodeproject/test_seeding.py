@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from nodeproject import doors
+from nodeproject.apps import this_node
 from nodeproject.seeding.owners import owner
 from primitives.addresses import format_address
 from tests.integration.platform_app.conftest import Rpc, asking
@@ -27,7 +27,7 @@ def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: P
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
 
     def ask(method: str, **params: Any) -> Any:
-        return asking(doors.platform().dispatcher)(method, **params)
+        return asking(this_node().doors.platform.dispatcher)(method, **params)
 
     return ask
 

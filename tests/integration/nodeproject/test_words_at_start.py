@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nodeproject import celery
+from nodeproject.apps import this_node
 from tests.servers.node import ROOT
 
 SECONDS = 120.0
@@ -77,8 +78,8 @@ def test_celerys_processes_name_it_in_their_log(
     signal: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("NODE_MINNG", "manual")
-    for observe in ("observe_worker", "observe_beat"):
-        monkeypatch.setattr(f"nodeproject.observation.{observe}", lambda: None)
+    for observe in ("observe_worker", "observe"):
+        monkeypatch.setattr(this_node().observation, observe, lambda *_: None)
 
     getattr(celery, signal).send(sender=None)
 

@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 
 from chaindb import clock
+from chaindb.wakeup import Wakeup
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject import doors, identity
-from platform_app.apps import platform_chain, use
+from nodeproject import identity
+from nodeproject.apps import this_node
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
 from platform_app.selectors import accepted, outputs
-from platform_app.services import builder, mempool, scheduling
+from platform_app.services import mempool
 from platform_app.services.genesis import load_genesis
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import CODEC
@@ -31,10 +33,10 @@ from platform_app.txs.components import (
     inner_output,
 )
 from platform_app.txs.well_formed import sort_key
-from primitives.devkeys import EWOQ_KEY
 from primitives.ids import ID, NodeID, ShortID
-from primitives.keys import address_of
+from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
+from tests.builders.process import begin_anew
 
 EWOQ = address_of(EWOQ_KEY)
 """Owns what tests spend."""
@@ -56,8 +58,8 @@ class PChain:
 
     def begin(self) -> None:
         """Write the genesis."""
-        identity.make_identity(self.now)
-        self.network = load_genesis(platform_chain(), identity.signer(), "{}")
+        identity.make_identity(this_node().settings, self.now)
+        self.network = load_genesis(platform_chain(), platform_chain().proof_of_possession, "{}")
         self.asset_id = self.network.asset_id
         self.node_id: NodeID = platform_chain().node_id
 
@@ -112,7 +114,7 @@ class PChain:
     def build(self) -> list[Block]:
         """Build blocks until there is nothing to put in."""
         built = []
-        while (block := builder.build_block(platform_chain(), now=self.now)) is not None:
+        while (block := platform_chain().consensus.produce(now=self.now)) is not None:
             built.append(block)
         return built
 
@@ -134,9 +136,9 @@ class PChain:
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
     """Begin with an empty memory of stakers, and leave none: another chain's would be wrong."""
-    use(None)
+    begin_anew()
     yield
-    use(None)
+    begin_anew()
 
 
 @pytest.fixture
@@ -158,17 +160,15 @@ def shared_pchain(
 ) -> Iterator[PChain]:
     """The same, committed: other threads see it."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    monkeypatch.setattr(scheduling.BUILDER, "request", lambda: None)
+    monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
     yield from _running(monkeypatch)
 
 
 def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Iterator[PChain]:
-    _forget()
     made = PChain(now)
     monkeypatch.setattr(clock, "now", lambda: made.now)
     made.begin()
     yield made
-    _forget()
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def reference_pchain(
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
     """Ask `platform.*`."""
-    return asking(doors.platform().dispatcher)
+    return asking(this_node().doors.platform.dispatcher)
 
 
 def asking(dispatcher: Dispatcher) -> Rpc:
@@ -207,12 +207,3 @@ def refusal(rpc: Rpc, method: str, **params: Any) -> str:
         rpc(method, **params)
     assert refused.value.code == -32000
     return refused.value.message
-
-
-def _forget() -> None:
-    """Forget what this process knows of the chain and of itself."""
-    use(None)
-    for cached in (
-        identity.signer, doors.gate_config, doors.platform_rpc, doors.platform, doors.keystore, doors.xchain, doors.cchain,
-    ):  # fmt: skip
-        cached.cache_clear()

@@ -11,7 +11,6 @@ from platform_app.apps import platform_chain
 from platform_app.config import UNIT
 from platform_app.selectors import accepted, outputs
 from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.chains import ExportTx
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO, Validator, inner_output
 from platform_app.txs.staking import (
@@ -20,10 +19,10 @@ from platform_app.txs.staking import (
     AddPermissionlessValidatorTx,
     AddValidatorTx,
 )
-from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
-from primitives.devkeys import EWOQ_KEY
+from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx, ExportTx
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
 

@@ -4,15 +4,16 @@ from typing import Any
 
 import pytest
 
-from platform_app.apps import platform_chain, use
+from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, build_standard
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.config import DAY
-from platform_app.selectors import raw_blocks
+from platform_app.selectors import accepted
 from platform_app.services import following
 from platform_app.services.errors import MissingOption
 from platform_app.txs.base import Tx
 from tests.builders import platform_tables
+from tests.builders.process import begin_anew
 from tests.integration.platform_app.conftest import PChain
 
 MUCH_LATER = 400 * DAY
@@ -29,11 +30,11 @@ class Producer:
     def hand_over(self) -> list[Block]:
         """Return the blocks made since, and forget that they were accepted here."""
         self.after = platform_tables.alike()
-        found = raw_blocks.raw_blocks(
+        found = accepted.raw_blocks(
             platform_chain(), self._height + 1, platform_chain().tip().height, 1 << 30
         )
         platform_tables.put_back(self._before)
-        use(None)
+        begin_anew()
         return [following.parse_block(one.raw) for one in found]
 
 

@@ -11,18 +11,19 @@ from django.test import Client
 from jsonrpc.asgi import RawDoor
 from jsonrpc.http import by_path
 from jsonrpc.workers import Workers
-from nodeproject import doors
-from tests.integration.platform_app.conftest import PChain, _forget
+from nodeproject.apps import this_node
+from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 PLATFORM = [
     "/ext/P", "/ext/bc/P", "/ext/platform", "/ext/bc/platform",
     "/ext/bc/11111111111111111111111111111111LpoYY",
 ]  # fmt: skip
+XCHAIN = ["/ext/bc/X", "/ext/X", "/ext/bc/avm", "/ext/avm"]
 CALLS = {
     **dict.fromkeys(PLATFORM, ("platform.getHeight", {"height": "0"})),
     "/ext/keystore": ("keystore.listUsers", {"users": []}),
-    "/ext/bc/X": ("avm.getTxFee", {"txFee": "1000", "createAssetTxFee": "10000"}),
+    **dict.fromkeys(XCHAIN, ("avm.getTxFee", {"txFee": "1000", "createAssetTxFee": "10000"})),
 }
 
 Knock = Callable[..., Any]
@@ -31,11 +32,10 @@ Knock = Callable[..., Any]
 @pytest.fixture(params=["raw", "django"])
 def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
     """Send a request to one of the doors; return status, headers and body."""
-    doors.platform.cache_clear()
 
     async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
         workers = Workers(threads=1)
-        app = RawDoor(by_path(doors.endpoints()), elsewhere, workers)
+        app = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
         try:
             return await ask(app, method, path, parts=(body,))
         finally:
@@ -70,7 +70,7 @@ def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
     assert json.loads(response.content) == {"jsonrpc": "2.0", "result": result, "id": 1}
     assert response.headers["node-id"] == str(pchain.node_id)
     assert response.headers["content-type"] == "application/json; charset=utf-8"
-    assert path in by_path(doors.endpoints())
+    assert path in by_path(this_node().doors.endpoints())
 
 
 @pytest.mark.parametrize("path", CALLS)
@@ -97,15 +97,15 @@ async def test_what_is_in_memory_is_answered_by_both(knock: Knock, path: str) ->
     assert json.loads(answer.body)["result"]["minDelegatorStake"] == "25000000"
 
 
-async def test_the_c_chain_has_the_header_too(knock: Knock) -> None:
-    answer = await knock("/ext/bc/C/rpc", b"5")
+@pytest.mark.parametrize("path", ["bc/C", "C", "bc/evm", "evm"])
+async def test_the_c_chain_has_the_header_too(knock: Knock, path: str) -> None:
+    answer = await knock(f"/ext/{path}/rpc", b"5")
     assert answer.headers["node-id"].startswith("NodeID-")
     assert b"invalid request" in answer.body
 
 
 def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any) -> None:
     settings.NODE = replace(settings.NODE, staking_cert_file="/nowhere/staker.crt")
-    _forget()
 
     response = Client(headers={"host": "localhost"}).post(
         "/ext/P", call("platform.getMinStake"), content_type="application/json"
@@ -117,8 +117,10 @@ def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any)
 
 @pytest.mark.node_settings(rate_limit=1)
 def test_only_the_c_chain_is_limited(pchain: PChain) -> None:
-    limited = [endpoint for endpoint in doors.endpoints() if endpoint.throttle is not None]
-    assert limited == [doors.cchain()]
+    limited = [
+        endpoint for endpoint in this_node().doors.endpoints() if endpoint.throttle is not None
+    ]
+    assert limited == [this_node().doors.cchain]
 
 
 def test_the_page_shows_calls_that_work(pchain: PChain) -> None:

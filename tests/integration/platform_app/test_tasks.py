@@ -14,8 +14,8 @@ from platform_app.blocks import builder
 from platform_app.config import DAY
 from platform_app.models import Phase
 from platform_app.selectors import accepted
-from platform_app.services import mempool, scheduling
-from platform_app.txs.status import TxStatus
+from platform_app.services import mempool
+from platform_app.txs.base import TxStatus
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments, scheduled_validator, staker_of
 from tests.integration.platform_app.services.conftest import Sent
@@ -133,7 +133,7 @@ def test_the_builder_is_a_task_that_exists_and_is_ticked_each_second() -> None:
     from nodeproject.celery import app
 
     app.loader.import_default_modules()
-    assert scheduling.BUILDER.task == TASK
+    assert platform_chain().producer.task == TASK
     assert {TASK, TICK} <= app.tasks.keys()
     entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == TICK]
     assert [entry["schedule"] for entry in entries] == [1.0]

@@ -20,7 +20,7 @@ from benchmarks.coins import (
 )
 from benchmarks.scene import FUNDER
 from benchmarks.signing import CHAIN_ID, GWEI, MAX_FEE, account, contract_address, sign
-from cchain_app.txs import creation
+from cchain_app.txs import transaction
 from platform_app.config import UNIT, specification_config
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC, build, parse, sign_bytes
@@ -124,6 +124,6 @@ def test_transactions_of_the_c_chain_are_those_of_another_client(to: bytes | Non
     )
     raw = sign(sender, 7, to, value=12, data=b"\x00\x01", gas=50_000)
     assert raw == "0x" + theirs.raw_transaction.hex().removeprefix("0x")
-    assert contract_address(sender.address, 3) == creation.contract_address(
+    assert contract_address(sender.address, 3) == transaction.contract_address(
         Address(sender.address), 3
     )

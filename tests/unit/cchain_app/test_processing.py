@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.blocks.errors import (
     TransactionRefused,

@@ -4,11 +4,10 @@ import logging
 
 import pytest
 
-from chaindb.chains import Chain
 from chaindb.offers import LEAST_PARTS, Offer
-from chaindb.turns import TurnOver
+from chainvm.consensus import TurnOver
 
-LATE = TurnOver(Chain.P, 5)
+LATE = TurnOver(5)
 
 
 def offered(offer: Offer, waiting: int = 1_000) -> int:
@@ -31,7 +30,7 @@ def test_each_block_that_is_late_halves_it_and_each_in_time_doubles_it(
         offer.was_taken()
         sizes.append(offered(offer))
     assert sizes == [32, 16, 8, 16, 32, 1_000]
-    words = "the turn ended while the P-Chain's block 5 was made: less is offered to the next one"
+    words = "the turn ended while block 5 was built: less is offered to the next one"
     assert caplog.record_tuples[0] == ("chaindb.offers", logging.WARNING, words)
 
 

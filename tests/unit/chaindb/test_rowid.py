@@ -1,6 +1,6 @@
 """Keys of rows that belong to a block."""
 
-from chaindb.rowid import PLACES, height_of, row_id
+from chaindb.fields import PLACES, height_of, row_id
 
 
 def test_a_key_knows_its_block() -> None:

@@ -61,7 +61,7 @@ def test_before_the_first_run_nothing_is_well(scene: Scene) -> None:
 
 
 def test_liveness_has_no_checks(scene: Scene) -> None:
-    assert scene.reporter.liveness().shown() == {"checks": {}, "healthy": True}
+    assert scene.reporter.liveness().to_json() == {"checks": {}, "healthy": True}
 
 
 def test_a_run_of_all_checks(scene: Scene) -> None:

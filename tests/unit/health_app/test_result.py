@@ -11,7 +11,7 @@ BAD = Finding({"connectedPeers": 0}, "not connected")
 
 def test_a_check_that_has_not_run_yet_fails() -> None:
     assert not NOT_YET_RUN.healthy
-    assert NOT_YET_RUN.shown() == {
+    assert NOT_YET_RUN.to_json() == {
         "error": "not yet run",
         "timestamp": "0001-01-01T00:00:00Z",
         "duration": 0,
@@ -22,7 +22,7 @@ def test_a_healthy_result() -> None:
     result = NOT_YET_RUN.followed_by(GOOD, began=10 * SECOND, ended=10 * SECOND + 1_500)
 
     assert result.healthy
-    assert result.shown() == {
+    assert result.to_json() == {
         "message": {"connectedPeers": 3},
         "timestamp": "1970-01-01T00:00:10.0000015Z",
         "duration": 1_500,
@@ -34,7 +34,7 @@ def test_failures_are_counted_from_the_first() -> None:
     for ended in (20, 25, 30):
         result = result.followed_by(BAD, ended * SECOND, ended * SECOND)
 
-    assert result.shown() == {
+    assert result.to_json() == {
         "message": {"connectedPeers": 0},
         "error": "not connected",
         "timestamp": "1970-01-01T00:00:30Z",
@@ -56,11 +56,11 @@ def test_what_passes_again_has_forgotten_its_failures() -> None:
 
 def test_nothing_measured_is_no_message() -> None:
     result = NOT_YET_RUN.followed_by(Finding(error="the database does not answer"), 0, 0)
-    assert "message" not in result.shown()
+    assert "message" not in result.to_json()
 
 
 def test_an_empty_message_is_one() -> None:
-    assert NOT_YET_RUN.followed_by(Finding([]), 0, 0).shown()["message"] == []
+    assert NOT_YET_RUN.followed_by(Finding([]), 0, 0).to_json()["message"] == []
 
 
 def test_a_clock_that_was_set_back_makes_no_negative_duration() -> None:
@@ -72,11 +72,11 @@ def test_a_report_is_healthy_when_all_checks_are() -> None:
 
     assert Report({"a": good, "b": good}).healthy
     assert not Report({"a": good, "b": bad}).healthy
-    assert Report({}).shown() == {"checks": {}, "healthy": True}
+    assert Report({}).to_json() == {"checks": {}, "healthy": True}
 
 
 def test_a_report_names_its_checks_in_order() -> None:
-    shown = Report(dict.fromkeys(("router", "P", "C"), NOT_YET_RUN)).shown()
+    shown = Report(dict.fromkeys(("router", "P", "C"), NOT_YET_RUN)).to_json()
     assert list(shown) == ["checks", "healthy"]
     assert list(shown["checks"]) == ["C", "P", "router"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from info_app.commit import UNKNOWN, commit_of
+from info_app.version import UNKNOWN, commit_of
 
 COMMIT = "d2ef80d" + "0" * 33
 OTHER = "f" * 40

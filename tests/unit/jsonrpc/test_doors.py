@@ -13,9 +13,8 @@ from jsonrpc.asgi import RawDoor
 from jsonrpc.client_address import TrustedProxies
 from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig, Head
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.ninja_door import respond
+from jsonrpc.gate import Gate, GateConfig, RequestHead
+from jsonrpc.http import Endpoint, by_path, respond
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
 
@@ -269,7 +268,7 @@ async def test_a_shared_throttle_is_waited_for(door) -> None:
 
 async def test_an_endpoint_without_a_throttle_lets_everybody_through(registry) -> None:
     endpoint = Endpoint(("/rpc",), Dispatcher(registry))
-    head = Head("POST", {}, False, "127.0.0.1")
+    head = RequestHead("POST", {}, False, "127.0.0.1")
     assert await endpoint.charge(head, 1000) == 0.0
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from jsonrpc.client_address import NO_PROXIES, TrustedProxies, client_key
 from jsonrpc.dialects import GETH, GORILLA
-from jsonrpc.gate import Gate, GateConfig, Head
+from jsonrpc.gate import Gate, GateConfig, RequestHead
 
 JSON = {b"content-type": b"application/json"}
 
 
-def head(method: str = "POST", *, query: bool = False, **headers: str) -> Head:
+def head(method: str = "POST", *, query: bool = False, **headers: str) -> RequestHead:
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    return Head(method, {**JSON, **named}, query, "127.0.0.1")
+    return RequestHead(method, {**JSON, **named}, query, "127.0.0.1")
 
 
 @pytest.fixture

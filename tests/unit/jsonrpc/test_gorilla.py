@@ -13,8 +13,7 @@ from jsonrpc.dialects import GORILLA
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import InvalidParam, JsonRpcError
 from jsonrpc.gate import GateConfig
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.ninja_door import respond
+from jsonrpc.http import Endpoint, by_path, respond
 from jsonrpc.params import Param
 from jsonrpc.registry import MethodRegistry
 from jsonrpc.workers import Workers

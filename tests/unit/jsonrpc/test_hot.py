@@ -13,7 +13,7 @@ from jsonrpc.asgi import charge, give_up
 from jsonrpc.dispatch import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
 from jsonrpc.envelope import Body
 from jsonrpc.errors import server_busy
-from jsonrpc.gate import Head
+from jsonrpc.gate import RequestHead
 from jsonrpc.geth import Geth
 from jsonrpc.http import Endpoint
 from jsonrpc.inflight import Inflight
@@ -281,7 +281,7 @@ async def test_what_holds_many_values_is_not_read_on_the_loop(
 ) -> None:
     dispatcher = Dispatcher(registry, turn=LoopTurn(60.0))
     endpoint = Endpoint(("/rpc",), dispatcher, throttle=LocalThrottle(Rate(1, 1)))
-    head = Head("POST", {}, has_query=False, peer="127.0.0.1")
+    head = RequestHead("POST", {}, has_query=False, peer="127.0.0.1")
     workers = Workers(threads=1)
     read_in = []
     original = dispatcher.dialect.read

@@ -6,11 +6,11 @@ import pytest
 
 from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import MISS, Dispatcher, Limits
-from jsonrpc.gate import Gate, GateConfig, Head, HttpConnection
+from jsonrpc.gate import Gate, GateConfig, HttpConnection, RequestHead
 from jsonrpc.http import Endpoint
 from tests.unit.jsonrpc.test_hot import body
 
-HEAD = Head("POST", {}, has_query=False, peer="127.0.0.1")
+HEAD = RequestHead("POST", {}, has_query=False, peer="127.0.0.1")
 
 Heard = list[tuple[str, float, int]]
 

@@ -11,9 +11,8 @@ from jsonrpc.asgi import RawDoor
 from jsonrpc.dialects import GETH
 from jsonrpc.dispatch import Dispatcher, Limits
 from jsonrpc.gate import Gate, GateConfig
-from jsonrpc.http import Endpoint, by_path
-from jsonrpc.ninja_door import respond
-from jsonrpc.replies import OTHER, Replies
+from jsonrpc.http import Endpoint, by_path, respond
+from jsonrpc.inflight import OTHER, Replies
 from jsonrpc.throttle import LocalThrottle, Rate
 from jsonrpc.workers import Workers
 from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from websockets.frames import Frame, Opcode
 
-from jsonrpc import eager
+from jsonrpc import delivery
 from jsonrpc.connection import Connection, OutboundLimits
+from jsonrpc.delivery import direct_write, text_frame
 from jsonrpc.envelope import notification
 from jsonrpc.errors import JsonRpcError, TooManyConnections
-from jsonrpc.frames import direct_write, text_frame
 from jsonrpc.hub import Exchange, Hub, HubLimits, random_id
 
 
@@ -27,13 +27,13 @@ async def after(event: asyncio.Event, times: int = 1) -> int:
 
 
 async def test_a_coroutine_that_does_not_pause_is_done_at_once() -> None:
-    assert eager.start(at_once()) == 7
+    assert delivery.start(at_once()) == 7
 
 
 async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> None:
     event = asyncio.Event()
-    rest = eager.start(after(event, times=2))
-    assert isinstance(rest, eager.Paused)
+    rest = delivery.start(after(event, times=2))
+    assert isinstance(rest, delivery.Paused)
     task = asyncio.ensure_future(rest)
     async with asyncio.timeout(60):
         while not task.done():
@@ -43,8 +43,8 @@ async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> Non
 
 
 async def test_a_paused_coroutine_can_be_timed_out() -> None:
-    rest = eager.start(after(asyncio.Event()))
-    assert isinstance(rest, eager.Paused)
+    rest = delivery.start(after(asyncio.Event()))
+    assert isinstance(rest, delivery.Paused)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await rest
@@ -55,7 +55,7 @@ async def test_an_exception_comes_out_of_the_start() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        eager.start(fail())
+        delivery.start(fail())
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 100_000])

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from jsonrpc.workers import Workers
-from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths
+from nodeproject.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
+from nodeproject.doors import CCHAIN_WEBSOCKETS
 from platform_app.chain import NoGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -91,11 +92,20 @@ async def test_before_there_is_a_genesis_no_chain_has_an_id(
     assert await led(paths, f"/ext/bc/{C}/rpc") == "/ext/bc/C/rpc"
 
 
-def test_sockets_are_opened_by_letter_and_by_what_may_be_an_id() -> None:
-    paths = SocketPaths("/ext/bc/C/ws")
+def test_sockets_are_opened_by_alias_and_by_what_may_be_an_id() -> None:
+    paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
-    assert "/ext/bc/C/ws" in paths
+    for path in ("/ext/bc/C/ws", "/ext/bc/evm/ws", "/ext/C/ws", "/ext/evm/ws"):
+        assert path in paths
     assert f"/ext/bc/{C}/ws" in paths
     assert f"/ext/bc/{C}/rpc" not in paths
     assert "/ext/bc/X/ws" not in paths
+    assert "/ext/bc/C/rpc" not in paths
     assert None not in paths
+
+
+def test_a_chain_has_paths_by_each_of_its_aliases() -> None:
+    assert paths_of(("C", "evm"), "/rpc") == (
+        "/ext/bc/C/rpc", "/ext/C/rpc", "/ext/bc/evm/rpc", "/ext/evm/rpc",
+    )  # fmt: skip
+    assert paths_of(("X",)) == ("/ext/bc/X", "/ext/X")

@@ -11,8 +11,8 @@ from jsonrpc.asgi import Receive, Scope
 from jsonrpc.delivery import PART, Message, Send
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
+from jsonrpc.inflight import Replies
 from jsonrpc.memory import MemoryLimits, RequestMemory
-from jsonrpc.replies import Replies
 from nodeproject.concurrency import HELD, ConcurrencyLimit
 from tests.unit.jsonrpc.test_doors import Answer, ask
 

@@ -9,10 +9,10 @@ import pytest
 
 from jsonrpc.gate import Gate, GateConfig
 from jsonrpc.gorilla import GORILLA
-from jsonrpc.replies import Replies
+from jsonrpc.inflight import Replies
 from jsonrpc.workers import Workers
-from nodeproject import doors, plain
-from nodeproject.plain import Front, Page, PlainDoor, Query, Shown
+from nodeproject.apps import this_node
+from nodeproject.plain import Front, Page, PageContent, PlainDoor, Query
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 CONFIG = GateConfig(node_id="NodeID-x")
@@ -20,11 +20,11 @@ OTHERS = ("/ext/rpc", "/ext/rpc/", "/ext/both", "/ext/both/", "/ext/docs")
 PAGES = ("/ext/page", "/ext/both")
 
 
-def echo(query: Query) -> Shown:
+def echo(query: Query) -> PageContent:
     """Show which tags were asked for; an unhealthy page for the tag `bad`."""
     tags = query.get("tag", [])
     status = HTTPStatus.SERVICE_UNAVAILABLE if "bad" in tags else HTTPStatus.OK
-    return Shown(status, "application/json", repr(tags).encode())
+    return PageContent(status, "application/json", repr(tags).encode())
 
 
 class Scene:
@@ -149,7 +149,7 @@ async def test_other_scopes_are_handed_on(scene: Scene) -> None:
 
 
 async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(query: Query) -> Shown:
+    def broken(query: Query) -> PageContent:
         raise ZeroDivisionError("an inside")
 
     scene = Scene(broken=Page(broken))
@@ -161,18 +161,18 @@ async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCapt
 
 
 def test_pages_do_not_wait_behind_calls() -> None:
-    assert plain.workers() is plain.workers()
-    assert plain.workers() is not doors.workers()
+    assert this_node().plain.workers is this_node().plain.workers
+    assert this_node().plain.workers is not this_node().doors.workers
 
 
 async def test_a_page_that_waits_is_made_in_a_thread() -> None:
     here = threading.get_ident()
     begun, end = threading.Event(), threading.Event()
 
-    def slow(query: Query) -> Shown:
+    def slow(query: Query) -> PageContent:
         begun.set()
         end.wait(60)
-        return Shown(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())
+        return PageContent(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())
 
     scene = Scene(slow=Page(slow, waits=True))
     first = asyncio.create_task(scene.get("/ext/slow"))

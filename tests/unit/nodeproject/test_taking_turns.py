@@ -1,4 +1,4 @@
-"""NODE_PRODUCERS names one, several or all."""
+"""NODE_PRODUCERS names one, several or all; where the validators vote it names nobody."""
 
 from dataclasses import replace
 
@@ -18,3 +18,7 @@ def test_several_take_turns(producers: tuple[str, ...], *, takes_turns: bool) ->
 def test_who_follows_others_may_be_told_that_several_do() -> None:
     assert replace(NODE, producers=(), bootstrap=("127.0.0.1:9651",)).takes_turns
     assert not replace(NODE, producers=("NodeID-x",), bootstrap=("127.0.0.1:9651",)).takes_turns
+
+
+def test_where_the_validators_vote_each_has_its_slots() -> None:
+    assert replace(NODE, consensus="snowman").takes_turns

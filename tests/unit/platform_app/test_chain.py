@@ -9,27 +9,27 @@ from django.conf import settings
 from django.utils.connection import ConnectionDoesNotExist
 
 from chaindb.database import Database
+from nodeproject.apps import this_node
 from platform_app.api import PlatformRpc, registry
 from platform_app.apps import platform_chain, use
 from platform_app.chain import PlatformChain
 from platform_app.selectors import (
     accepted,
     coins,
-    due,
     figures,
     mempool,
     outputs,
     own_stake,
-    raw_blocks,
     stakers,
     subnets,
-    waiting,
 )
-from platform_app.services import builder, clearing, following, keystore, uptime
+from platform_app.services import clearing, following, keystore, uptime
 from platform_app.services import mempool as issuing
+from platform_app.services.composition import compose
 from platform_app.store import uptime as uptime_rows
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
+from tests.builders.process import begin_anew
 
 ADDRESS = ShortID(bytes(20))
 
@@ -52,7 +52,7 @@ QUESTIONS: dict[str, Question] = {
     "largest_free_coins": lambda chain: coins.largest_free_coins(
         chain, ADDRESS, asset_id=EMPTY_ID, now=1, most=1
     ),
-    "due": lambda chain: due.due(chain, 1),
+    "due": lambda chain: mempool.due(chain, 1),
     "recent": lambda chain: figures.recent(chain, 1),
     "pending": figures.pending,
     "waiting": mempool.waiting,
@@ -62,18 +62,18 @@ QUESTIONS: dict[str, Question] = {
     "reward_utxos": lambda chain: outputs.reward_utxos(chain, EMPTY_ID),
     "is_validator": lambda chain: own_stake.is_validator(chain, EMPTY_NODE_ID),
     "last_terms": lambda chain: own_stake.last_terms(chain, EMPTY_NODE_ID),
-    "raw_blocks": lambda chain: raw_blocks.raw_blocks(chain, 0, 1, 1),
+    "raw_blocks": lambda chain: accepted.raw_blocks(chain, 0, 1, 1),
     "current_validators": stakers.current_validators,
     "pending_stakers": stakers.pending_stakers,
     "validators_at": lambda chain: stakers.validators_at(chain, 1),
     "uptimes": stakers.uptimes,
     "subnets": subnets.subnets,
     "blockchains": subnets.blockchains,
-    "newest": lambda chain: waiting.newest(chain, 1),
-    "raws": lambda chain: waiting.raws(chain, [EMPTY_ID]),
+    "newest": lambda chain: mempool.newest(chain, 1),
+    "raws": lambda chain: mempool.raws(chain, [EMPTY_ID]),
     "connected": lambda chain: uptime_rows.connected(chain.db),
     "tracking": uptime.tracking,
-    "build_block": lambda chain: builder.build_block(chain, now=1),
+    "produce": lambda chain: chain.consensus.produce(now=1),
     "drop_stale": lambda chain: clearing.drop_stale(chain, now=1),
     "accept": lambda chain: following.accept(chain, [], now=1),
     "issue": lambda chain: issuing.issue(chain, [platform.signed()], now=1),
@@ -84,7 +84,8 @@ QUESTIONS: dict[str, Question] = {
 
 def other(**changes: Any) -> PlatformChain:
     """Return a chain whose database there is not."""
-    return PlatformChain(replace(settings.NODE, **changes), Database("nowhere"))
+    node = replace(settings.NODE, **changes)
+    return compose(PlatformChain(node, Database("nowhere"), this_node().identity))
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
@@ -101,10 +102,10 @@ def test_two_chains_share_nothing() -> None:
 
     assert (one.config.network_id, another.config.network_id) == (settings.NODE.network_id, 5)
     assert (one.answers_as_reference, another.answers_as_reference) == (False, True)
-    assert another.lanes.users.places < one.lanes.users.places
+    assert another.key_derivation.users.slots < one.key_derivation.users.slots
     assert platform_chain().cache_key("key") == "key"
     assert one.cache_key("key") == "nowhere-key"
-    for name in ("stakers", "lanes", "offer", "looks"):
+    for name in ("stakers", "key_derivation", "offer", "looks", "producer", "consensus"):
         assert getattr(one, name) is not getattr(another, name)
 
 
@@ -120,11 +121,12 @@ def test_the_doors_of_two_chains_answer_each_for_its_own() -> None:
 
 def test_a_process_has_one_chain_until_it_is_given_another() -> None:
     own, given = platform_chain(), other()
-    assert platform_chain() is own
+    assert own is this_node().platform_chain
 
     use(given)
     assert platform_chain() is given
 
-    use(None)
-    assert platform_chain() is not own
+    begin_anew()
+    assert platform_chain() not in (own, given)
+    assert platform_chain() is this_node().platform_chain
     assert platform_chain().node is settings.NODE

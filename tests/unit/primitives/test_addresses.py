@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from primitives import addresses, bech32
+from primitives import addresses
 from primitives.addresses import format_address, parse_address
 from primitives.ids import ShortID
 
@@ -33,7 +33,7 @@ def test_only_the_first_separator_separates() -> None:
     assert parse_address(text).hrp == "a-b"
 
 
-@given(st.integers(len("P-local1"), len(EWOQ) - 1), st.sampled_from(bech32.CHARSET))
+@given(st.integers(len("P-local1"), len(EWOQ) - 1), st.sampled_from(addresses.CHARSET))
 def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
     text = EWOQ[:place] + letter + EWOQ[place + 1 :]
     if text == EWOQ:
@@ -84,7 +84,7 @@ def test_an_address_has_a_chain() -> None:
 
 @pytest.mark.parametrize("size", [0, 19, 21, 32])
 def test_an_address_has_20_bytes(size: int) -> None:
-    text = "P-" + bech32.encode("local", bytes(size))
+    text = "P-" + addresses.encode("local", bytes(size))
     message = rf"^invalid hash length: expected 20 bytes but got {size}$"
     with pytest.raises(addresses.WrongAddressLength, match=message):
         parse_address(text)
@@ -93,4 +93,4 @@ def test_an_address_has_20_bytes(size: int) -> None:
 @pytest.mark.parametrize("groups", [[0, 1], [0], [0, 0, 31]])
 def test_bits_beyond_the_last_byte_are_refused(groups: list[int]) -> None:
     with pytest.raises(addresses.InvalidBech32, match=r"^invalid incomplete group$"):
-        parse_address("P-" + bech32.encode_groups("local", groups))
+        parse_address("P-" + addresses.encode_groups("local", groups))

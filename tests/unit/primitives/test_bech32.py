@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from primitives import bech32
+from primitives import addresses
 
 VALID = [
     "A12UEL5L",
@@ -35,35 +35,35 @@ INVALID = {
 
 @pytest.mark.parametrize("text", VALID)
 def test_what_the_bip_calls_valid_comes_back(text: str) -> None:
-    prefix, groups = bech32.decode_groups(text)
+    prefix, groups = addresses.decode_groups(text)
     assert prefix == text.lower().rpartition("1")[0]
-    assert bech32.encode_groups(prefix, groups) == text.lower()
+    assert addresses.encode_groups(prefix, groups) == text.lower()
 
 
 def test_groups_are_numbered_as_the_bip_does() -> None:
-    assert bech32.decode_groups(VALID[3]) == ("abcdef", list(range(32)))
+    assert addresses.decode_groups(VALID[3]) == ("abcdef", list(range(32)))
 
 
 @pytest.mark.parametrize("text", INVALID)
 def test_what_the_bip_calls_invalid_is_refused(text: str) -> None:
-    with pytest.raises(bech32.Bech32Error) as refusal:
-        bech32.decode_groups(text)
+    with pytest.raises(addresses.Bech32Error) as refusal:
+        addresses.decode_groups(text)
     assert str(refusal.value) == INVALID[text]
 
 
 @given(st.binary(max_size=49))
 def test_bytes_come_back(data: bytes) -> None:
-    assert bech32.decode(bech32.encode("local", data)) == ("local", data)
+    assert addresses.decode(addresses.encode("local", data)) == ("local", data)
 
 
 @given(st.binary(max_size=49))
 def test_bits_are_kept_in_order_and_filled_up_with_zeros(data: bytes) -> None:
     bits = "".join(f"{byte:08b}" for byte in data)
-    _, groups = bech32.decode_groups(bech32.encode("local", data))
+    _, groups = addresses.decode_groups(addresses.encode("local", data))
     assert "".join(f"{group:05b}" for group in groups) == bits + "0" * (-len(bits) % 5)
 
 
 def test_a_letter_of_another_alphabet_is_no_letter() -> None:
     # the sign for kelvin is a k in lower case, and its own upper case
-    with pytest.raises(bech32.Bech32Error, match=r"^invalid character in string: '\u212a'$"):
-        bech32.decode("\u212a1AAAAAAAA")
+    with pytest.raises(addresses.Bech32Error, match=r"^invalid character in string: '\u212a'$"):
+        addresses.decode("\u212a1AAAAAAAA")

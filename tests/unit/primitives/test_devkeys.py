@@ -3,8 +3,14 @@
 import pytest
 
 from primitives.addresses import parse_address
-from primitives.devkeys import DEV_KEYS, EWOQ_KEY, PLATFORM_DEV_KEYS, VMRQ_KEY
-from primitives.keys import address_of, parse_private_key
+from primitives.keys import (
+    DEV_KEYS,
+    EWOQ_KEY,
+    PLATFORM_DEV_KEYS,
+    VMRQ_KEY,
+    address_of,
+    parse_private_key,
+)
 from primitives.secp256k1 import address_of_private_key
 
 

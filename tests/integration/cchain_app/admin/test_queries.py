@@ -32,7 +32,7 @@ SEARCHES = [
     ("log", hexed(rows.transaction_hash(60, 4)), 3),
     ("log", hexed(rows.block_hash(60)), 3),
     ("log", hexed(rows.TRANSFER), 3),
-    # Three steps from event to event, three lanes, and the rows.
+    # Three steps from event to event, three branches, and the rows.
     ("log", hexed(rows.TOKEN), 7),
     ("account", hexed(rows.TOKEN), 1),
     ("accountchange", hexed(rows.COINBASE), 1),

@@ -12,8 +12,8 @@ from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from chaindb import pointers
 from chaindb.connections import in_thread
-from nodeproject.doors import evm_rpc
-from nodeproject.follower import Follower
+from nodeproject.apps import this_node
+from nodeproject.head_listener import HeadListener
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_websocket import Socket, application, hexed
@@ -32,7 +32,7 @@ def candidates(chain, monkeypatch):
 
 
 @pytest.fixture
-def shared_candidates(application, shared_chain, monkeypatch):
+def shared_candidates(shared_chain, monkeypatch):
     """The same, for other threads too."""
     return make(shared_chain, monkeypatch)
 
@@ -49,11 +49,11 @@ def make(chain, monkeypatch):
 
 
 @pytest.fixture
-async def follower(shared_candidates, monkeypatch) -> AsyncIterator[Follower]:
+async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
     """What a web process follows the chain with, on this event loop; it has nothing but pointers."""
-    monkeypatch.setattr("nodeproject.follower.TICK", 3600)
+    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
     joined = groups_joined(monkeypatch)
-    made = Follower(evm_rpc())
+    made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())
     made.start()
     if settings.NODE.profile == "production":
@@ -78,7 +78,7 @@ def test_filters_that_are_polled_report_followed_blocks(candidates, rpc):
 
 
 async def test_subscribers_hear_of_each_followed_block(
-    application, shared_candidates: Any, follower
+    shared_candidates: Any, application, follower
 ):
     async with Socket(application) as socket:
         heads = await socket.call("eth_subscribe", "newHeads")
@@ -94,7 +94,7 @@ async def test_subscribers_hear_of_each_followed_block(
 
 
 async def test_a_web_process_moves_to_blocks_that_another_process_followed(
-    application, shared_candidates: Any, follower, monkeypatch
+    shared_candidates: Any, application, follower, monkeypatch
 ):
     memory = evm_chain().memory
     told = notifications.head_accepted

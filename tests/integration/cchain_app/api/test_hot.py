@@ -2,35 +2,16 @@
 
 import asyncio
 import json
-from functools import cache
 
 import pytest
-from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app.api import EvmRpc, loop_gas, registry
-from cchain_app.api.loop_gas import one_request
-from chaindb.hotpath import WouldBlock
-from jsonrpc.dispatch import MISS, Dispatcher
-from jsonrpc.turn import LoopTurn
-from nodeproject.doors import evm_rpc
+from cchain_app.api import loop_gas
+from jsonrpc.dispatch import MISS
 from tests.builders import bytecode
+from tests.builders.hot_dispatcher import hot_dispatcher
 from tests.builders.transactions import RECIPIENT, SENDER
 
 CONTRACT = bytecode.created(SENDER, 0)
-
-
-def dispatcher() -> Dispatcher:
-    return _dispatcher(evm_rpc())
-
-
-@cache
-def _dispatcher(rpc: EvmRpc) -> Dispatcher:
-    return Dispatcher(
-        registry(rpc),
-        would_block=(SynchronousOnlyOperation, WouldBlock),
-        one_request=one_request,
-        turn=LoopTurn(60.0),
-    )
 
 
 def hexed(data: bytes) -> str:
@@ -42,7 +23,7 @@ def body(method, *params) -> bytes:
 
 
 async def on_event_loop(asked: bytes):
-    return dispatcher().answer_hot(asked)
+    return hot_dispatcher().answer_hot(asked)
 
 
 @pytest.fixture
@@ -74,7 +55,7 @@ def used(chain, monkeypatch):
 
 def test_what_is_remembered_is_answered_on_the_event_loop(used):
     for method, asked in used.items():
-        answered = dispatcher().answer(asked)
+        answered = hot_dispatcher().answer(asked)
         assert b'"result"' in answered, answered
         assert asyncio.run(on_event_loop(asked)) == answered, method
 
@@ -96,14 +77,14 @@ def test_what_has_to_be_read_is_left_to_a_thread(used):
 def test_what_was_read_once_is_remembered(used):
     asked = body("eth_getBalance", hexed(RECIPIENT), "latest")
     assert asyncio.run(on_event_loop(asked)) is MISS
-    answered = dispatcher().answer(asked)
+    answered = hot_dispatcher().answer(asked)
     assert asyncio.run(on_event_loop(asked)) == answered
 
 
 def test_a_long_call_is_left_to_a_thread(chain):
     chain.do(to=None, data=bytecode.deploy_code(bytecode.LOOP), gas=500_000, value=0)
     asked = body("eth_call", {"to": hexed(CONTRACT), "gas": hex(5_000_000)}, "latest")
-    assert b"out of gas" in dispatcher().answer(asked)
+    assert b"out of gas" in hot_dispatcher().answer(asked)
     assert asyncio.run(on_event_loop(asked)) is MISS
 
 

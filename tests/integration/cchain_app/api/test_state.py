@@ -7,7 +7,7 @@ import pytest
 from cchain_app.api import registry
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
@@ -80,6 +80,8 @@ def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_nu
         for n in range(100)
     ]  # fmt: skip
     with django_assert_max_num_queries(12):
-        answers = json.loads(Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode()))
+        answers = json.loads(
+            Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
+        )
     assert [one["id"] for one in answers] == list(range(100))
     assert {one["result"] for one in answers} == {"0x0"}

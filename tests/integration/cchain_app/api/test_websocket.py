@@ -10,17 +10,16 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import models
 from cchain_app.api import registry, subscriptions
-from cchain_app.api.heads import Heads
+from cchain_app.api.heads import SentHeads
 from cchain_app.consumers import EthConsumer
 from cchain_app.services import transactions
-from chaindb.connections import in_thread, release
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock, in_thread, release
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
 from jsonrpc.hub import Hub
 from jsonrpc.workers import Workers
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.patience import SECONDS, PatientCommunicator
@@ -66,13 +65,15 @@ class Socket:
 @pytest.fixture
 def application(shared_chain, monkeypatch):
     """The consumer with its own listeners and threads."""
-    monkeypatch.setattr(evm_rpc(), "hub", Hub())
-    monkeypatch.setattr(evm_rpc(), "heads", Heads())
-    dispatcher = Dispatcher(registry(evm_rpc()), would_block=(SynchronousOnlyOperation, WouldBlock))
+    monkeypatch.setattr(this_node().evm_rpc, "hub", Hub())
+    monkeypatch.setattr(this_node().evm_rpc, "heads", SentHeads())
+    dispatcher = Dispatcher(
+        registry(this_node().evm_rpc), would_block=(SynchronousOnlyOperation, WouldBlock)
+    )
     workers = Workers(2, 16, after=release)
     endpoint = Endpoint(("/ext/bc/C/rpc",), dispatcher)
     yield EthConsumer.as_asgi(
-        rpc=evm_rpc(), endpoint=endpoint, workers=workers, gatherers=Gatherers(workers)
+        rpc=this_node().evm_rpc, endpoint=endpoint, workers=workers, gatherers=Gatherers(workers)
     )
     workers.close()
 
@@ -80,7 +81,7 @@ def application(shared_chain, monkeypatch):
 async def accept(chain, **fields):
     """Make a block with a transaction, and tell of it."""
     _, block = await in_thread(lambda: chain.do(**fields))
-    await subscriptions.head_accepted(evm_rpc(), block.number, block.hash)
+    await subscriptions.head_accepted(this_node().evm_rpc, block.number, block.hash)
     return block
 
 
@@ -121,7 +122,7 @@ async def test_pending_transactions_arrive(application, shared_chain):
         await socket.call("eth_subscribe", "newPendingTransactions", True)
         sent = shared_chain.make()
         await in_thread(shared_chain.send, sent)
-        await subscriptions.pending_transactions(evm_rpc(), [sent.hash])
+        await subscriptions.pending_transactions(this_node().evm_rpc, [sent.hash])
         result = (await socket.next())["params"]["result"]
         assert (result["hash"], result["blockHash"]) == (hexed(sent.hash), None)
 

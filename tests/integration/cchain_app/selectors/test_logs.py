@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.filters import LogFilter
-from cchain_app.selectors import log_statements
+from cchain_app.selectors import logs as selector
 from cchain_app.selectors.logs import FoundLog, TooManyLogs, find_logs
-from chaindb import bulk, sql
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
+from chaindb.database import Database
 from primitives.evm import Address, Word
 from tests.builders import rows
 
@@ -28,7 +28,7 @@ _COLUMNS = (
 
 
 def write_logs(logs: list[FoundLog]) -> None:
-    bulk.insert(
+    Database().insert(
         models.Log,
         _COLUMNS,
         (
@@ -86,7 +86,7 @@ def any_filter(chance: random.Random) -> LogFilter:
 
 @pytest.mark.parametrize("most_events", [512, 4], ids=["events known", "too many events"])
 def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_events):
-    monkeypatch.setattr(log_statements, "MOST_EVENTS", most_events)
+    monkeypatch.setattr(selector, "MOST_EVENTS", most_events)
     chance = random.Random(21)
     sizes = set()
     for _ in range(400):
@@ -147,16 +147,16 @@ def long_chain() -> None:
             cursor.execute("SET LOCAL enable_seqscan = off")
 
 
-def plan_lines(statement: log_statements.Statement) -> list[str]:
+def plan_lines(statement: selector.Statement) -> list[str]:
     """Return how SQLite reads each table, a line for each."""
     text, params = statement
-    return [line for *_, line in sql.rows(f"EXPLAIN QUERY PLAN {text}", params)]
+    return [line for *_, line in Database().rows(f"EXPLAIN QUERY PLAN {text}", params)]
 
 
-def plan_nodes(statement: log_statements.Statement) -> Iterator[dict[str, Any]]:
+def plan_nodes(statement: selector.Statement) -> Iterator[dict[str, Any]]:
     """Yield the nodes of PostgreSQL's plan."""
     text, params = statement
-    [[found]] = sql.rows(f"EXPLAIN (FORMAT JSON) {text}", params)
+    [[found]] = Database().rows(f"EXPLAIN (FORMAT JSON) {text}", params)
     left = [one["Plan"] for one in (json.loads(found) if isinstance(found, str) else found)]
     while left:
         node = left.pop()
@@ -164,7 +164,7 @@ def plan_nodes(statement: log_statements.Statement) -> Iterator[dict[str, Any]]:
         yield node
 
 
-def assert_by_index(statement: log_statements.Statement, index: str, bounds: list[str]) -> None:
+def assert_by_index(statement: selector.Statement, index: str, bounds: list[str]) -> None:
     """Hold that logs are read by one index, up to these bounds, and no table is read whole."""
     if connection.vendor == "postgresql":
         nodes = list(plan_nodes(statement))
@@ -210,8 +210,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_logs_of_a_contract_are_read_by_address_event_and_range(long_chain, shape):
-    known = {EVENT} if log_statements.names_no_event(SHAPES[shape]) else None
-    statement = log_statements.search(evm_chain(), SHAPES[shape], 0, LONG, 10_001, known=known)
+    known = {EVENT} if selector.names_no_event(SHAPES[shape]) else None
+    statement = selector.search(evm_chain(), SHAPES[shape], 0, LONG, 10_001, known=known)
     assert statement is not None
     assert_by_index(statement, "cchain_log_by_address", ["address", "topic0", "id"])
 
@@ -219,14 +219,14 @@ def test_logs_of_a_contract_are_read_by_address_event_and_range(long_chain, shap
 def test_logs_of_some_events_of_a_contract_are_read_by_address_and_range(long_chain):
     # Whether to look at each event or at all logs in between depends on how many there are.
     wanted = LogFilter(frozenset({EMITTER}), (frozenset({EVENT, *WORDS}),))
-    statement = log_statements.search(evm_chain(), wanted, 0, LONG, 10_001)
+    statement = selector.search(evm_chain(), wanted, 0, LONG, 10_001)
     assert statement is not None
     assert_by_index(statement, "cchain_log_by_address", ["address", "id"])
 
 
 @pytest.mark.parametrize("others", [(), (frozenset({WHO}),)], ids=["any", "about somebody"])
 def test_logs_of_an_event_are_read_by_event_and_range(long_chain, others):
-    statement = log_statements.search(
+    statement = selector.search(
         evm_chain(), LogFilter(topics=(frozenset({EVENT}), *others)), 0, LONG, 10_001
     )
     assert statement is not None
@@ -235,9 +235,7 @@ def test_logs_of_an_event_are_read_by_event_and_range(long_chain, others):
 
 @pytest.mark.parametrize("topics", [(), (frozenset(), frozenset({WHO}))], ids=["all", "somebody"])
 def test_other_logs_are_read_by_range(long_chain, topics):
-    statement = log_statements.search(
-        evm_chain(), LogFilter(topics=topics), LONG - 5, LONG - 1, 10_001
-    )
+    statement = selector.search(evm_chain(), LogFilter(topics=topics), LONG - 5, LONG - 1, 10_001)
     key = (
         "cchain_app_log_pkey"
         if connection.vendor == "postgresql"
@@ -248,7 +246,7 @@ def test_other_logs_are_read_by_range(long_chain, topics):
 
 
 def test_the_events_of_a_contract_are_read_by_steps_over_the_index(long_chain):
-    statement = log_statements.events([EMITTER, rows.TOKEN])
+    statement = selector.events([EMITTER, rows.TOKEN])
     assert_by_index(statement, "cchain_log_by_address", ["address", "topic0"])
-    found = {topic for (topic,) in sql.rows(*statement)}
+    found = {topic for (topic,) in Database().rows(*statement)}
     assert found == {EVENT, rows.TRANSFER, rows.UNKNOWN_EVENT, None}

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cchain_app.apps import evm_chain
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import encode_block
 from cchain_app.selectors import pool
-from cchain_app.selectors.raw_blocks import RawBlock, raw_blocks
+from cchain_app.selectors.blocks import RawBlock, raw_blocks
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
 from tests.builders.transactions import legacy, signed

@@ -1,6 +1,5 @@
 """Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -11,16 +10,18 @@ from django.core.management import call_command
 from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
-from cchain_app.services import chain as service
+from cchain_app.services import choosing, vm
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
 from cchain_app.store import chain as rows
-from chaindb import turns
 from chaindb.building import outstanding
 from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
+from tests.builders.ending_turn import deciding
+from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
 
@@ -31,7 +32,7 @@ def balance(address: Address, number: int) -> int:
 
 
 def test_without_transactions_there_is_no_block(chain: Chain) -> None:
-    assert service.produce_block(evm_chain(), now=chain.now) is None
+    assert produce(evm_chain(), now=chain.now) is None
     assert blocks.head(evm_chain()).number == 0
 
 
@@ -83,18 +84,18 @@ def test_whoever_is_slower_makes_its_block_on_the_new_head(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.send(signed(nonce=0))
-    accept = service.accept
-    overtaken: list[AcceptedBlock] = []
+    accept = vm.accept
+    overtaken: list[AcceptedBlock | None] = []
 
     def overtake(*arguments: Any, **more: Any) -> None:
-        monkeypatch.setattr(service, "accept", accept)
-        overtaken.append(chain.mine())  # another process, between execution and commit
+        monkeypatch.setattr(vm, "accept", accept)
+        # Between execution and commit.
+        overtaken.append(produce(another_process(evm_chain()), now=chain.now + 1))
         accept(*arguments, **more)
 
-    monkeypatch.setattr(service, "accept", overtake)
-    assert (
-        service.produce_block(evm_chain(), now=chain.now) is None
-    )  # the other block took the transaction
+    monkeypatch.setattr(vm, "accept", overtake)
+    # The other block took the transaction.
+    assert produce(evm_chain(), now=chain.now) is None
 
     assert blocks.head(evm_chain()) == overtaken[0]
     assert models.Block.objects.count() == 2
@@ -173,16 +174,17 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
 ) -> None:
     first, second = signed(nonce=0), signed(nonce=1)
     chain.send(first)
-    make = service._make
+    build = ProcessingBlocks.build
 
-    def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(service, "_make", make)
-        chain.mine()  # another process commits while this one executes on the old head
+    def overtaken(*arguments: Any, **more: Any) -> Any:
+        monkeypatch.setattr(ProcessingBlocks, "build", build)
+        # Another process commits while this one executes on the old head.
+        assert produce(another_process(evm_chain()), now=chain.now + 1) is not None
         chain.send(second)
-        return make(*arguments)
+        return build(*arguments, **more)
 
-    monkeypatch.setattr(service, "_make", overtaken)
-    block = service.produce_block(evm_chain(), now=chain.now)
+    monkeypatch.setattr(ProcessingBlocks, "build", overtaken)
+    block = produce(evm_chain(), now=chain.now)
 
     assert block is not None
     assert [one.hash for one in block.transactions] == [second.hash]
@@ -210,33 +212,32 @@ def test_what_was_acknowledged_is_never_unknown(
 
 
 @pytest.fixture
-def rule() -> Iterator[list[tuple[str, int, int]]]:
+def rule(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int | None]]:
     """A rule by which it is never this node's turn; what it was asked."""
-    asked: list[tuple[str, int, int]] = []
+    asked: list[tuple[str, int, int | None]] = []
 
-    def never(chain: Alias, height: int, now: int) -> bool:
-        asked.append((chain, height, now))
+    def never(alias: Alias, height: int, now: int | None) -> bool:
+        asked.append((alias, height, now))
         return False
 
-    turns.install(never)
-    yield asked
-    turns.install(None)
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+    return asked
 
 
 def test_when_it_is_another_nodes_turn_no_block_is_made(
-    chain: Chain, rule: list[tuple[str, int, int]]
+    chain: Chain, rule: list[tuple[str, int, int | None]]
 ) -> None:
     chain.send(signed(nonce=0))
 
-    assert service.produce_block(evm_chain(), now=77) is None
-    assert service.produce_block(evm_chain(), now=78, allow_empty=True) is None
+    assert produce(evm_chain(), now=77) is None
+    assert produce(evm_chain(), now=78, allow_empty=True) is None
 
     assert rule == [("C", 1, 77), ("C", 1, 78)]
     assert models.PoolTransaction.objects.count() == 1
 
 
 def test_whoever_asks_for_a_block_is_told_whose_turn_it_is(
-    chain: Chain, rule: list[tuple[str, int, int]]
+    chain: Chain, rule: list[tuple[str, int, int | None]]
 ) -> None:
     said = StringIO()
 
@@ -250,13 +251,13 @@ def test_whoever_asks_for_a_block_is_told_whose_turn_it_is(
 def test_a_block_is_outstanding_while_it_is_made(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    accept, seen = service.accept, []
+    accept, seen = vm.accept, []
 
     def look(*arguments: Any, **more: Any) -> None:
         seen.append([height for height, _ in outstanding(Alias.C)])
         accept(*arguments, **more)
 
-    monkeypatch.setattr(service, "accept", look)
+    monkeypatch.setattr(vm, "accept", look)
     chain.do()
 
     assert seen == [[1]]
@@ -267,7 +268,7 @@ def test_a_block_is_not_larger_than_what_nodes_can_send_each_other(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = [signed(nonce=nonce) for nonce in range(4)]
-    monkeypatch.setattr(service, "MOST_BYTES", len(sent[0].raw) * 3)
+    monkeypatch.setattr(choosing, "MOST_BYTES", len(sent[0].raw) * 3)
     chain.send(*sent)
 
     assert [len(chain.mine().transactions) for _ in range(2)] == [3, 1]

@@ -16,11 +16,11 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import MissingNodeError
+from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
-from cchain_app.services import acceptance, following
 from cchain_app.services import transactions as submitting
-from cchain_app.services.chain import produce_block
+from cchain_app.services import vm
 from cchain_app.store.chain import load_block
 from cchain_app.txs.transaction import SET_CODE, Transaction
 from chaindb.building import outstanding
@@ -29,6 +29,7 @@ from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
+from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, legacy, signed
 from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
 from tests.integration.conftest import Chain, Rpc
@@ -260,11 +261,11 @@ def test_what_belongs_to_a_block_is_written_beside_it(
     def look(block: Any) -> None:
         memory = evm_chain().memory.blocks.head
         rows = models.Block.objects.count()
-        seen.append((block.number, rows, memory and memory.number, outstanding(Alias.C)[0][0]))
+        seen.append((block.height, rows, memory and memory.number, outstanding(Alias.C)[0][0]))
 
     follow(*candidates, beside=look)
 
-    assert seen == [(1, 4, 0, 1), (2, 4, 0, 1), (3, 4, 0, 1)]
+    assert seen == [(1, 1, 0, 1), (2, 1, 0, 1), (3, 1, 0, 1)]
     assert outstanding(Alias.C) == []
 
 
@@ -279,7 +280,7 @@ def test_what_fails_beside_a_block_undoes_all(
     told.clear()
 
     def fail(block: Any) -> None:
-        if block.number == 2:
+        if block.height == 2:
             raise ConnectionError("the disk is full")
 
     with pytest.raises(ConnectionError, match="the disk is full"):
@@ -378,13 +379,15 @@ def another(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Cand
 def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
 ) -> None:
-    write = acceptance.accept
+    accept = vm.accept
 
     def overtaken(*arguments: Any, **more: Any) -> None:
-        chain.mine()  # between execution and commit
-        write(*arguments, **more)
+        monkeypatch.setattr(vm, "accept", accept)
+        # Between execution and commit.
+        produce(another_process(evm_chain()), now=chain.now + 9, allow_empty=True)
+        accept(*arguments, **more)
 
-    monkeypatch.setattr(following, "accept_made", overtaken)
+    monkeypatch.setattr(vm, "accept", overtaken)
     with pytest.raises(UnknownParent, match=r"the head is 0x[0-9a-f]{64}$") as caught:
         follow(*another)
 
@@ -394,14 +397,15 @@ def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
 def test_whoever_is_overtaken_while_executing_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
 ) -> None:
-    execute = acceptance.execute
+    execute = ProcessingBlocks._execute
 
     def overtaken(*arguments: Any, **more: Any) -> Any:
+        monkeypatch.setattr(ProcessingBlocks, "_execute", execute)
         executed = execute(*arguments, **more)
-        produce_block(evm_chain(), now=chain.now + 9, allow_empty=True)
+        produce(another_process(evm_chain()), now=chain.now + 9, allow_empty=True)
         return executed
 
-    monkeypatch.setattr(following, "execute", overtaken)
+    monkeypatch.setattr(ProcessingBlocks, "_execute", overtaken)
     with pytest.raises(UnknownParent):
         follow(*another)
 

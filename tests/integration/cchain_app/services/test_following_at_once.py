@@ -13,8 +13,8 @@ from cchain_app.apps import evm_chain
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
-from cchain_app.services.chain import produce_block
 from tests.builders.cchain import JUNK_KEYS
+from tests.builders.evm_chains import produce
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.followed import dump, follow, rewind
 from tests.integration.conftest import Chain
@@ -95,9 +95,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
             pass
         produced = 0
         while produced < 3:
-            produced += (
-                produce_block(evm_chain(), now=shared_chain.now, allow_empty=True) is not None
-            )
+            produced += produce(evm_chain(), now=shared_chain.now, allow_empty=True) is not None
         return produced
 
     with ThreadPoolExecutor(3) as pool:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from cchain_app import models
-from cchain_app.apps import evm_chain, use
+from cchain_app.apps import evm_chain
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.services import genesis as service
-from tests.integration.cchain_app.followed import dump, follow, forget, rewind
+from tests.integration.cchain_app.followed import dump, follow, rewind
 from tests.integration.conftest import Chain
 
 
@@ -71,8 +71,6 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     evm_chain().fetched_genesis.parent.mkdir()
     evm_chain().fetched_genesis.write_text(text)
     settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's wins
-    use(None)
-    forget()
 
     assert service.load_genesis(evm_chain()) == chain.genesis
     follow(*candidates)

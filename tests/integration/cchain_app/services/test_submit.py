@@ -13,7 +13,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import transactions
-from cchain_app.services.pool import expire
+from cchain_app.services.transactions import expire
 from cchain_app.txs.errors import (
     MalformedTransaction,
     SenderNotRecoverable,
@@ -21,8 +21,8 @@ from cchain_app.txs.errors import (
     WrongChainId,
 )
 from cchain_app.txs.signing import sign_transaction
-from primitives.devkeys import DEV_KEYS
 from primitives.evm import Address
+from primitives.keys import DEV_KEYS
 from primitives.secp256k1 import SignedDigest
 from tests.builders.transactions import KEY, SENDER, signed, unsigned
 from tests.integration.conftest import Chain
@@ -108,7 +108,7 @@ def test_a_full_pool_keeps_those_that_pay_most(chain: Chain) -> None:
 
     chain.send(rich)
 
-    # The cheap lane loses its end, so that no gap opens.
+    # The cheap queue loses its end, so that no gap opens.
     kept = set(models.PoolTransaction.objects.values_list("hash", flat=True))
     assert kept == {cheap[0].hash, cheap[1].hash, rich.hash}
 
@@ -133,7 +133,7 @@ def test_waiting_too_long_ends_in_the_bin(chain: Chain) -> None:
     assert not models.PoolTransaction.objects.exists()
 
 
-def test_threads_that_submit_at_once_share_a_commit_and_lose_nothing(shared_chain: Chain) -> None:
+def test_threads_that_submit_at_once_lose_nothing(shared_chain: Chain) -> None:
     made = [signed(nonce=nonce) for nonce in range(24)]
     outcomes: dict[int, object] = {}
 

@@ -14,19 +14,25 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connections
 
-from cchain_app.blocks.errors import BlockEncoding, InvalidBlock
+from cchain_app import models
+from cchain_app.blocks.errors import BlockEncoding, InvalidBlock, UnknownParent, WrongGasUsed
+from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
+from cchain_app.evm.trie import MissingNodeError
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, pool
+from cchain_app.selectors.state import StateAt
 from cchain_app.services import following, transactions
-from cchain_app.services.chain import produce_block
+from cchain_app.services.composition import compose
 from cchain_app.services.genesis import load_genesis
-from cchain_app.services.vm import EvmBlock, EvmVM
+from cchain_app.services.vm import EvmVM
 from chaindb.database import Database
-from chainvm.port import ChainVM
+from chainvm.port import ChainVM, HeadMoved
 from chainvm.processing import NotProcessing
 from primitives.ids import ID
+from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import RECIPIENT, signed
+from tests.integration.cchain_app.followed import forged
 from tests.integration.recomputed import assert_recomputes
 from tests.searching import seeds
 
@@ -84,7 +90,11 @@ def sides() -> Iterator[tuple[Side, Side]]:
     document = json.loads(built_in_text("local")) | {"timestamp": hex(1_700_000_000)}
     text = json.dumps(document).encode()
     first, second = (
-        Side(EvmChain(node, Database(alias), aliases=(f"C{place}",), genesis_file=lambda: text))
+        Side(
+            compose(
+                EvmChain(node, Database(alias), aliases=(f"C{place}",), genesis_file=lambda: text)
+            )
+        )
         for place, alias in enumerate(ALIASES)
     )
     yield first, second
@@ -223,11 +233,132 @@ def test_another_process_may_accept_meanwhile(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     block = side.built()
-    made = produce_block(side.chain, now=side.now + 1)
+    made = produce(side.chain, now=side.now + 1)
     assert made is not None
     assert side.vm.last_accepted() == ID(made.hash)
     with pytest.raises(NotProcessing):
         side.accept(block)
+
+
+def line_of(side: Side, length: int) -> list[EvmBlock]:
+    """Build blocks of one transfer each on each other."""
+    line = []
+    for _ in range(length):
+        side.send(value=1)
+        line.append(side.built())
+        side.vm.set_preference(line[-1].block_id)
+    return line
+
+
+def test_a_line_is_verified_as_a_whole_or_not_at_all(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side, other = sides
+    good = [side.vm.parse(one.raw) for one in line_of(other, 3)]
+    bad = evm_block(forged(good[2].candidate(), gas_used=1))
+    recovered, submitted = [], []
+    recover = side.chain.recover_senders
+    monkeypatch.setattr(
+        side.chain, "recover_senders", lambda seen: recovered.append(len(seen)) or recover(seen)
+    )
+    monkeypatch.setattr(transactions, "submit", lambda *given, **_: submitted.append(given))
+
+    with pytest.raises(WrongGasUsed) as refused:
+        side.vm.verify_all([*good[:2], bad], now=side.now + 5)
+    assert (refused.value.number, refused.value.hash) == (3, bad.hash)
+    assert not any(is_processing(side.vm, one) for one in [*good, bad])
+    with pytest.raises(UnknownParent) as orphaned:
+        side.vm.verify_all([good[0], good[2]], now=side.now + 5)
+    assert (orphaned.value.number, orphaned.value.head) == (3, good[0].hash)
+    assert not is_processing(side.vm, good[0])
+
+    side.vm.verify(good[0], now=side.now + 5)
+    with pytest.raises(WrongGasUsed):
+        side.vm.verify_all([*good[:2], bad], now=side.now + 5)
+    assert [is_processing(side.vm, one) for one in good] == [True, False, False]
+    side.vm.verify_all(good, now=side.now + 5)
+    assert all(is_processing(side.vm, one) for one in good)
+    assert recovered == [3, 1, 2, 2]
+    assert not submitted
+
+
+def test_what_was_built_here_and_is_rejected_waits_in_the_pool_still(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side = sides[0]
+    side.send(3)
+    block = side.built()
+    submitted: list[object] = []
+    monkeypatch.setattr(transactions, "submit", lambda *given, **_: submitted.append(given))
+
+    side.vm.reject(block.block_id)
+
+    assert not submitted
+    assert pool.counts(side.chain) == (3, 0)
+    assert side.built().header.transactions_root == block.header.transactions_root
+
+
+def test_nodes_of_a_newer_state_say_that_another_process_was_faster(
+    sides: tuple[Side, Side],
+) -> None:
+    side = sides[0]
+    side.send(value=1)
+    side.restart()  # no node is in the trie's cache
+    genesis = side.vm.last_accepted()
+    made = produce(another_process(side.chain), now=side.now + 1)
+    assert made is not None
+    assert side.vm.get_block_id_at_height(1) is None
+
+    with pytest.raises(HeadMoved):
+        side.vm.build(now=side.now + 2, allow_empty=True)
+
+    assert genesis != side.vm.last_accepted() == ID(made.hash)
+    side.send(value=2)
+    assert side.built().height == 2
+
+
+def test_damaged_nodes_are_no_head_that_moved(sides: tuple[Side, Side]) -> None:
+    side = sides[0]
+    side.send()
+    side.restart()
+    node = models.TrieNode.objects.get(key=b"a")
+    models.TrieNode.objects.filter(key=node.key).delete()
+
+    with pytest.raises(MissingNodeError):
+        side.build()
+
+    node.save(force_insert=True)
+    side.accept(side.built())
+
+
+def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, Side]) -> None:
+    side, other = sides
+    line = line_of(other, 2)
+    assert side.vm.last_accepted() == ID(side.genesis.hash)
+    elsewhere = another_process(side.chain)
+    following.accept(elsewhere, [line[0].candidate()], now=side.now + 5)
+
+    side.vm.verify(line[1], now=side.now + 5)
+
+    assert is_processing(side.vm, line[1])
+
+
+def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) -> None:
+    """The tree lives as long as the process: of a long chain it holds the head and what may follow it."""
+    side = sides[0]
+    for _ in range(12):
+        side.send(value=1)
+        assert produce(side.chain, now=side.now) is not None
+    side.send(value=1)
+    vm = side.chain.vm
+    assert isinstance(vm, EvmVM)
+    waiting = vm.build(now=side.now)
+    assert waiting is not None
+    assert produce(side.chain, now=side.now + 1) is not None  # a rival of it
+    tree = vm._known
+    assert tree is not None
+    assert (len(tree), tree._superseded, vm._built) == (0, [], {})
+    assert isinstance(tree.state_after(vm.last_accepted()), StateAt)
 
 
 def test_a_block_that_breaks_a_rule_is_not_processing(sides: tuple[Side, Side]) -> None:

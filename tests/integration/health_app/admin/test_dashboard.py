@@ -2,7 +2,7 @@
 
 import pytest
 
-from health_app.admin import dashboard
+from health_app.admin import history
 from health_app.checks import Check
 from health_app.reporter import Reporter
 from health_app.result import Finding
@@ -21,14 +21,14 @@ def reporter(db: None) -> Reporter:
 
 
 def test_before_the_first_run(reporter: Reporter) -> None:
-    cards = dashboard.overview(reporter).cards
+    cards = history.overview(reporter).cards
     assert [card.title for card in cards] == ["Network", "P-Chain"]
     assert all("not yet run" in str(card.value) for card in cards)
 
 
 def test_each_check_has_a_card(reporter: Reporter) -> None:
     reporter.run_once()
-    network, platform = dashboard.overview(reporter).cards
+    network, platform = history.overview(reporter).cards
 
     assert ">passes<" in str(platform.value)
     assert platform.note == ""
@@ -39,8 +39,8 @@ def test_each_check_has_a_card(reporter: Reporter) -> None:
 
 @pytest.mark.usefixtures("history")
 def test_the_latest_changes_lead_to_their_pages(reporter: Reporter) -> None:
-    (panel,) = dashboard.overview(reporter).panels
+    (panel,) = history.overview(reporter).panels
 
     assert panel.title == "Latest changes"
-    assert str(panel.body).count("/admin/health_app/healthchange/") == dashboard.CHANGES
+    assert str(panel.body).count("/admin/health_app/healthchange/") == history.CHANGES
     assert "the database does not answer: OperationalError" in panel.body

@@ -1,7 +1,6 @@
 """A node with both chains of which everything that monitoring shows has happened once."""
 
 import re
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +14,7 @@ from health_app.metrics.listeners import TaskListener
 from health_app.metrics.rows import Reader, parts
 from jsonrpc.hub import Hub
 from network_app.models import SyncPhase
-from nodeproject import doors, observation
+from nodeproject.apps import this_node
 from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.integration.conftest import Chain
@@ -32,7 +31,7 @@ Page = dict[str, float]
 
 def pytest_collection_finish() -> None:
     """Be a web server's process before any test has Django make its middleware, which counts."""
-    observation.processes().enrol("web")
+    this_node().processes.enrol("web")
 
 
 class Here(Reader):
@@ -54,7 +53,7 @@ class Socket:
 
 def scrape() -> Page:
     """Return the page by name and labels."""
-    return parse(observation.page().text()[1].decode())
+    return parse(this_node().observation.page.text()[1].decode())
 
 
 def parse(text: str) -> Page:
@@ -71,37 +70,35 @@ def names(page: Page) -> set[str]:
 
 
 @pytest.fixture
-def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> Iterator[None]:
-    """This process as one with a web server that monitoring watches."""
-    made = exposition.Page(observation.processes(), Here(parts()), observation.check_results)
-    monkeypatch.setattr(observation, "page", lambda: made)
-    own = observation.metrics()
-    for name in ("workers", "hub", "http_connections"):
+def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
+    """This process as one with a web server that monitoring watches; who wants chains has them before."""
+    own = this_node().observation.metrics
+    for name in ("workers", "hub", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
-    observation.observe_web(doors.workers(), doors.evm_rpc().hub)
-    observation.reporter.cache_clear()
-    yield
-    observation.reporter.cache_clear()
+    node = this_node()
+    page = exposition.Page(node.processes, Here(parts()), node.observation.check_results)
+    monkeypatch.setattr(node.observation, "page", page)
+    node.observation.observe_web(node.doors.workers)
 
 
 @pytest.fixture
-def busy(observed: None, chain: Chain, pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that has done everything once."""
     for _ in range(2):
         chain.do()
     chain.send(chain.make())
     pchain.issue(pchain.make())
-    for endpoint in doors.endpoints():
+    for endpoint in this_node().doors.endpoints():
         name = next(iter(endpoint.dispatcher.registry)).name.encode()
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % name)
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"no_such"}')
-    own, hub, socket = observation.metrics(), Hub(), Socket()
+    own, hub, socket = this_node().observation.metrics, Hub(), Socket()
     monkeypatch.setattr(own, "http_connections", lambda: 1)
     monkeypatch.setattr(own, "hub", hub)
     hub.connect(socket)
     hub.activate(hub.open(socket, "newHeads"))
     own.block("P", 0.1)
-    tasks = TaskListener(own, observation.processes(), observation.writes())
+    tasks = TaskListener(own, this_node().processes, this_node().observation.writes)
     tasks.begin(task_id="1", task=TICK)
     tasks.end(task_id="1", task=TICK)
     own.statements.observe("select", 0.1, "OperationalError")
@@ -117,7 +114,7 @@ def busy(observed: None, chain: Chain, pchain: PChain, monkeypatch: pytest.Monke
 @pytest.fixture
 def text(busy: None) -> str:
     """The page as Prometheus gets it."""
-    return observation.page().text()[1].decode()
+    return this_node().observation.page.text()[1].decode()
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from cchain_app.services.genesis import load_genesis
 from health_app.metrics.exposition import Page as MetricsPage
 from health_app.metrics.rows import Reader, parts
 from jsonrpc.calls import NOT_EXECUTED
-from nodeproject import doors, observation
+from nodeproject.apps import this_node
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
+from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import network_rows
 from tests.integration.conftest import Chain
 from tests.integration.health_app.metrics.conftest import Page, names, parse, scrape
@@ -54,12 +55,23 @@ def test_calls_are_counted_by_interface(page: Page) -> None:
 
 
 def test_no_method_is_named_like_what_is_not_executed() -> None:
-    methods = {one.name for endpoint in doors.endpoints() for one in endpoint.dispatcher.registry}
+    methods = {
+        one.name
+        for endpoint in this_node().doors.endpoints()
+        for one in endpoint.dispatcher.registry
+    }
     assert not methods & NOT_EXECUTED
 
 
 def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
     assert page['svc_chain_height{chain="C"}'] == 2
+    for chain, alias, chain_id in (
+        ("C", "C", evm_chain().blockchain_id),
+        ("C", "evm", platform_chain().network().c_chain_id),
+        ("P", "platform", PRIMARY_NETWORK_ID),
+    ):
+        labels = f'alias="{alias}",blockchain_id="{chain_id}",chain="{chain}"'
+        assert page[f"svc_chain_info{{{labels}}}"] == 1
     assert page['svc_chain_height{chain="P"}'] == 0
     assert page['svc_mempool_transactions{chain="C",state="pending"}'] == 1
     assert page['svc_mempool_transactions{chain="C",state="queued"}'] == 0
@@ -71,7 +83,7 @@ def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
     assert page['svc_block_processing_duration_seconds_count{chain="C"}'] >= 2
 
 
-def test_queued_transactions_are_told_from_pending_ones(observed: None, chain: Chain) -> None:
+def test_queued_transactions_are_told_from_pending_ones(chain: Chain, observed: None) -> None:
     chain.nonce = 1
     chain.send(chain.make(), chain.make())
     before = scrape()
@@ -119,13 +131,13 @@ def test_help_says_what_is_counted_and_when(text: str) -> None:
         assert f"# HELP {said}" in text.splitlines()
 
 
-def test_a_silent_network_has_no_peers(observed: None, db: None) -> None:
+def test_a_silent_network_has_no_peers(db: None, observed: None) -> None:
     network_rows.report(connected=7, heartbeat_at=network_rows.ago(60))
     page = scrape()
     assert (page["svc_network_peers"], page["svc_network_process_up"]) == (0, 0)
 
 
-def test_peers_make_no_series_of_subnets_that_there_are_not(observed: None, pchain: PChain) -> None:
+def test_peers_make_no_series_of_subnets_that_there_are_not(pchain: PChain, observed: None) -> None:
     network_rows.report(connected=1)
     network_rows.peer(pchain.node_id, tracked_subnets=[str(pchain.asset_id)], benched=[])
     page = scrape()
@@ -134,7 +146,7 @@ def test_peers_make_no_series_of_subnets_that_there_are_not(observed: None, pcha
     ]
 
 
-def test_a_database_without_chains_is_no_failure(observed: None, db: None) -> None:
+def test_a_database_without_chains_is_no_failure(db: None, observed: None) -> None:
     page = scrape()
     assert page["svc_database_up"] == 1
     assert {value for line, value in page.items() if line.startswith("svc_scrape_success")} == {1}
@@ -150,7 +162,7 @@ def test_the_database_says_how_it_is(page: Page) -> None:
     assert page['svc_database_statement_duration_seconds_count{statement="select"}'] > 10
 
 
-def test_a_migration_that_is_missing_is_counted(observed: None, db: None) -> None:
+def test_a_migration_that_is_missing_is_counted(db: None, observed: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'health_app'")
         gone = cursor.rowcount
@@ -189,7 +201,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
         return iter(())
 
     hanging = Reader([("hanging", hang)], seconds=0.05)
-    page = MetricsPage(observation.processes(), hanging, observation.check_results)
+    page = MetricsPage(this_node().processes, hanging, this_node().observation.check_results)
     assert parse(page.text()[1].decode())["svc_database_up"] == 0
     go_on.set()
 
@@ -201,7 +213,7 @@ def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed
     assert found["svc_chain_height"] == 0
 
 
-def test_what_is_remembered_is_counted(observed: None, chain: Chain, pchain: PChain) -> None:
+def test_what_is_remembered_is_counted(chain: Chain, pchain: PChain, observed: None) -> None:
     chain.do()
     for _ in range(3):
         stakers.current_validators(platform_chain())
@@ -226,7 +238,7 @@ def test_the_page_is_served_as_plain_text(busy: None) -> None:
     assert "svc_health_checks_failing" in names(parse(response.content.decode()))
 
 
-def test_clients_methods_make_no_series_of_their_own(observed: None, db: None) -> None:
+def test_clients_methods_make_no_series_of_their_own(db: None, observed: None) -> None:
     Client(headers={"host": "localhost"}).generic("BREW", "/admin/login/")
     page = scrape()
     django = [line for line in page if line.startswith("svc_django") and 'method="' in line]

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from chaindb import clock
-from platform_app.apps import use
 from tests.builders import network_rows, own_node, platform_history
+from tests.builders.process import begin_anew
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.network_app.admin import past
 
@@ -18,9 +18,9 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the process know nothing of stakers, stop the chain's clock, and be the first validator."""
     monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
     own_node.be(monkeypatch, past.node(0))
-    use(None)
+    begin_anew()
     yield
-    use(None)
+    begin_anew()
 
 
 @pytest.fixture(scope="module")

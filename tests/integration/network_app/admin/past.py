@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 
+from chaindb.database import Database
 from network_app import models
 from network_app.ports import PeerInfo, SyncState
 from network_app.store import outer, peers, sync
@@ -96,7 +97,7 @@ def write() -> None:
     peers.write_connected(everybody, benched, now)
     peers.write_connected(everybody[::2], benched, now)
     for chain in ("P", "C"):
-        outer.add(chain, [wrapping(chain, one + 1) for one in range(BLOCKS)])
+        outer.add(Database(), chain, [wrapping(chain, one + 1) for one in range(BLOCKS)])
 
 
 @transaction.atomic

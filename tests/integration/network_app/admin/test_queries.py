@@ -28,7 +28,7 @@ LISTS = [
     ("outerblock", {"show": "P"}, 1),
     ("outerblock", {"show": "C"}, 1),
     ("outerblock", {"show": "all"}, 1),
-    # Searches: of both chains a lane of each, and the rows.
+    # Searches: of both chains a branch of each, and the rows.
     ("peer", {"q": str(past.node(4))}, 2),
     ("outerblock", {"q": "9"}, 3),
     ("outerblock", {"q": str(past.block_id("P", 9))}, 3),

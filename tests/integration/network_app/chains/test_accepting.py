@@ -1,5 +1,6 @@
 """Blocks that others have made are accepted with what they are wrapped in: the rows are their maker's."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -7,26 +8,24 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
-from cchain_app.apps import evm_chain
-from cchain_app.services.chain import produce_block
 from chaindb import clock
-from network_app.chains import wrapping
-from network_app.chains.wrapped import WrappedChain
+from network_app.chains.cchain import EvmInner
+from network_app.chains.chain import NetworkChain
+from network_app.chains.platform import PlatformInner
 from network_app.models import OuterBlock
 from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
 from network_app.proposervm.block import parse
-from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.services import builder as platform
+from primitives.ids import NodeID
 from tests.integration.network_app import tables
 from tests.integration.network_app.world import (
     FOLLOWER,
-    UPGRADES,
     Past,
     World,
     follow,
     raws,
     refusal,
+    tip,
 )
 from tests.integration.platform_app.made import scheduled_validator
 
@@ -101,7 +100,7 @@ def test_the_next_block_is_this_nodes_own(world: World, past: Past) -> None:
 
     ((place, raw),) = node.c.accepted_since(len(past[1]), 10)
 
-    assert parse(raw).inner == node.c.inner.blocks(made.number, made.number, 1)[0].raw
+    assert parse(raw).inner == node.c.rows.blocks(made.number, made.number, 1)[0].raw
     assert parse(raw).parent_id == places(past[1])[-1].block_id
     assert place == node.c.last_accepted()
 
@@ -121,7 +120,7 @@ class Failing:
 
 @pytest.mark.parametrize("alias", ["p", "c"])
 def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alias: str) -> None:
-    chain: WrappedChain = getattr(world.node(FOLLOWER), alias)
+    chain: NetworkChain[Any] = getattr(world.node(FOLLOWER), alias)
     blocks = past[alias == "c"][:3]
     world.wall.seconds -= 50 * DAY  # the clock has to follow, too
     before, offset = tables.everything(), clock.offset()
@@ -138,23 +137,39 @@ def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alia
     assert clock.offset() > offset
 
 
+@pytest.fixture
+def overtake(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[NetworkChain[Any]], None]:
+    """Let another process of this node make a block when others' blocks are about to be accepted."""
+
+    def install(chain: NetworkChain[Any]) -> None:
+        elsewhere = world.node(FOLLOWER, alone, elsewhere=True)
+        other = elsewhere.p if chain.alias == "P" else elsewhere.c
+        vm = chain.consensus.vm
+        accept = vm.accept
+
+        def overtaken(*blocks: Any, **given: Any) -> None:
+            assert other.consensus.produce(now=clock.now(), allow_empty=True) is not None
+            accept(*blocks, **given)
+
+        monkeypatch.setattr(vm, "accept", overtaken)
+
+    return install
+
+
+def alone(_height: int) -> dict[NodeID, int]:
+    return {FOLLOWER.node_id: 1}
+
+
 def test_a_block_of_this_nodes_own_overtakes(
-    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
+    world: World, past: Past, overtake: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = world.node(FOLLOWER).c
-    accept = chain.inner.accept
-
-    def overtaken(*blocks: Any, **given: Any) -> int:
-        produce_block(evm_chain(), now=clock.now(), allow_empty=True)
-        return accept(*blocks, **given)
-
-    monkeypatch.setattr(chain.inner, "accept", overtaken)
+    overtake(chain)
 
     assert str(refusal(UnknownParent, chain, *past[1])) == "another block was accepted meanwhile"
-    assert OuterBlock.objects.filter(chain="C").count() == 0
+    own = OuterBlock.objects.get(chain="C")
     monkeypatch.undo()
-    own = chain.last_accepted()
-    assert own.height == 1
+    assert chain.last_accepted() == BlockPlace(1, own.block_id)
     refused = refusal(InvalidBlock, chain, *past[1])
     assert (refused.height, refused.reason) == (
         1, f"at its height the block {own.block_id} is accepted",
@@ -162,7 +177,7 @@ def test_a_block_of_this_nodes_own_overtakes(
 
 
 def test_the_very_same_block_of_this_nodes_own_overtakes(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, overtake: Callable[..., None]
 ) -> None:
     world.p.do(scheduled_validator(world.p, "node", start=DAY, end=20 * DAY))
     known = raws(world.maker.p)
@@ -170,35 +185,30 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
     blocks, _ = world.hand_over()
     chain = world.node(FOLLOWER).p
     follow(chain, known)
-    accept = chain.inner.accept
-
-    def overtaken(*blocks: Any, **given: Any) -> int:
-        assert platform.build_block(platform_chain(), now=clock.now()) is not None
-        return accept(*blocks, **given)
-
-    monkeypatch.setattr(chain.inner, "accept", overtaken)
+    overtake(chain)
 
     assert str(refusal(UnknownParent, chain, *blocks)) == "another block was accepted meanwhile"
-    assert OuterBlock.objects.filter(chain="P").count() == len(known)
-    assert chain.inner.tip().height == len(blocks) == len(known) + 1
+    assert OuterBlock.objects.filter(chain="P").count() == len(known) + 1
+    assert tip(chain).height == len(blocks) == len(known) + 1
 
 
+@pytest.mark.parametrize(("alias", "inner"), [("p", PlatformInner), ("c", EvmInner)])
 def test_who_makes_blocks_is_woken_when_others_were_accepted(
-    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
+    world: World, past: Past, monkeypatch: pytest.MonkeyPatch, alias: str, inner: type
 ) -> None:
-    for chain, blocks in zip(world.node(FOLLOWER), past, strict=True):
-        woken: list[int] = []
-        inner = chain.inner
-        monkeypatch.setattr(inner, "request_block", lambda woken=woken: woken.append(1))
-        rules = (FOLLOWER, UPGRADES, chain._wrapper.proposers)
-        maker = WrappedChain(wrapping.Wrapper(inner, *rules), makes_blocks=True)
-        follower = WrappedChain(wrapping.Wrapper(inner, *rules), makes_blocks=False)
+    woken: list[int] = []
+    monkeypatch.setattr(inner, "request_block", lambda _inner: woken.append(1))
+    blocks = getattr(past, alias)
+    if alias == "c":
+        follow(world.node(FOLLOWER).p, past.p)  # whose heights its blocks name
+    follower = getattr(world.node(FOLLOWER), alias)
+    maker = getattr(world.node(FOLLOWER, makes_blocks=True), alias)
 
-        follow(follower, blocks[:1])
-        follow(maker, blocks[:1])
-        assert woken == []
-        follow(maker, blocks[1:3])
-        assert woken == [1]
+    follow(follower, blocks[:1])
+    follow(maker, blocks[:1])
+    assert woken == []
+    follow(maker, blocks[1:3])
+    assert woken == [1]
 
 
 @pytest.mark.parametrize("bootstrapping", [False, True])
@@ -210,14 +220,16 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(
     past = world.hand_over()
     chain = world.node(FOLLOWER).c
     follow(chain, past.c[:2])
+    follow(chain, past.c[2:3])  # from now on the signer's certificate is known to be stored
     costs = []
-    for blocks in (past.c[2:3], past.c[3:]):
+    for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:
             follow(chain, blocks, bootstrapping=bootstrapping)
         costs.append([one["sql"] for one in asked if "cchain_app" not in one["sql"]])
 
-    ours = ("chaindb_clock", "network_app_certificate", "network_app_outerblock")
+    ours = ("chaindb_clock", "network_app_outerblock")
     for statements in costs:
         found = [name for sql in statements for name in ours if name in sql]
         assert found == list(ours)
+        assert not any("network_app_certificate" in sql for sql in statements)
         assert not any("platform_app" in sql for sql in statements)

@@ -1,5 +1,7 @@
 """What peers ask of accepted blocks: back from one, on from a height, by ID; and of what waits."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -7,15 +9,15 @@ from django.test.utils import CaptureQueriesContext
 from cchain_app.apps import evm_chain
 from cchain_app.pool.errors import FeeAboveCap
 from cchain_app.services import transactions
-from network_app.chains import wrapped
-from network_app.chains.wrapped import OVERHEAD, WrappedChain
+from network_app.chains import chain as network_chain
+from network_app.chains.chain import OVERHEAD, NetworkChain
 from network_app.proposervm.block import parse
 from platform_app.apps import platform_chain
 from platform_app.services import mempool
 from platform_app.services.errors import NothingImports
 from primitives.hashing import keccak256, sha256
 from primitives.ids import ID
-from tests.integration.network_app.world import Past, World, raws
+from tests.integration.network_app.world import Past, World, raws, tip
 from tests.integration.platform_app.made import export, rival
 
 UNKNOWN = ID(bytes(range(32)))
@@ -31,7 +33,7 @@ def made(world: World) -> Past:
 
 
 def ancestors(
-    chain: WrappedChain,
+    chain: NetworkChain[Any],
     block_id: ID,
     count: int = 2000,
     size: int = NO_LIMIT,
@@ -52,15 +54,15 @@ def test_the_whole_history_ends_with_the_first_block_after_genesis(
 
 def test_genesis_is_bare_and_given_to_whom_asks_for_it(world: World, made: Past) -> None:
     for chain in world.maker:
-        genesis = chain.inner.genesis()
+        genesis = chain.rows.genesis
         assert ancestors(chain, genesis.block_id) == [genesis.raw]
         assert chain.block(genesis.block_id) == genesis.raw
-    assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p.inner.genesis().raw))]
+    assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p.rows.genesis.raw))]
 
 
 def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
     for chain, blocks in zip(world.maker, made, strict=True):
-        inner_id = chain.inner.tip().block_id
+        inner_id = tip(chain).block_id
         for block_id in (UNKNOWN, inner_id):
             assert ancestors(chain, block_id) == []
             assert chain.block(block_id) is None
@@ -72,7 +74,7 @@ def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
 def test_an_answer_has_so_many_blocks_at_most(
     world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(wrapped, "CHUNK", chunk)
+    monkeypatch.setattr(network_chain, "CHUNK", chunk)
     for chain, blocks in zip(world.maker, made, strict=True):
         top = parse(blocks[-1]).outer_id
         for count in (1, 2, 5, len(blocks), len(blocks) + 1):
@@ -83,7 +85,7 @@ def test_an_answer_has_so_many_blocks_at_most(
 def test_an_answer_has_so_many_bytes_at_most(
     world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(wrapped, "CHUNK", chunk)
+    monkeypatch.setattr(network_chain, "CHUNK", chunk)
     for chain, blocks in zip(world.maker, made, strict=True):
         top = parse(blocks[-1]).outer_id
         for count in range(1, len(blocks) + 1):
@@ -97,7 +99,7 @@ def test_an_answer_has_so_many_bytes_at_most(
 def test_an_answer_takes_so_long_at_most(
     world: World, made: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wrapped, "CHUNK", 2)
+    monkeypatch.setattr(network_chain, "CHUNK", 2)
     for chain, blocks in zip(world.maker, made, strict=True):
         top = parse(blocks[-1]).outer_id
         assert ancestors(chain, top, seconds=0) == blocks[-2:]
@@ -113,16 +115,16 @@ def test_what_was_accepted_since_a_height(world: World, made: Past) -> None:
 
 
 def test_much_is_given_in_pieces(world: World, made: Past, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wrapped, "SINCE_BYTES", 1)
+    monkeypatch.setattr(network_chain, "SINCE_BYTES", 1)
     for chain, blocks in zip(world.maker, made, strict=True):
         assert [raw for _, raw in chain.accepted_since(0, 100)] == blocks[:1]
 
 
 @pytest.mark.parametrize(("alias", "most"), [("p", 4), ("c", 4)])
 def test_an_answer_costs_few_statements(world: World, made: Past, alias: str, most: int) -> None:
-    chain: WrappedChain = getattr(world.maker, alias)
+    chain: NetworkChain[Any] = getattr(world.maker, alias)
     top = chain.last_accepted().block_id
-    chain.inner.genesis()
+    assert chain.rows.genesis.height == 0
     with CaptureQueriesContext(connection) as asked:
         assert len(ancestors(chain, top)) > 5
     assert len(asked) <= most

@@ -9,14 +9,15 @@ from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
-from cchain_app.services.chain import produce_block
 from chaindb import clock
-from chaindb.locks import Lock, acquire
-from network_app.chains.wrapped import WrappedChain
+from chaindb.database import Database
+from chaindb.locks import Lock
+from network_app.chains.chain import NetworkChain
 from network_app.models import OuterBlock
 from network_app.ports import InvalidBlock, UnknownParent
 from network_app.proposervm.block import parse
 from network_app.proposervm.verification import of_genesis
+from tests.builders.evm_chains import produce
 from tests.integration.network_app import tables
 from tests.integration.network_app.world import (
     FOLLOWER,
@@ -24,6 +25,7 @@ from tests.integration.network_app.world import (
     World,
     follow,
     raws,
+    tip,
 )
 
 BLOCKS = 12
@@ -42,13 +44,13 @@ def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]
     return pool.submit(run)
 
 
-def assert_keeps_all_rules(chain: WrappedChain, blocks: list[bytes]) -> None:
+def assert_keeps_all_rules(chain: NetworkChain[Any], blocks: list[bytes]) -> None:
     """Verify blocks one after the other, as a follower does."""
-    genesis = chain.inner.genesis()
-    last = of_genesis(genesis.block_id, genesis.time or 0)
+    vm, genesis = chain.consensus.outer, chain.rows.genesis
+    last = of_genesis(genesis.block_id, genesis.time)
     for raw in blocks:
-        one = chain._verifier.read(raw)
-        last = chain._verifier._verify(one, last, clock.now(), bootstrapping=False)
+        block = vm.parse(raw)
+        last = vm.verify_outer(block, last, now=clock.now(), bootstrapping=False)
 
 
 def test_where_nothing_is_new_nothing_is_read_but_the_head(shared_world: World) -> None:
@@ -61,20 +63,9 @@ def test_where_nothing_is_new_nothing_is_read_but_the_head(shared_world: World) 
         assert len(asked) == 1
 
 
-def test_what_was_not_committed_is_not_remembered(shared_world: World) -> None:
-    shared_world.make_c()
-    chain = shared_world.maker.c
-    with transaction.atomic():
-        chain.last_accepted()
-        transaction.set_rollback(True)
-    assert OuterBlock.objects.count() == 0
-
-    place = chain.last_accepted()
-
-    assert OuterBlock.objects.get().block_id == place.block_id
-
-
-def test_blocks_are_wrapped_once_however_many_ask_while_they_are_made(shared_world: World) -> None:
+def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
+    shared_world: World,
+) -> None:
     chains = [shared_world.maker.c, shared_world.node(MAKER).c]
     begin = Barrier(5)
     made = Event()
@@ -82,10 +73,10 @@ def test_blocks_are_wrapped_once_however_many_ask_while_they_are_made(shared_wor
     def make() -> None:
         begin.wait()
         for _ in range(BLOCKS):
-            produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+            produce(evm_chain(), now=clock.now(), allow_empty=True)
         made.set()
 
-    def ask(chain: WrappedChain) -> None:
+    def ask(chain: NetworkChain[Any]) -> None:
         begin.wait()
         while not made.is_set():
             chain.last_accepted()
@@ -110,7 +101,7 @@ def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> No
 
     def hold() -> int:
         with transaction.atomic():
-            acquire(Lock.PCHAIN)
+            Database().acquire(Lock.PCHAIN)
             inside.set()
             assert asking.wait(PATIENCE)
             return chain.last_accepted().height
@@ -161,7 +152,8 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
     for _ in range(BLOCKS):
         shared_world.make_c(1)
     past = shared_world.hand_over()
-    node = shared_world.node(FOLLOWER)
+    node = shared_world.node(MAKER)
+    node.decide()
     begin = Barrier(2)
 
     def accept() -> int:
@@ -176,7 +168,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
     def make() -> None:
         begin.wait()
         for _ in range(3):
-            produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+            produce(evm_chain(), now=clock.now(), allow_empty=True)
 
     with ThreadPoolExecutor(2) as pool:
         taking, making = elsewhere(pool, accept), elsewhere(pool, make)
@@ -185,7 +177,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
 
     found = raws(node.c)
     assert found[:taken] == past.c[:taken]
-    assert len(found) == node.c.inner.tip().height == taken + 3
+    assert len(found) == tip(node.c).height == taken + 3
     assert [row.block_id for row in OuterBlock.objects.order_by("height")] == [
         parse(raw).outer_id for raw in found
     ]

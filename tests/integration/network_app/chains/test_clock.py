@@ -7,12 +7,12 @@ import pytest
 
 from cchain_app.blocks.candidate import parse_block
 from chaindb import clock
-from network_app.chains.wrapped import WrappedChain
+from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, NotYet, Unvouched
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.verification import MOST_AHEAD
 from network_app.proposervm.windower import proposer_at, slot_of
-from platform_app.apps import platform_chain, use
+from nodeproject.apps import this_node, use
 from platform_app.config import DAY
 from primitives.ids import NodeID
 from tests.integration.cchain_app import followed
@@ -45,17 +45,17 @@ def journey(world: World) -> Past:
 
 
 @pytest.fixture(params=["p", "c"])
-def follower(request: pytest.FixtureRequest, world: World, journey: Past) -> WrappedChain:
+def follower(request: pytest.FixtureRequest, world: World, journey: Past) -> NetworkChain[Any]:
     """One of a follower's chains; both have their first block."""
     node = world.node(FOLLOWER)
     for one in node:
         follow(one, blocks_of(journey, one)[:1])
     assert clock.offset() == 0
-    found: WrappedChain = getattr(node, request.param)
+    found: NetworkChain[Any] = getattr(node, request.param)
     return found
 
 
-def blocks_of(past: Past, chain: WrappedChain) -> list[bytes]:
+def blocks_of(past: Past, chain: NetworkChain[Any]) -> list[bytes]:
     return past.p if chain.alias == "P" else past.c
 
 
@@ -67,13 +67,13 @@ def time_of(raw: bytes) -> int:
 
 @pytest.fixture
 def elsewhere(world: World, settings: Any) -> None:
-    """A network on which nobody travels; the P-Chain's blocks are the local network's all the same."""
-    chain = platform_chain()
+    """A network on which nobody travels; the chains are the local network's all the same."""
+    node = this_node()
     settings.NODE = replace(settings.NODE, network_id=5)
-    use(chain)
+    use(node)
 
 
-def test_the_clock_follows_the_producers_blocks(follower: WrappedChain, journey: Past) -> None:
+def test_the_clock_follows_the_producers_blocks(follower: NetworkChain[Any], journey: Past) -> None:
     _, *blocks = blocks_of(journey, follower)
 
     follow(follower, blocks[:1])
@@ -83,7 +83,7 @@ def test_the_clock_follows_the_producers_blocks(follower: WrappedChain, journey:
 
 
 def test_the_clock_follows_the_last_of_several_blocks(
-    follower: WrappedChain, journey: Past
+    follower: NetworkChain[Any], journey: Past
 ) -> None:
     follow(follower, blocks_of(journey, follower))
 
@@ -91,7 +91,7 @@ def test_the_clock_follows_the_last_of_several_blocks(
 
 
 def test_the_clock_stands_where_blocks_are_of_the_past(
-    world: World, follower: WrappedChain, journey: Past
+    world: World, follower: NetworkChain[Any], journey: Past
 ) -> None:
     world.wall.seconds += 2 * JOURNEY
     follow(follower, blocks_of(journey, follower))
@@ -100,7 +100,7 @@ def test_the_clock_stands_where_blocks_are_of_the_past(
 
 
 def test_elsewhere_blocks_of_the_future_wait(
-    world: World, follower: WrappedChain, journey: Past, elsewhere: None
+    world: World, follower: NetworkChain[Any], journey: Past, elsewhere: None
 ) -> None:
     second = blocks_of(journey, follower)[1]
     for bootstrapping in (False, True):
@@ -119,7 +119,7 @@ def test_elsewhere_blocks_of_the_future_wait(
     ids=["another proposer", "another key", "nobody"],
 )
 def test_the_clock_follows_only_who_may_make_blocks(
-    follower: WrappedChain, journey: Past, forgery: dict[str, Any]
+    follower: NetworkChain[Any], journey: Past, forgery: dict[str, Any]
 ) -> None:
     bad = forged(follower, blocks_of(journey, follower)[1], **forgery)
 
@@ -148,7 +148,9 @@ def test_the_clock_does_not_follow_a_block_that_is_refused(world: World, journey
 
 
 @pytest.fixture(params=["p", "c"])
-def first_blocks(request: pytest.FixtureRequest, world: World) -> tuple[WrappedChain, list[bytes]]:
+def first_blocks(
+    request: pytest.FixtureRequest, world: World
+) -> tuple[NetworkChain[Any], list[bytes]]:
     """A follower's chain at genesis, and blocks that were all made after a journey in time."""
     before = world.wall.seconds
     for seconds in (JOURNEY, 1):
@@ -156,12 +158,12 @@ def first_blocks(request: pytest.FixtureRequest, world: World) -> tuple[WrappedC
         world.make_c(after=0)
     past = world.hand_over()
     world.wall.seconds = before
-    chain: WrappedChain = getattr(world.node(FOLLOWER), request.param)
+    chain: NetworkChain[Any] = getattr(world.node(FOLLOWER), request.param)
     return chain, blocks_of(past, chain)
 
 
 def test_a_first_block_of_the_future_waits_until_it_is_vouched_for(
-    first_blocks: tuple[WrappedChain, list[bytes]],
+    first_blocks: tuple[NetworkChain[Any], list[bytes]],
 ) -> None:
     chain, (first, second) = first_blocks
 
@@ -175,7 +177,7 @@ def test_a_first_block_of_the_future_waits_until_it_is_vouched_for(
 
 
 def test_what_those_agreed_on_whom_this_node_trusts_needs_nobody_to_vouch(
-    first_blocks: tuple[WrappedChain, list[bytes]],
+    first_blocks: tuple[NetworkChain[Any], list[bytes]],
 ) -> None:
     chain, (first, _) = first_blocks
 
@@ -186,7 +188,7 @@ def test_what_those_agreed_on_whom_this_node_trusts_needs_nobody_to_vouch(
 
 
 def test_a_first_block_that_who_makes_blocks_told_of_moves_the_clock(
-    first_blocks: tuple[WrappedChain, list[bytes]],
+    first_blocks: tuple[NetworkChain[Any], list[bytes]],
 ) -> None:
     chain, (first, _) = first_blocks
 
@@ -203,7 +205,7 @@ def test_where_several_take_turns_none_of_them_moves_the_clock(
     node = world.node(FOLLOWER, lambda _height: both)
     for one in node:
         follow(one, blocks_of(journey, one)[:1])
-    chain: WrappedChain = getattr(node, alias)
+    chain: NetworkChain[Any] = getattr(node, alias)
     second = owned(chain, blocks_of(journey, chain)[1], both)
 
     assert str(refusal(NotYet, chain, second)).startswith(LATER)
@@ -214,9 +216,9 @@ def test_where_several_take_turns_none_of_them_moves_the_clock(
     assert (chain.last_accepted().height, clock.offset()) == (2, 0)
 
 
-def owned(chain: WrappedChain, raw: bytes, weights: dict[NodeID, int]) -> bytes:
+def owned(chain: NetworkChain[Any], raw: bytes, weights: dict[NodeID, int]) -> bytes:
     """Return a second block signed by whoever has the slot of its time."""
-    parent = chain._wrapper.last()
+    parent = chain.rows.last()
     slot = slot_of(time_of(raw), parent.time)
     owner = proposer_at(chain.chain_id, 2, slot, weights)
     return forged(chain, raw, by=MAKER if owner == MAKER.node_id else STRANGER)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import rlp as library
 
-from network_app.chains.wrapped import WrappedChain
+from cchain_app.blocks.evm_block import EvmBlock
+from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, UnknownParent, Unvouched
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.sync.errors import BlockRefused, UnreadableBlock
@@ -30,7 +31,7 @@ def bomb(raw: bytes) -> bytes:
 
 
 @pytest.fixture
-def begun(world: World, past: Past) -> WrappedChain:
+def begun(world: World, past: Past) -> NetworkChain[Any]:
     """A follower's C-Chain with its first block; its P-Chain is whole."""
     node = world.node(FOLLOWER)
     follow(node.p, past.p)
@@ -39,17 +40,17 @@ def begun(world: World, past: Past) -> WrappedChain:
 
 
 @pytest.fixture
-def unread(begun: WrappedChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def unread(begun: NetworkChain[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be read but headers."""
 
     def read(*_given: Any) -> Any:
         raise AssertionError("it is read")
 
-    monkeypatch.setattr(begun.inner, "parse", read)
+    monkeypatch.setattr(EvmBlock, "candidate", read)
 
 
 def test_what_is_not_the_producers_is_not_read(
-    begun: WrappedChain, past: Past, unread: None
+    begun: NetworkChain[Any], past: Past, unread: None
 ) -> None:
     second = past.c[1]
     refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=STRANGER))
@@ -58,7 +59,7 @@ def test_what_is_not_the_producers_is_not_read(
 
 
 def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_not(
-    begun: WrappedChain, past: Past
+    begun: NetworkChain[Any], past: Past
 ) -> None:
     for raw in past.c[:2]:
         block = parse(raw)
@@ -81,12 +82,12 @@ def test_nor_is_a_first_block_for_which_nobody_vouches(
 ) -> None:
     chain = world.node(FOLLOWER).c
     first = forged(chain, past.c[0], inner=bomb(past.c[0]), by=None)
-    monkeypatch.setattr(chain.inner, "parse", None)
+    monkeypatch.setattr(EvmBlock, "candidate", None)
     refusal(Unvouched, chain, first, by=STRANGER)
 
 
 def test_to_know_a_blocks_place_its_header_will_do(
-    begun: WrappedChain, past: Past, unread: None
+    begun: NetworkChain[Any], past: Past, unread: None
 ) -> None:
     raw = forged(begun, past.c[1], inner=bomb(past.c[1]))
     known = begun.parse(raw)
@@ -96,7 +97,7 @@ def test_to_know_a_blocks_place_its_header_will_do(
 
 
 def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(
-    begun: WrappedChain, past: Past
+    begun: NetworkChain[Any], past: Past
 ) -> None:
     bad = forged(begun, past.c[2], inner=bomb(past.c[2]))
     why = refusal(InvalidBlock, begun, past.c[1], bad)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cchain_app.blocks.candidate import parse_block
-from network_app.chains.wrapped import WrappedChain
+from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, NotYet, UnknownParent
 from network_app.proposervm.block import OptionBlock, build_option, parse
 from platform_app.apps import platform_chain
@@ -29,6 +29,7 @@ from tests.integration.network_app.world import (
     follow,
     forged,
     refusal,
+    tip,
 )
 from tests.searching import cases
 
@@ -44,7 +45,7 @@ def node(world: World, past: Past) -> Chains:
 
 
 def refused(
-    chain: WrappedChain,
+    chain: NetworkChain[Any],
     good: Sequence[bytes],
     bad: bytes,
     *after: bytes,
@@ -56,39 +57,39 @@ def refused(
     known = chain.parse(bad)
     assert (why.block_id, why.height) == (known.block_id, known.height)
     assert str(why) == f"block {known.block_id} at height {known.height}: {why.reason}"
-    assert chain.last_accepted().height == start + len(good) == chain.inner.tip().height
+    assert chain.last_accepted().height == start + len(good) == tip(chain).height
     return str(why.reason)
 
 
-Forgery = Callable[[WrappedChain, bytes], bytes]
+Forgery = Callable[[NetworkChain[Any], bytes], bytes]
 
 
-def signed_by_another_key(chain: WrappedChain, raw: bytes) -> bytes:
+def signed_by_another_key(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, by=STRANGER, certificate=MAKER.certificate_der)
 
 
-def signed_for_another_chain(chain: WrappedChain, raw: bytes) -> bytes:
+def signed_for_another_chain(chain: NetworkChain[Any], raw: bytes) -> bytes:
     other = type("Other", (), {"chain_id": UNKNOWN})
     return forged(other, raw)  # type: ignore[arg-type]
 
 
-def of_a_stranger(chain: WrappedChain, raw: bytes) -> bytes:
+def of_a_stranger(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, by=STRANGER)
 
 
-def of_nobody(chain: WrappedChain, raw: bytes) -> bytes:
+def of_nobody(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, by=None)
 
 
-def without_epoch(chain: WrappedChain, raw: bytes) -> bytes:
+def without_epoch(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, epoch=None)
 
 
-def before_its_parent(chain: WrappedChain, raw: bytes) -> bytes:
+def before_its_parent(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, time=5)
 
 
-def on_another_block(chain: WrappedChain, raw: bytes) -> bytes:
+def on_another_block(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, parent_id=UNKNOWN)
 
 
@@ -187,7 +188,7 @@ def test_bytes_that_are_no_outer_block(node: Chains, past: Past, raw: bytes) -> 
 
 def test_genesis_is_bare_and_no_block_to_accept(node: Chains) -> None:
     for chain in node:
-        why = refusal(InvalidBlock, chain, chain.inner.genesis().raw)
+        why = refusal(InvalidBlock, chain, chain.rows.genesis.raw)
         assert why.height is None
         assert chain.last_accepted().height == 0
 
@@ -212,7 +213,7 @@ def test_heights_end_where_keys_do(node: Chains, past: Past) -> None:
     refusal(UnknownParent, node.c, highest)
 
 
-def forged_run(chain: WrappedChain, blocks: Sequence[bytes], **header: Any) -> list[bytes]:
+def forged_run(chain: NetworkChain[Any], blocks: Sequence[bytes], **header: Any) -> list[bytes]:
     """Return the first block of the C-Chain with another header, and the others on top of it."""
     found: list[bytes] = []
     parent: dict[str, Any] = {}
@@ -378,9 +379,9 @@ def test_a_wrong_byte_anywhere_is_noticed(
     raw = blocks[4]
     at = data.draw(st.integers(0, len(raw) - 1))
     bad = raw[:at] + bytes([raw[at] ^ data.draw(st.integers(1, 255))]) + raw[at + 1 :]
-    before = chain.inner.tip(), chain.last_accepted()
+    before = tip(chain), chain.last_accepted()
 
     with pytest.raises((InvalidBlock, UnknownParent, NotYet)):
         follow(chain, [bad])
 
-    assert (chain.inner.tip(), chain.last_accepted()) == before
+    assert (tip(chain), chain.last_accepted()) == before

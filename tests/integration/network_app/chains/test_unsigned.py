@@ -1,10 +1,11 @@
 """Blocks where the schedule names nobody: nobody signs them, and they are taken (p2p.md 11.3)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from network_app.chains.wrapped import WrappedChain
+from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock
 from network_app.proposervm.block import SignedBlock, parse
 from primitives.ids import NodeID
@@ -26,15 +27,17 @@ def nobody(_height: int) -> Mapping[NodeID, int]:
 @pytest.fixture
 def made(world: World) -> list[bytes]:
     """Blocks of a node where nobody owns a slot; the rows are without them again."""
+    maker = world.node(MAKER, nobody)
+    maker.decide()
     for value in (1, 2, 3):
         world.make_c(value)
-    found = raws(world.node(MAKER, nobody).c)
+    found = raws(maker.c)
     world.begin_anew()
     return found
 
 
 @pytest.fixture
-def follower(world: World, made: list[bytes]) -> WrappedChain:
+def follower(world: World, made: list[bytes]) -> NetworkChain[Any]:
     del made
     return world.node(FOLLOWER, nobody).c
 
@@ -47,7 +50,7 @@ def test_nobody_signs_them(made: list[bytes]) -> None:
 
 @pytest.mark.parametrize("bootstrapping", [False, True])
 def test_they_are_taken_when_those_agree_that_are_trusted(
-    follower: WrappedChain, made: list[bytes], *, bootstrapping: bool
+    follower: NetworkChain[Any], made: list[bytes], *, bootstrapping: bool
 ) -> None:
     accepted = follow(follower, made, agreed=True, bootstrapping=bootstrapping)
     assert [place.height for place in accepted.places] == [1, 2, 3]
@@ -61,7 +64,7 @@ def test_they_are_taken_when_those_agree_that_are_trusted(
     ],
 )
 def test_one_that_is_signed_is_refused(
-    follower: WrappedChain, made: list[bytes], words: str, *, bootstrapping: bool
+    follower: NetworkChain[Any], made: list[bytes], words: str, *, bootstrapping: bool
 ) -> None:
     follow(follower, made[:1], agreed=True)
     signed = forged(follower, made[1], by=MAKER)

@@ -1,6 +1,8 @@
 """What nobody signs, the first block and a proposal's option, is accepted when somebody vouches for it."""
 
-from network_app.chains.wrapped import WrappedChain
+from typing import Any
+
+from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, Unvouched
 from network_app.proposervm.block import OptionBlock, build_option, parse
 from platform_app.blocks import block as codec
@@ -17,7 +19,7 @@ from tests.integration.network_app.world import (
 )
 
 
-def height(chain: WrappedChain) -> int:
+def height(chain: NetworkChain[Any]) -> int:
     return chain.last_accepted().height
 
 
@@ -99,10 +101,10 @@ def test_an_option_is_accepted_below_a_signed_block(world: World, past: Past) ->
 
 
 def test_only_who_made_the_proposal_decides_it_by_word(world: World, past: Past) -> None:
-    both = {MAKER.node_id: 1, STRANGER.node_id: 1}
-    chain, at = world.node(FOLLOWER).p, proposal_of(past)
+    makers = {MAKER.node_id: 1}
+    chain, at = world.node(FOLLOWER, lambda _height: makers).p, proposal_of(past)
     follow(chain, past.p[:at])
-    chain._wrapper.proposers = lambda _height: both
+    makers[STRANGER.node_id] = 1
     trust = {"bootstrapping": True}  # whose slot it is does not matter here
 
     refusal(Unvouched, chain, *past.p[at : at + 2], by=STRANGER, **trust)

@@ -1,48 +1,197 @@
-"""Outer blocks of what was made here: made when somebody asks, by the rules, and the same ever after."""
+"""Outer blocks of what was made here: made with the block, by the rules, and the same ever after.
 
+And those of blocks that were accepted without: made once, by whoever begins to make or to follow blocks.
+"""
+
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 
-from network_app.chains import wrapping
-from network_app.chains.wrapped import WrappedChain
+from cchain_app.apps import evm_chain
+from chaindb import clock
+from network_app.chains import validators, wrapping
+from network_app.chains.chain import NetworkChain
 from network_app.models import Certificate, OuterBlock
 from network_app.ports import BlockPlace
 from network_app.proposervm.block import OptionBlock, SignedBlock, parse
 from network_app.proposervm.block import OuterBlock as Outer
 from network_app.proposervm.epochs import Epoch, next_epoch
+from network_app.proposervm.verification import Proposers
+from network_app.proposervm.vm import NotWrapped
 from network_app.proposervm.windower import SLOT, proposer_at, slot_of
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from primitives.ids import ID
-from tests.integration.network_app.world import MAKER, STRANGER, World, raws
+from tests.builders.ending_turn import deciding
+from tests.integration.network_app import tables
+from tests.integration.network_app.world import (
+    MAKER,
+    STRANGER,
+    Chains,
+    World,
+    maker_alone,
+    raws,
+    tip,
+)
 from tests.integration.platform_app.made import validator
 
 UNKNOWN = ID(bytes(range(32)))
+READING = {"SELECT", "DECLARE"}
+"""What statements begin with that read; PostgreSQL declares a cursor for many rows."""
 
 
-def read(chain: WrappedChain) -> list[Outer]:
+def read(chain: NetworkChain[Any]) -> list[Outer]:
     return [parse(raw) for raw in raws(chain)]
 
 
-def signed(chain: WrappedChain) -> list[SignedBlock]:
+def signed(chain: NetworkChain[Any]) -> list[SignedBlock]:
     found = read(chain)
     assert all(isinstance(one, SignedBlock) for one in found)
     return [one for one in found if isinstance(one, SignedBlock)]
 
 
-def test_nothing_is_wrapped_before_somebody_asks(world: World) -> None:
+def test_a_block_is_accepted_with_its_outer_one(world: World) -> None:
+    world.make_c(1)
+    assert OuterBlock.objects.get().chain == "C"
+    world.make_p()
+    assert OuterBlock.objects.count() == 2
+    world.make_c(2)
+    assert [one.height for one in OuterBlock.objects.filter(chain="C")] == [2, 1]
+
+
+def test_no_question_writes_anything(world: World) -> None:
+    world.make_history()
+    world.make_bare()
     world.make_c(1)
     world.make_p()
-    assert OuterBlock.objects.count() == 0
+    before = tables.everything()
+    with CaptureQueriesContext(connection) as asked:
+        for chain in world.node(MAKER):
+            place = chain.last_accepted()
+            chain.accepted_at([0, place.height, place.height + 1])
+            chain.height_of([place.block_id])
+            assert chain.block(place.block_id) is not None
+            chain.ancestors(place.block_id, count=9, size=1 << 30, seconds=9)
+            chain.accepted_since(0, 9)
+            chain.producers()
+            chain.waiting(9)
+            chain.consensus.may_produce(place.height + 1, clock.now())
+    assert len(asked) > 20
+    assert {one["sql"].split()[0] for one in asked} <= READING
+    assert tables.everything() == before
 
-    assert world.maker.c.last_accepted().height == 1
-    assert OuterBlock.objects.get().chain == "C"
-    world.make_c(2)
-    assert OuterBlock.objects.count() == 1
-    assert world.maker.p.last_accepted().height == 1
-    assert world.maker.c.last_accepted().height == 2
+
+class Failing:
+    """Lets the statement with a number fail."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, execute: Any, sql: str, params: Any, *context: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise DatabaseError("the disk is full")
+        return execute(sql, params, *context)
+
+
+@pytest.mark.parametrize("alias", ["P", "C"])
+def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
+    world: World, alias: str
+) -> None:
+    """Whichever statement is the last one there are both or none."""
+    world.make_c(1)
+    world.make_p()
+    world.p.issue(world.p.make())
+    world.c.send(world.c.make(value=2))
+    world.wall.seconds += 1
+    now, chain = clock.now(), getattr(world.maker, alias.lower())
+    number, heights = 0, set()
+    while True:
+        number += 1
+        with suppress(DatabaseError), connection.execute_wrapper(Failing(number)):
+            chain.consensus.produce(now=now)
+        inner, outer = tip(chain).height, chain.rows.place().height
+        assert inner == outer
+        heights.add(inner)
+        if inner == 2:
+            break
+    assert heights == {1, 2}
+    assert number > 10
+
+
+@pytest.mark.parametrize("alias", ["P", "C"])
+def test_an_outer_block_costs_one_statement(world: World, alias: str) -> None:
+    """Beside what the chain's own VM costs that decides alone."""
+    for _ in range(3):
+        world.make_c(1)
+        world.make_p()
+    world.wall.seconds += 100
+    chain = platform_chain() if alias == "P" else evm_chain()
+    outer, bare = chain.consensus, deciding(chain, lambda *_: True)
+    costs = []
+    for consensus in (outer, outer, bare, bare):
+        if alias == "P":
+            world.p.issue(world.p.make())
+        else:
+            world.c.send(world.c.make(value=2))
+        world.wall.seconds += 1
+        now = clock.now()
+        with CaptureQueriesContext(connection) as asked:
+            assert consensus.produce(now=now) is not None
+        costs.append([one["sql"] for one in asked])
+    with_outer, without = costs[1], costs[3]
+    ours = [sql for sql in with_outer if "network_app" in sql]
+    assert len(ours) == 1
+    assert 'INSERT INTO "network_app_outerblock"' in ours[0]
+    assert len(with_outer) == len(without) + 1
+
+
+@pytest.fixture
+def bare(world: World) -> World:
+    """Blocks are made without outer ones, as before there were any."""
+    world.make_bare()
+    return world
+
+
+def test_who_begins_wraps_what_is_missing_once(bare: World) -> None:
+    bare.make_history()
+    assert OuterBlock.objects.count() == 0
+    maker = bare.node(MAKER)
+    for chain, count in zip(maker, (8, 6), strict=True):
+        chain.begin()
+        assert chain.last_accepted().height == count
+    wrapped = [raws(chain) for chain in maker]
+    with CaptureQueriesContext(connection) as asked:
+        for chain in bare.node(STRANGER):
+            chain.begin()
+    assert {one["sql"].split()[0] for one in asked} <= READING
+    assert [raws(chain) for chain in bare.node(STRANGER)] == wrapped
+
+
+def test_a_maker_of_blocks_goes_on_above_what_it_has_wrapped(bare: World) -> None:
+    bare.make_c(1)
+    bare.make_c(2)
+    bare.begin_as(MAKER)
+    made = bare.make_c(3)
+    found = signed(bare.maker.c)
+    assert [one.parent_id for one in found[1:]] == [one.outer_id for one in found[:2]]
+    assert found[2].time == made.header.timestamp
     assert OuterBlock.objects.count() == 3
+
+
+def test_a_chain_that_others_made_longer_without_outer_blocks_is_not_built_on(
+    world: World,
+) -> None:
+    world.make_c(1)
+    maker = evm_chain().consensus
+    world.make_bare()
+    world.make_c(2)
+    with pytest.raises(NotWrapped):
+        maker.produce(now=clock.now(), allow_empty=True)
+    assert OuterBlock.objects.count() == 1
 
 
 def test_before_the_first_block_genesis_is_the_last_one(world: World) -> None:
@@ -138,95 +287,101 @@ def test_the_p_chains_height_is_that_of_half_a_minute_ago(world: World) -> None:
 def test_a_block_of_the_p_chain_does_not_name_itself(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wrapping, "LAG", 0)
+    monkeypatch.setattr(validators, "LAG", 0)
     for _ in range(3):
         world.make_p(after=5)
 
     assert [one.p_chain_height for one in signed(world.maker.p)] == [0, 1, 2]
 
 
+def wrapped_by(world: World, proposers: Proposers = maker_alone) -> Chains:
+    """Return the chains of a maker that has just begun, and wrapped what was missing."""
+    found = world.node(MAKER, proposers)
+    for chain in found:
+        chain.begin()
+    return found
+
+
 @pytest.mark.parametrize("piece", [1, 2, 3, 5])
-def test_pieces_do_not_matter(world: World, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    world.p.do(validator(world.p, "node", end=30 * DAY))
-    world.make_p()
-    world.p.wait(40 * DAY)
+def test_pieces_do_not_matter(bare: World, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    bare.p.do(validator(bare.p, "node", end=30 * DAY))
+    bare.make_p()
+    bare.p.wait(40 * DAY)
     for value in (1, 2, 3, 4, 5):
-        world.make_p(after=9)
-        world.make_c(value, after=9)
-    at_once = [[parse(raw).outer_id for raw in raws(chain)] for chain in world.maker]
+        bare.make_p(after=9)
+        bare.make_c(value, after=9)
+    at_once = [[parse(raw).outer_id for raw in raws(chain)] for chain in wrapped_by(bare)]
     OuterBlock.objects.all().delete()
     monkeypatch.setattr(wrapping, "PIECE", piece)
 
-    again = [[parse(raw).outer_id for raw in raws(chain)] for chain in world.node(MAKER)]
+    again = [[parse(raw).outer_id for raw in raws(chain)] for chain in wrapped_by(bare)]
 
     assert again == at_once
 
 
 def test_large_blocks_are_wrapped_in_smaller_pieces(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    bare: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in range(5):
-        world.make_c(value)
+        bare.make_c(value)
     monkeypatch.setattr(wrapping, "PIECE_BYTES", 1)
 
-    assert len(raws(world.maker.c)) == 5
+    assert len(raws(wrapped_by(bare).c)) == 5
 
 
-def test_two_processes_wrap_a_block_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_wrap_a_block_once(bare: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (1, 2):
-        world.make_c(value)
-    mine, other = world.maker.c, world.node(MAKER).c
-    blocks = mine.inner.blocks
+        bare.make_c(value)
+    mine, other = bare.node(MAKER).c, bare.node(MAKER).c
+    blocks = mine.rows.blocks
     asked = []
 
-    def overtaken(*place: Any) -> Any:
+    def overtaken(*place: int) -> Any:
         """Read the blocks, and let the other process wrap them before they are."""
         found = blocks(*place)
-        if not asked:
+        if place[0] and not asked:
             asked.append(place)
-            other.last_accepted()
+            other.begin()
         return found
 
-    monkeypatch.setattr(mine.inner, "blocks", overtaken)
-    place = mine.last_accepted()
+    monkeypatch.setattr(mine.rows, "blocks", overtaken)
+    mine.begin()
 
     assert len(asked) == 1
-    assert place == other.last_accepted()
+    assert mine.last_accepted() == other.last_accepted()
     assert OuterBlock.objects.count() == 2
-    world.make_c(3)
-    assert mine.last_accepted() == other.last_accepted() == world.node(MAKER).c.last_accepted()
 
 
-def test_a_block_that_others_may_not_have_made_has_the_time_of_our_next_slot(world: World) -> None:
+def test_a_block_that_others_may_not_have_made_has_the_time_of_our_next_slot(bare: World) -> None:
     weights = {MAKER.node_id: 1, STRANGER.node_id: 1}
-    chain = world.node(MAKER, lambda _height: weights).c
-    world.make_c(1)
-    first = signed(chain)[0]
-    owners = [proposer_at(chain.chain_id, 2, slot, weights) for slot in range(100)]
+    first = bare.make_c(1)
+    chain_id = bare.node(MAKER).c.chain_id
+    owners = [proposer_at(chain_id, 2, slot, weights) for slot in range(100)]
     theirs = owners.index(STRANGER.node_id)
     ours = owners.index(MAKER.node_id, theirs)
-    world.make_c(2, after=theirs * SLOT + 2)
-    world.wall.seconds = first.time + ours * SLOT + 40
+    bare.make_c(2, after=theirs * SLOT + 2)
+    began = first.header.timestamp
+    bare.wall.seconds = began + ours * SLOT + 40
 
-    second = signed(chain)[1]
+    second = signed(wrapped_by(bare, lambda _height: weights).c)[1]
 
-    assert slot_of(second.time, first.time) == ours
-    assert second.time == first.time + ours * SLOT
+    assert slot_of(second.time, began) == ours
+    assert second.time == began + ours * SLOT
 
 
-def test_a_slot_that_has_not_begun_is_not_taken(world: World) -> None:
+def test_a_slot_that_has_not_begun_is_not_taken(bare: World) -> None:
     weights = {MAKER.node_id: 1, STRANGER.node_id: 1}
-    chain = world.node(MAKER, lambda _height: weights).c
-    world.make_c(1)
-    owners = [proposer_at(chain.chain_id, 2, slot, weights) for slot in range(100)]
-    made = world.make_c(2, after=owners.index(STRANGER.node_id) * SLOT + 2)
+    bare.make_c(1)
+    chain_id = bare.node(MAKER).c.chain_id
+    owners = [proposer_at(chain_id, 2, slot, weights) for slot in range(100)]
+    made = bare.make_c(2, after=owners.index(STRANGER.node_id) * SLOT + 2)
 
-    assert signed(chain)[1].time == made.header.timestamp
+    assert signed(wrapped_by(bare, lambda _height: weights).c)[1].time == made.header.timestamp
 
 
-def test_who_takes_no_turns_any_more_keeps_the_times_of_its_blocks(world: World) -> None:
-    chain = world.node(MAKER, lambda _height: {STRANGER.node_id: 1}).c
-    made = [world.make_c(value) for value in (1, 2, 3)]
-    world.wall.seconds += 10_000
+def test_who_takes_no_turns_any_more_keeps_the_times_of_its_blocks(bare: World) -> None:
+    made = [bare.make_c(value) for value in (1, 2, 3)]
+    bare.wall.seconds += 10_000
+    chain = wrapped_by(bare, lambda _height: {STRANGER.node_id: 1}).c
 
     assert [one.time for one in signed(chain)] == [one.header.timestamp for one in made]

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from network_app.handshake.identity import NodeIdentity
 from network_app.peers.tls import make_context
 from primitives.identity import node_id_of
+from primitives.node_identity import NodeIdentity
 from tests.builders.nodes import Node, node
 from tests.builders.peers import LOOPBACK, eventually, running
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from chaindb.database import Database
 from network_app.ports import SyncState
 from network_app.store import outer, sync
 from network_app.store.outer import Wrapping
@@ -66,7 +67,7 @@ def test_the_proposer_of_each_block_is_shown() -> None:
     option = signed._replace(
         height=6, block_id=ID(bytes(32)), kind=1, time=None, proposer=None, certificate=b""
     )
-    outer.add("P", [signed, option])
+    outer.add(Database(), "P", [signed, option])
 
     by_height = {row["height"]: row for row in ask("SELECT * FROM n_block_proposers")}
     row = by_height[5]

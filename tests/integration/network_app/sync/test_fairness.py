@@ -10,9 +10,8 @@ from network_app.ports import NoRoom
 from network_app.sync import announcing
 from network_app.sync.messages import enclose, with_handler
 from network_app.sync.shares import Arrival
-from network_app.wire.framing import MAX_FRAME
+from network_app.wire.framing import MAX_FRAME, Packed
 from network_app.wire.p2p_pb2 import AppGossip, Chits, GetAncestors, Message, PullQuery, PushQuery
-from network_app.wire.packing import Packed
 from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import id_of

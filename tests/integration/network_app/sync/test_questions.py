@@ -10,11 +10,12 @@ from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo
 from network_app.sync.applications import GenesisBytes, GenesisTeller
-from network_app.sync.engine import Beacons, Engine
-from network_app.sync.gate import Gate
+from network_app.sync.gate import PeerSlots
 from network_app.sync.genesis import GenesisFetcher
 from network_app.sync.messages import Answer, enclose
 from network_app.sync.requests import Requests
+from network_app.sync.router import Beacons, ChainRouter
+from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import (
     AcceptedFrontier,
     Ancestors,
@@ -30,7 +31,6 @@ from network_app.wire.p2p_pb2 import (
     PullQuery,
     Put,
 )
-from network_app.wire.packing import Packed
 from primitives.ids import P_CHAIN_ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import (
@@ -172,7 +172,7 @@ async def test_open_questions_are_bounded() -> None:
 
 
 async def test_a_peer_that_asks_a_lot_waits_for_itself() -> None:
-    gate = Gate(at_once=4, for_one=2)
+    gate = PeerSlots(at_once=4, for_one=2)
     order: list[str] = []
     release = asyncio.Event()
 
@@ -392,7 +392,7 @@ def test_beacons_count_by_three_quarters_and_by_more_than_half() -> None:
 
 def test_an_engine_needs_no_event_loop_to_be_made() -> None:
     config = NetworkConfig(network_id=12345)
-    engine = Engine(
+    engine = ChainRouter(
         Wires(),  # type: ignore[arg-type]
         [MemoryChain()],
         MemoryRecords(),

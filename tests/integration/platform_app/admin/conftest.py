@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 
 from chaindb import clock
-from platform_app.apps import use
 from tests.builders import platform_history
 from tests.builders.platform_history import NOW, Sizes
+from tests.builders.process import begin_anew
 from tests.integration.admin_pages import Browse, browser
 
 SIZES = Sizes()
@@ -19,9 +19,9 @@ SIZES = Sizes()
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the process know nothing of stakers, and stop its clock."""
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    use(None)
+    begin_anew()
     yield
-    use(None)
+    begin_anew()
 
 
 @pytest.fixture(scope="module")

@@ -99,6 +99,19 @@ def test_the_box_leads_to_a_block_by_its_id(browse: Browse) -> None:
     assert answer.headers["Location"] == detail("block", block_id)
 
 
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("P", listing("block")),
+        ("platform", listing("block")),
+        ("C", "/admin/cchain_app/block/"),
+        ("evm", "/admin/cchain_app/block/"),
+    ],
+)
+def test_a_chain_s_name_leads_to_its_blocks(browse: Browse, name: str, page: str) -> None:
+    assert browse(JUMP, q=name).response.headers["Location"] == page
+
+
 def test_a_height_that_both_chains_have_is_asked_about(browse: Browse) -> None:
     rows.write_chain(3)
     text = browse(JUMP, q="2").text

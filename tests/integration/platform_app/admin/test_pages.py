@@ -113,7 +113,7 @@ def test_creations_lead_to_what_they_created(browse: Browse) -> None:
 
 
 def test_a_long_text_within_is_cut(browse: Browse) -> None:
-    made = platform.signed(past.chains.CreateChainTx, genesis_data=bytes(9_000))
+    made = platform.signed(past.subnets.CreateChainTx, genesis_data=bytes(9_000))
     models.Tx.objects.filter(tx_id=past.transfer_tx(3).tx_id).update(raw=made.raw)
     text = browse(detail("tx", past.transfer_tx(3).tx_id)).text
     assert "… 12,000 characters" in text

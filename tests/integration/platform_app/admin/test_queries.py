@@ -29,7 +29,7 @@ LISTS = {
 CHOICES = [
     ("validator", "pending", 1),
     ("validator", "past", 3),
-    ("validator", "all", 4),  # three lanes and the rows
+    ("validator", "all", 4),  # three branches and the rows
     ("delegator", "pending", 1),
     ("delegator", "past", 2),
     ("delegator", "all", 4),
@@ -46,7 +46,7 @@ SEARCHES = [
     ("block", past.transfer_tx(3).tx_id, 2),
     ("tx", "3", 2),
     ("tx", past.transfer_tx(3).tx_id, 3),
-    # By phase: three lanes, and the rows.
+    # By phase: three branches, and the rows.
     ("validator", past.node(3), 4 + 3),
     ("validator", past.subnet_tx(3).tx_id, 7),
     ("validator", past.validator_tx(3).tx_id, 7 + 3),

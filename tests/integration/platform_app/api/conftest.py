@@ -2,11 +2,10 @@
 
 import pytest
 
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.wallet import sealing
 from platform_app.wallet.sealing import Cost
-from primitives.devkeys import EWOQ_KEY
-from primitives.keys import format_private_key
+from primitives.keys import EWOQ_KEY, format_private_key
 from tests.integration.platform_app.conftest import PChain, Rpc, asking
 
 USER = {"username": "alice", "password": "a long and varied passphrase 7"}
@@ -17,7 +16,7 @@ EWOQ_TEXT = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 def keystore(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
     """Ask `keystore.*`."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
-    return asking(doors.keystore().dispatcher)
+    return asking(this_node().doors.keystore.dispatcher)
 
 
 @pytest.fixture

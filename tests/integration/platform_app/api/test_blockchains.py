@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from platform_app.txs.base import Tx
-from platform_app.txs.chains import CreateChainTx
-from platform_app.txs.subnets import CreateSubnetTx
+from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.ids import AVM_ID, EVM_ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal

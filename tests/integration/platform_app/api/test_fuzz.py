@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.registry import Method
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.api import PlatformRpc, keystore, registry, xchain
 from platform_app.apps import platform_chain
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
@@ -73,5 +73,6 @@ def test_any_params_get_an_answer(
 
 
 def dispatcher(method: Method) -> Dispatcher:
+    doors = this_node().doors
     endpoint = {"platform": doors.platform, "keystore": doors.keystore, "avm": doors.xchain}
-    return endpoint[method.name.partition(".")[0]]().dispatcher
+    return endpoint[method.name.partition(".")[0]].dispatcher

@@ -6,8 +6,7 @@ from platform_app.txs.components import TransferableOutput
 from platform_app.txs.staking import AddDelegatorTx
 from primitives.addresses import format_address
 from primitives.checksummed import Encoding, decode
-from primitives.devkeys import VMRQ_KEY
-from primitives.keys import address_of
+from primitives.keys import VMRQ_KEY, address_of
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jsonrpc.errors import JsonRpcError
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.api import heights
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
@@ -43,7 +43,7 @@ def test_the_set_of_each_height(pchain: PChain, rpc: Rpc) -> None:
 
 
 def test_with_the_reference_s_parameters_the_set_is_the_result(reference_pchain: PChain) -> None:
-    rpc = asking(doors.platform().dispatcher)
+    rpc = asking(this_node().doors.platform.dispatcher)
     (first, *others) = stakers.current_validators(platform_chain()).validators
     assert first.public_key is not None
 
@@ -135,7 +135,7 @@ def test_a_canonical_set_is_in_the_order_of_uncompressed_keys() -> None:
     members = {node: Member(1, key) for node, key in zip(nodes, keys, strict=False)}
     members[nodes[8]] = Member(5, keys[0])
 
-    shown = heights._canonical(doors.platform_rpc(), members)
+    shown = heights._canonical(this_node().platform_rpc, members)
 
     assert [bytes.fromhex(one["publicKey"][2:]) for one in shown["validators"]] == sorted(
         keys, key=uncompressed

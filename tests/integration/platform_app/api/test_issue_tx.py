@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jsonrpc.errors import JsonRpcError
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.config import UNIT
 from platform_app.services import mempool
 from platform_app.txs.base import BaseTx
@@ -149,7 +149,7 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
         ).encode()
         for place, text in enumerate(texts)
     ]
-    dispatcher = doors.platform().dispatcher
+    dispatcher = this_node().doors.platform.dispatcher
     assert all(map(dispatcher.may_gather, bodies))
     answers = [json.loads(answer or b"") for answer in dispatcher.answer_together(bodies)]
 

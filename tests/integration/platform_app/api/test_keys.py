@@ -6,8 +6,7 @@ import pytest
 
 from platform_app.api import wire
 from platform_app.apps import platform_chain
-from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
-from primitives.keys import address_of, format_private_key, parse_private_key
+from primitives.keys import EWOQ_KEY, VMRQ_KEY, address_of, format_private_key, parse_private_key
 from tests.builders import platform
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal

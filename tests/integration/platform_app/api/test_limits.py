@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jsonrpc.errors import JsonRpcError
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.api import keystore, registry
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
@@ -80,18 +80,19 @@ def test_a_long_text_comes_back_short(
 
 
 def test_a_long_name_of_an_asset_comes_back_short(pchain: PChain) -> None:
-    avm = asking(doors.xchain().dispatcher)
+    avm = asking(this_node().doors.xchain.dispatcher)
     assert refusal(avm, "avm.getAssetDescription", assetID=LONG) == f"asset '{SHORT}' not found"
 
 
 @pytest.mark.parametrize("door", ["platform", "keystore"])
 def test_no_refusal_is_longer_than_what_it_says(pchain: PChain, door: str) -> None:
     """Whatever text a method takes: it may be long, the answer is not."""
-    endpoint = {"platform": doors.platform, "keystore": doors.keystore}[door]()
+    doors = this_node().doors
+    endpoint = {"platform": doors.platform, "keystore": doors.keystore}[door]
     ask = asking(endpoint.dispatcher)
     table = {"platform": registry, "keystore": keystore.registry}[door]
     told = []
-    for method in table(doors.platform_rpc()):
+    for method in table(this_node().platform_rpc):
         for param in method.params:
             for value in (LONG, [LONG], {"address": LONG, "utxo": LONG}):
                 try:

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import combinations
 
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.api import heights
 from platform_app.apps import platform_chain
 from platform_app.memory.stakers import CurrentSet
@@ -45,7 +45,8 @@ def test_all_units_are_drawn_once(pchain: PChain, monkeypatch) -> None:
     heavy, light = weighted(monkeypatch, 7, 3)
 
     assert (
-        heights._sample(doors.platform_rpc(), 10, PRIMARY_NETWORK_ID) == [light] * 3 + [heavy] * 7
+        heights._sample(this_node().platform_rpc, 10, PRIMARY_NETWORK_ID)
+        == [light] * 3 + [heavy] * 7
     )
 
 
@@ -60,7 +61,7 @@ def test_more_than_there_is_weight(pchain: PChain, rpc: Rpc, monkeypatch) -> Non
 def test_nodes_come_in_proportion_to_their_weight(pchain: PChain, monkeypatch) -> None:
     heavy, light = weighted(monkeypatch, 9 * 10**17, 10**17)
 
-    drawn = heights._sample(doors.platform_rpc(), 2000, PRIMARY_NETWORK_ID)
+    drawn = heights._sample(this_node().platform_rpc, 2000, PRIMARY_NETWORK_ID)
     assert drawn == sorted(drawn)
     assert 1650 < drawn.count(heavy) < 1950
     assert drawn.count(heavy) + drawn.count(light) == 2000

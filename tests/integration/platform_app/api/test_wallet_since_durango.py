@@ -2,12 +2,11 @@
 
 import pytest
 
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app.config import DAY, REFERENCE_UNIT
 from platform_app.wallet import sealing
 from platform_app.wallet.sealing import Cost
-from primitives.devkeys import EWOQ_KEY
-from primitives.keys import format_private_key
+from primitives.keys import EWOQ_KEY, format_private_key
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT, USER
 from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
@@ -18,8 +17,8 @@ GENESIS_NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
 def ask(reference_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
     """Ask `platform.*`; there is a user with ewoq's key."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
-    asking(doors.keystore().dispatcher)("keystore.createUser", **USER)
-    made = asking(doors.platform().dispatcher)
+    asking(this_node().doors.keystore.dispatcher)("keystore.createUser", **USER)
+    made = asking(this_node().doors.platform.dispatcher)
     made("platform.importKey", **USER, privateKey=format_private_key(EWOQ_KEY))
     return made
 

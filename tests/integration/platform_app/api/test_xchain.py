@@ -2,14 +2,14 @@
 
 import pytest
 
-from nodeproject import doors
+from nodeproject.apps import this_node
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
 
 @pytest.fixture
 def avm(pchain: PChain) -> Rpc:
-    return asking(doors.xchain().dispatcher)
+    return asking(this_node().doors.xchain.dispatcher)
 
 
 @pytest.mark.parametrize("asset", ["AVAX", "LUX", "id", None, "nothing"])

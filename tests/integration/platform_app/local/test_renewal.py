@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from chaindb.locks import Lock, NotInTransaction, acquire
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.chain import OwnTxs
@@ -18,7 +17,6 @@ from platform_app.local import renewal
 from platform_app.local.renewal import MOST_COINS, PAUSE
 from platform_app.memory.stakers import Validator
 from platform_app.selectors import accepted, coins, own_stake, stakers
-from platform_app.services import builder
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store import mempool
 from platform_app.txs.base import BaseTx, Tx
@@ -28,9 +26,8 @@ from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.moving import build_transfer
 from platform_app.wallet.transactions import build_add_validator
 from platform_app.wallet.wallet import Wallet
-from primitives.devkeys import EWOQ_KEY, VMRQ_KEY
 from primitives.ids import NodeID, ShortID
-from primitives.keys import address_of
+from primitives.keys import EWOQ_KEY, VMRQ_KEY, address_of
 from tests.builders import own_node, platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
 
@@ -52,16 +49,14 @@ def renewal_of_this_node() -> OwnTxs:
 
 def renewed(pchain: PChain) -> Tx | None:
     """Renew as the builder of blocks does."""
-    with transaction.atomic():
-        acquire(Lock.PCHAIN)
-        return renewal_of_this_node().propose(now=pchain.now)
+    return renewal_of_this_node().propose(now=pchain.now)
 
 
 def end_stay(pchain: PChain) -> Validator:
     """Let this node's stay end, and nothing else happen; return what it was."""
     stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
-    builder.build_block(platform_chain(), now=pchain.now)
+    platform_chain().consensus.produce(now=pchain.now)
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     return stay
 
@@ -91,7 +86,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(platform_chain(), "own", None)
-        builder.build_block(platform_chain(), now=pchain.now)
+        platform_chain().consensus.produce(now=pchain.now)
 
 
 def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
@@ -146,7 +141,18 @@ def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None
     assert isinstance(tx.unsigned, AddPermissionlessValidatorTx)
     assert {inner_output(one.output).owners.addresses for one in tx.unsigned.stake} == {(VMRQ,)}
     assert tx.unsigned.validation_rewards_owner.addresses == (EWOQ,)  # type: ignore[attr-defined]
-    assert list(mempool.oldest_first(platform_chain().db)) == [tx]
+
+
+def test_a_renewal_is_nowhere_but_in_its_block(pchain: PChain) -> None:
+    end_stay(pchain)
+
+    tx = renewed(pchain)
+
+    assert tx is not None
+    assert list(mempool.oldest_first(platform_chain().db)) == []
+    renewal_of_this_node().undo()
+    (block,) = pchain.build()
+    assert block.txs == (tx,)
 
 
 def test_a_network_that_slept_goes_on_when_it_wakes(pchain: PChain) -> None:
@@ -189,6 +195,8 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
 def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     end_stay(pchain)
     tx = renewed(pchain)
+    assert tx is not None
+    pchain.issue(tx)
     renewal_of_this_node().undo()
 
     assert renewed(pchain) is None
@@ -201,7 +209,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     pchain.issue(tx)
 
     assert renewed(pchain) is None
-    builder.build_block(platform_chain(), now=pchain.now)
+    platform_chain().consensus.produce(now=pchain.now)
     assert renewed(pchain) is None
     pchain.wait(60)
     assert stakers.current_validators(platform_chain()).by_node[pchain.node_id].tx_id == tx.tx_id
@@ -210,7 +218,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
 def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
     first = end_stay(pchain)
     pchain.issue(scheduled(pchain, pchain.node_id))
-    builder.build_block(platform_chain(), now=pchain.now)
+    platform_chain().consensus.produce(now=pchain.now)
     pchain.wait(60)
     assert end_stay(pchain).public_key is None
 
@@ -327,6 +335,7 @@ def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
     assert tx is not None
     assert tx.unsigned.validator.weight == 20 * UNIT * (MOST_COINS - 1) + 19 * UNIT  # type: ignore[attr-defined]
     assert LARGEST_TX // 2 < len(tx.raw) <= LARGEST_TX
+    renewal_of_this_node().undo()
     pchain.build()
     assert own_stake.is_validator(platform_chain(), pchain.node_id)
 
@@ -457,12 +466,3 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
 
     (said,) = said_by(caplog)
     assert said.startswith("who builds blocks needs the node's certificate to renew its stay: ")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_nobody_renews_outside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    stranger = NodeID(b"stranger".ljust(20))
-    own_node.be(monkeypatch, stranger)
-
-    with pytest.raises(NotInTransaction):
-        renewal_of_this_node().propose(now=platform.NOW)

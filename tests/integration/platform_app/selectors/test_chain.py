@@ -8,10 +8,8 @@ from platform_app.selectors import accepted, subnets
 from platform_app.selectors.accepted import Status
 from platform_app.state.diff import Diff
 from platform_app.store import mempool
-from platform_app.txs import chains
 from platform_app.txs import subnets as subnet_txs
-from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import BaseTx, Tx, TxStatus
 from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
@@ -139,9 +137,11 @@ def test_subnets_come_in_the_order_of_their_creation() -> None:
 
 
 def test_blockchains_belong_to_their_subnets() -> None:
-    x_chain = platform.signed(chains.CreateChainTx, subnet_id=PRIMARY_NETWORK_ID, chain_name="X")
+    x_chain = platform.signed(
+        subnet_txs.CreateChainTx, subnet_id=PRIMARY_NETWORK_ID, chain_name="X"
+    )
     begin(creating_chain(x_chain))
-    own = platform.signed(chains.CreateChainTx, chain_name="Mine")
+    own = platform.signed(subnet_txs.CreateChainTx, chain_name="Mine")
     accept(creating_chain(own))
 
     assert [one.name for one in subnets.blockchains(platform_chain())] == ["X", "Mine"]

@@ -6,8 +6,8 @@ from django.test.utils import CaptureQueriesContext
 
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
-from platform_app.selectors import raw_blocks as selector
-from platform_app.selectors.raw_blocks import RawBlock, raw_blocks
+from platform_app.selectors import accepted as selector
+from platform_app.selectors.accepted import RawBlock, raw_blocks
 from platform_app.state.staker import Priority
 from tests.builders import platform
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward

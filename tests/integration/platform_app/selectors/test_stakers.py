@@ -11,8 +11,7 @@ from platform_app.selectors import stakers
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.txs import subnets
-from platform_app.txs.base import BaseTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import BaseTx, TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

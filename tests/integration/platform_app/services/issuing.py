@@ -13,10 +13,10 @@ from platform_app.apps import platform_chain
 
 def main(now: int) -> None:
     """Do it."""
-    from platform_app.services import builder, mempool, scheduling
+    from platform_app.services import mempool
     from platform_app.txs.codec import parse
 
-    scheduling.BUILDER.request = lambda: None  # type: ignore[method-assign]
+    platform_chain().producer.request = lambda: None  # type: ignore[method-assign]
     txs = [parse(bytes.fromhex(line)) for line in iter(sys.stdin.readline, "\n")]
     print("ready", flush=True)
     sys.stdin.readline()
@@ -25,7 +25,7 @@ def main(now: int) -> None:
         refused = isinstance(outcome, Exception)
         print(type(outcome).__name__ if refused else "taken", flush=True)
         if number % 3 == 0:
-            builder.build_block(platform_chain(), now=now)
+            platform_chain().consensus.produce(now=now)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.selectors import accepted as rows
 from platform_app.services.wallet import Issued, Payer
-from platform_app.txs.base import Tx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import parse
-from platform_app.txs.status import TxStatus
-from primitives.devkeys import EWOQ_KEY
-from primitives.keys import address_of
+from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, some_user
 from tests.integration.platform_app.conftest import PChain

@@ -19,10 +19,9 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.executor.errors import UtxoMissing
 from platform_app.selectors import accepted
-from platform_app.services import builder, mempool
+from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx
-from platform_app.txs.base import Tx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import Tx, TxStatus
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
@@ -91,7 +90,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
 
     def building() -> list[Any]:
         for _ in range(20):
-            builder.build_block(platform_chain(), now=now)
+            platform_chain().consensus.produce(now=now)
         return []
 
     outcomes = at_once([*map(issuing, lists), building, building])
@@ -175,7 +174,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     def building() -> int:
         built = 0
-        while builder.build_block(platform_chain(), now=now) is not None:
+        while platform_chain().consensus.produce(now=now) is not None:
             built += 1
         return built
 

@@ -16,14 +16,14 @@ from platform_app.config import DAY
 from platform_app.executor.staking_errors import AlreadyValidator
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted
-from platform_app.services import builder
 from platform_app.store import mempool as waiting
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_replay import contents, remembered
-from tests.integration.platform_app.conftest import PChain, _forget
+from tests.builders.process import begin_anew
+from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
     STAKE,
     node,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("every_block_holds")
 
 
 def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
-    assert builder.build_block(platform_chain(), now=pchain.now + 3_600) is None
+    assert platform_chain().consensus.produce(now=pchain.now + 3_600) is None
     assert platform_chain().tip().height == 0
 
 
@@ -47,7 +47,7 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     parent = platform_chain().tip()
     pchain.issue(*txs)
 
-    block = builder.build_block(platform_chain(), now=pchain.now)
+    block = platform_chain().consensus.produce(now=pchain.now)
 
     assert isinstance(block, BanffStandardBlock)
     assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]
@@ -97,7 +97,7 @@ def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
             1,
         )
 
-    assert builder.build_block(platform_chain(), now=pchain.now) is None
+    assert platform_chain().consensus.produce(now=pchain.now) is None
     assert platform_chain().tip().height == 0
     assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.DROPPED
     pchain.do(tx)
@@ -130,7 +130,7 @@ def test_whatever_fails_before_the_commit_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(waiting, "remove", fail)
         with pytest.raises(RuntimeError, match="the disk is full"):
-            builder.build_block(platform_chain(), now=pchain.now)
+            platform_chain().consensus.produce(now=pchain.now)
 
     assert contents(remembered()) == before
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
@@ -159,7 +159,7 @@ def test_a_proposal_is_never_stored_without_its_option(
     with monkeypatch.context() as patched:
         patched.setattr(Database, "insert", watch)
         with pytest.raises(RuntimeError, match="the power is gone"):
-            builder.build_block(platform_chain(), now=pchain.now)
+            platform_chain().consensus.produce(now=pchain.now)
 
     assert written == [2]
     assert platform_chain().tip().height == height
@@ -194,7 +194,7 @@ def test_a_process_that_begins_anew_goes_on_where_another_one_ended(pchain: PCha
     pchain.issue(payment)
     before, parent = contents(remembered()), platform_chain().tip()
 
-    _forget()  # what a process knows besides the rows
+    begin_anew()
 
     assert contents(remembered()) == before
     block, *_ = pchain.wait(1_000)
@@ -211,7 +211,7 @@ def test_a_block_costs_as_many_questions_with_many_transactions_as_with_few(
     for part in (txs[:2], txs[2:]):
         pchain.issue(*part)
         with CaptureQueriesContext(connection) as captured:
-            builder.build_block(platform_chain(), now=pchain.now)
+            platform_chain().consensus.produce(now=pchain.now)
         asked.append(len(captured))
 
     assert asked[0] == asked[1]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, REFERENCE_UNIT
 from platform_app.executor.errors import AddValidatorRefused
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.staking import (
@@ -23,7 +24,6 @@ from platform_app.txs.staking import (
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.ids import NodeID
 from tests.builders import platform
-from tests.integration.platform_app import conftest
 from tests.integration.platform_app.conftest import PChain, Rpc, asking
 from tests.integration.platform_app.made import OWNERS, node, staker_of, supply
 from tests.integration.platform_app.produced import follow, standard
@@ -44,7 +44,7 @@ whatever_start = pytest.mark.parametrize("start_of", STARTS, ids=["0", "past", "
 
 @pytest.fixture
 def ask(reference_pchain: PChain) -> Rpc:
-    return asking(conftest.doors.platform().dispatcher)
+    return asking(this_node().doors.platform.dispatcher)
 
 
 def added(

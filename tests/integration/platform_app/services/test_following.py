@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from chaindb import building, pointers, turns
+from chaindb import building, pointers
 from chaindb.chains import Chain
 from chaindb.database import Database
 from chaindb.locks import Lock
@@ -28,9 +28,10 @@ from platform_app.services import clearing, following, uptime
 from platform_app.services.errors import MissingOption
 from platform_app.store import mempool as waiting
 from platform_app.store import uptime as uptimes
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from primitives.ids import ID
 from tests.builders import platform, platform_tables
+from tests.builders.ending_turn import deciding
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
     node,
@@ -136,9 +137,8 @@ def test_each_block_is_told_in_the_transaction_that_accepts_it(
 
     def note(block: Block) -> None:
         assert transaction.get_connection().in_atomic_block
-        stored = accepted.block(platform_chain(), block.block_id)
-        assert stored is not None
-        told.append(stored.height)
+        assert accepted.block(platform_chain(), block.block_id) is None
+        told.append(block.height)
 
     following.accept(platform_chain(), rewarded, now=pchain.now, beside=note)
 
@@ -189,11 +189,9 @@ def test_it_is_outstanding_while_it_waits_for_the_lock(
     monkeypatch.setattr(Database, "acquire", note)
 
     following.accept(platform_chain(), rewarded, now=pchain.now)
-    following.accept(
-        platform_chain(), rewarded, now=pchain.now
-    )  # all are known: there is nothing to do
+    following.accept(platform_chain(), rewarded, now=pchain.now)  # all are known: nobody waits
 
-    assert [[height for height, _ in one] for one in seen] == [[2], []]
+    assert [[height for height, _ in one] for one in seen] == [[2]]
 
 
 def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: PChain) -> None:
@@ -220,7 +218,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     pchain.issue(second, payment)
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
-    monkeypatch.setattr(turns, "_rule", lambda *_: False)
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), lambda *_: False))
     monkeypatch.setattr(platform_chain(), "looks", Looks())
 
     assert tasks.build_blocks() == {"blocks": 0}
@@ -262,12 +260,13 @@ def test_blocks_are_made_and_stays_renewed_only_in_turn(
         asked.append((alias, height, now))
         return False
 
-    monkeypatch.setattr(turns, "_rule", never)
+    chain = platform_chain()
+    monkeypatch.setattr(chain, "consensus", deciding(chain, never))
     assert pchain.build() == []
     assert asked == [(Chain.P, 1, pchain.now)]
     assert waiting.size(platform_chain().db) > 0
 
-    monkeypatch.setattr(turns, "_rule", lambda *_: True)
+    monkeypatch.setattr(chain, "consensus", deciding(chain, lambda *_: True))
     assert pchain.build()
     assert pchain.node_id in stakers.current_validators(platform_chain()).by_node
 

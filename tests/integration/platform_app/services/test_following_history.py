@@ -10,20 +10,20 @@ import pytest
 from django.db import connection
 
 from nodeproject import identity
+from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, ProposalBlock
+from platform_app.blocks.processing import Step
 from platform_app.chain import PlatformChain
-from platform_app.selectors import raw_blocks
-from platform_app.services import builder, following, mempool
-from platform_app.services.builder import Step
+from platform_app.selectors import accepted
+from platform_app.services import acceptance, following, mempool
 from platform_app.services.errors import MissingOption
 from platform_app.state.staker import Priority
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from tests.builders import platform, platform_rows, platform_tables
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_replay import remembered
-from tests.integration.platform_app.conftest import _forget
 
 BLOCKS = {"sqlite": 250, "postgresql": 60}
 
@@ -32,26 +32,28 @@ BLOCKS = {"sqlite": 250, "postgresql": 60}
 def begun(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> None:
     """A network whose coins belong to known keys; this node is nobody on it."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    _forget()
-    identity.make_identity(platform.NOW)
+    identity.make_identity(this_node().settings, platform.NOW)
     platform_rows.begin_with(funded())
 
 
 def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Issue and build until there are so many blocks; a third of the validators is never there."""
-    accept = builder.accept
+    accept = acceptance.accept
 
-    def accept_and_note(chain: PlatformChain, steps: Sequence[Step]) -> None:
-        accept(chain, steps)
+    def accept_and_note(
+        chain: PlatformChain, steps: Sequence[Step], *more: Any, **named: Any
+    ) -> Any:
+        place = accept(chain, steps, *more, **named)
         for step in steps:
             history.state.accept(step.changes)
+        return place
 
-    monkeypatch.setattr(builder, "accept", accept_and_note)
+    monkeypatch.setattr(acceptance, "accept", accept_and_note)
     while platform_chain().tip().height < blocks:
         history.pass_time()
         txs = history.txs(history.random.randint(1, 12))
         mempool.issue(platform_chain(), txs, now=history.now, gossiped=True)
-        while builder.build_block(platform_chain(), now=history.now) is not None:
+        while platform_chain().consensus.produce(now=history.now) is not None:
             for staker in history.state.stakers.values():
                 watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
                 if watched and staker.tx_id[0] % 3 == 0:
@@ -84,7 +86,7 @@ def test_what_a_builder_made_is_followed_to_the_same_rows(
     with monkeypatch.context() as patched:
         happen(history, BLOCKS[connection.vendor], patched)
     wanted, top = platform_tables.alike(), platform_chain().tip().height
-    raws = [one.raw for one in raw_blocks.raw_blocks(platform_chain(), 1, top, 1 << 30)]
+    raws = [one.raw for one in accepted.raw_blocks(platform_chain(), 1, top, 1 << 30)]
     rewards = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
     assert {row.status for row in rewards} == {TxStatus.COMMITTED, TxStatus.ABORTED}
     platform_tables.put_back(before)

@@ -10,6 +10,7 @@ import pytest
 
 from chaindb import clock
 from nodeproject import identity
+from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
@@ -28,18 +29,17 @@ from platform_app.genesis.genesis import parse_genesis
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
 from platform_app.selectors.accepted import NoFirstValidator
-from platform_app.services import builder
 from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
 from platform_app.services.genesis import load_genesis
 from platform_app.store import genesis as first_rows
 from platform_app.store.blocks import Network
+from platform_app.txs.base import TxStatus
 from platform_app.txs.staking import AddPermissionlessValidatorTx
-from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID
 from tests.builders import genesis, platform
 from tests.conformance.pchain_vectors import cases
-from tests.integration.platform_app.conftest import EWOQ, PChain, _forget
+from tests.integration.platform_app.conftest import EWOQ, PChain
 
 C_CHAIN_GENESIS = '{"config":{"chainId":43112}}'
 
@@ -64,9 +64,8 @@ def start(
             file = str(tmp_path / "genesis.json")
             Path(file).write_text(document if isinstance(document, str) else json.dumps(document))
         settings.NODE = replace(settings.NODE, platform_genesis=file, **changes)
-        _forget()
-        identity.make_identity(now)
-        return load_genesis(platform_chain(), identity.signer(), C_CHAIN_GENESIS)
+        identity.make_identity(this_node().settings, now)
+        return load_genesis(platform_chain(), platform_chain().proof_of_possession, C_CHAIN_GENESIS)
 
     return begin
 
@@ -143,7 +142,7 @@ def test_a_network_of_ones_own_begins_now_with_this_node(start: Start) -> None:
     (validator,) = stakers.current_validators(platform_chain()).validators
     assert validator.node_id == platform_chain().node_id
     assert validator.start == platform.NOW
-    signer = identity.signer()
+    signer = platform_chain().proof_of_possession
     assert validator.public_key == signer.public_key
     assert validator.proof_of_possession == signer.proof_of_possession
     assert validator.rewards_owner == platform.owners(EWOQ)
@@ -196,7 +195,10 @@ def test_a_later_start_finds_the_network_again(start: Start) -> None:
 def test_a_start_after_blocks_were_made_finds_it_too(pchain: PChain) -> None:
     pchain.do(pchain.make())
 
-    assert load_genesis(platform_chain(), identity.signer(), C_CHAIN_GENESIS) == pchain.network
+    assert (
+        load_genesis(platform_chain(), platform_chain().proof_of_possession, C_CHAIN_GENESIS)
+        == pchain.network
+    )
     assert platform_chain().tip().height == 1
 
 
@@ -340,7 +342,7 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
     start(now=1_721_016_000, parameters="avalanchego")
     assert platform_chain().node_id not in stakers.current_validators(platform_chain()).by_node
 
-    block = builder.build_block(platform_chain(), now=1_721_016_000 + 366 * DAY)
+    block = platform_chain().consensus.produce(now=1_721_016_000 + 366 * DAY)
 
     assert block is not None
     assert len(stakers.current_validators(platform_chain()).validators) == 4

@@ -14,26 +14,26 @@ import pytest
 from django.db import connection
 
 from nodeproject import identity
+from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
+from platform_app.blocks.processing import Step
 from platform_app.chain import PlatformChain
 from platform_app.models import Phase
 from platform_app.selectors import accepted
-from platform_app.services import builder, mempool
-from platform_app.services.builder import Step
-from platform_app.state.changes import StateChanges
+from platform_app.services import acceptance, mempool
+from platform_app.state.chain import StateChanges
 from platform_app.state.staker import Priority
 from platform_app.store.state import DatabaseState
+from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
-from platform_app.txs.status import TxStatus
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_random import History, burned, everything, funded, promised
 from tests.builders.platform_replay import assert_replays, contents, remembered
 from tests.builders.platform_state import SUPPLY
-from tests.integration.platform_app.conftest import _forget
 
 SEED = 2_000
 TXS = {"sqlite": 2_000, "postgresql": 300}
@@ -50,17 +50,19 @@ def ledger(
     db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> "Ledger":
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    _forget()
-    identity.make_identity(platform.NOW)  # it is nobody on this network
+    identity.make_identity(this_node().settings, platform.NOW)  # it is nobody on this network
     made = Ledger()
-    accept = builder.accept
+    accept = acceptance.accept
 
-    def accept_and_check(chain: PlatformChain, steps: Sequence[Step]) -> None:
-        accept(chain, steps)
+    def accept_and_check(
+        chain: PlatformChain, steps: Sequence[Step], *more: Any, **named: Any
+    ) -> Any:
+        place = accept(chain, steps, *more, **named)
         for step in steps:
             made.follow(step.blocks, step.changes)
+        return place
 
-    monkeypatch.setattr(builder, "accept", accept_and_check)
+    monkeypatch.setattr(acceptance, "accept", accept_and_check)
     return made
 
 
@@ -87,7 +89,7 @@ class Ledger:
             txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
             outcomes = mempool.issue(platform_chain(), txs, now=self.history.now, gossiped=True)
             self.assert_statuses(txs, outcomes)
-            while builder.build_block(platform_chain(), now=self.history.now) is not None:
+            while platform_chain().consensus.produce(now=self.history.now) is not None:
                 self._let_some_be_offline()
 
     def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:

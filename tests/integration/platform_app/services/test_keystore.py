@@ -4,7 +4,7 @@ import pytest
 
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.lanes import Lane
+from platform_app.key_derivation import DerivationSlots
 from platform_app.services import keystore
 from platform_app.store import keystore as store
 from platform_app.wallet import backup, sealing
@@ -70,8 +70,8 @@ def test_a_name_is_taken_once() -> None:
 
 
 def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
-    monkeypatch.setattr(platform_chain(), "lanes", lanes)
+    slots = platform_chain().key_derivation._replace(strangers=DerivationSlots(at_once=2, slots=2))
+    monkeypatch.setattr(platform_chain(), "key_derivation", slots)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -274,8 +274,8 @@ def test_there_are_only_so_many_users(node_settings: object) -> None:
 def test_of_two_who_take_the_last_place_at_once_one_gets_it(
     node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
-    monkeypatch.setattr(platform_chain(), "lanes", lanes)
+    slots = platform_chain().key_derivation._replace(strangers=DerivationSlots(at_once=2, slots=2))
+    monkeypatch.setattr(platform_chain(), "key_derivation", slots)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:
@@ -319,8 +319,8 @@ def test_of_two_who_import_under_a_name_at_once_one_gets_it(
 ) -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
-    lanes = platform_chain().lanes._replace(strangers=Lane(at_once=2, places=2))
-    monkeypatch.setattr(platform_chain(), "lanes", lanes)
+    slots = platform_chain().key_derivation._replace(strangers=DerivationSlots(at_once=2, slots=2))
+    monkeypatch.setattr(platform_chain(), "key_derivation", slots)
     lock = sealing.lock
 
     def meanwhile(*arguments: object) -> object:

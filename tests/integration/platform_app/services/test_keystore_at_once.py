@@ -18,7 +18,7 @@ from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.wallet import Issued, Payer
 from platform_app.store import keystore as store
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from platform_app.wallet.keystore_errors import TooManyUsers
 from primitives.ids import ShortID
 from tests.builders import platform

@@ -9,7 +9,7 @@ from django.core.cache import cache
 
 from chaindb.attempts import Limit
 from platform_app.apps import platform_chain
-from platform_app.lanes import Lane, Lanes
+from platform_app.key_derivation import DerivationSlots, KeyDerivation
 from platform_app.services import keystore
 from platform_app.services.keystore_guard import OF_USER
 from platform_app.wallet import sealing
@@ -55,10 +55,10 @@ def locked_for(name: str = NAME) -> int:
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let a lane have one place."""
+    """Let one kind of slots be one slot."""
     chain = platform_chain()
-    lane = Lane(at_once=1, places=1)
-    monkeypatch.setattr(chain, "lanes", chain.lanes._replace(**{name: lane}))
+    slots = DerivationSlots(at_once=1, slots=1)
+    monkeypatch.setattr(chain, "key_derivation", chain.key_derivation._replace(**{name: slots}))
 
 
 def test_a_few_wrong_passwords_are_free() -> None:
@@ -161,15 +161,15 @@ def test_names_that_nobody_has_leave_nothing_in_the_cache(monkeypatch: pytest.Mo
     ]
 
 
-def test_in_a_lane_few_work_at_a_time() -> None:
-    lane = Lane(at_once=2, places=4)
+def test_few_derive_a_key_at_a_time() -> None:
+    slots = DerivationSlots(at_once=2, slots=4)
     together = threading.Barrier(2)
     lock = threading.Lock()
     running, most = 0, 0
 
     def work() -> None:
         nonlocal running, most
-        with lane.place():
+        with slots.slot():
             with lock:
                 running += 1
                 most = max(most, running)
@@ -191,7 +191,10 @@ def test_who_finds_no_place_is_refused_at_once(
     for name in ("users", "strangers"):
         narrow(monkeypatch, name)
 
-    with platform_chain().lanes.users.place(), platform_chain().lanes.strangers.place():
+    with (
+        platform_chain().key_derivation.users.slot(),
+        platform_chain().key_derivation.strangers.slot(),
+    ):
         for refuse in (
             lambda: keystore.create_user(platform_chain(), "bob", PASSWORD),
             lambda: keystore.export_user(platform_chain(), NAME, PASSWORD),
@@ -209,7 +212,7 @@ def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> N
     some_user(KEYS[0])
     narrow(monkeypatch, "strangers")
 
-    with platform_chain().lanes.strangers.place():
+    with platform_chain().key_derivation.strangers.slot():
         with pytest.raises(KeystoreBusy):
             keystore.create_user(platform_chain(), "bob", PASSWORD)
         assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[0]]
@@ -225,7 +228,7 @@ def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     fail(OF_USER.free)
     narrow(monkeypatch, "users")
 
-    with platform_chain().lanes.users.place():
+    with platform_chain().key_derivation.users.slot():
         assert locked_for() > 0
 
 
@@ -233,14 +236,14 @@ def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_is_locked_while_waiting_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     narrow(monkeypatch, "users")
-    place = platform_chain().lanes.users.place
+    place = platform_chain().key_derivation.users.slot
 
     def meanwhile() -> object:
-        monkeypatch.setattr(platform_chain().lanes.users, "place", place)
+        monkeypatch.setattr(platform_chain().key_derivation.users, "slot", place)
         fail(OF_USER.free)
         return place()
 
-    monkeypatch.setattr(platform_chain().lanes.users, "place", meanwhile)
+    monkeypatch.setattr(platform_chain().key_derivation.users, "slot", meanwhile)
     assert locked_for() > 0
 
 
@@ -257,17 +260,17 @@ def test_a_place_is_free_again_whatever_happens(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("threads", [3, 4, 7, 16, 64])
 def test_passwords_leave_threads_to_other_calls(threads: int) -> None:
-    users, strangers = Lanes.of(threads)
+    users, strangers = KeyDerivation.of(threads)
 
-    assert users.places >= 1
-    assert strangers.places >= 1
-    assert users.places + strangers.places < threads
+    assert users.slots >= 1
+    assert strangers.slots >= 1
+    assert users.slots + strangers.slots < threads
 
 
 def test_a_process_of_sixteen_threads_lets_ten_wait_for_passwords() -> None:
-    users, strangers = platform_chain().lanes
-    assert (users.at_once, users.places) == (2, 6)
-    assert (strangers.at_once, strangers.places) == (1, 4)
+    users, strangers = platform_chain().key_derivation
+    assert (users.at_once, users.slots) == (2, 6)
+    assert (strangers.at_once, strangers.slots) == (1, 4)
 
 
 def test_a_count_that_was_forgotten_in_between_begins_anew(

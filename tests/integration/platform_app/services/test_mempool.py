@@ -14,14 +14,13 @@ from platform_app.executor.errors import UtxoMissing, WrongTxType
 from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShort, StakeTooLow
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
-from platform_app.services import builder, mempool, scheduling
+from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx, MempoolFull, NothingImports, TooLarge
 from platform_app.store import mempool as waiting
 from platform_app.store import outputs
-from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.chains import ImportTx
+from platform_app.txs.base import BaseTx, Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import ImportTx
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (
@@ -465,7 +464,7 @@ def test_a_block_is_asked_for_after_the_commit_and_only_then(
 
     for callback in callbacks:
         callback()
-    assert sent.names == [scheduling.BUILDER.task]
+    assert sent.names == [platform_chain().producer.task]
 
 
 def test_who_brings_nothing_new_asks_for_no_block(
@@ -491,4 +490,4 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 
     assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
-    assert builder.build_block(platform_chain(), now=pchain.now) is not None
+    assert platform_chain().consensus.produce(now=pchain.now) is not None

@@ -13,15 +13,14 @@ from platform_app.blocks.block import (
     parse_block,
 )
 from platform_app.config import DAY, UNIT
-from platform_app.executor.rewards import split
+from platform_app.executor.proposal import split
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import Tx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.components import UTXO, inner_output
 from platform_app.txs.staking import RewardValidatorTx
-from platform_app.txs.status import TxStatus
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (

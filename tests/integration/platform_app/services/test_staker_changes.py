@@ -7,15 +7,13 @@ import pytest
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import BanffStandardBlock
 from platform_app.config import DAY, UNIT
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
-from platform_app.services import builder
 from platform_app.state.staker import Staker
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import BaseTx
+from platform_app.txs.base import BaseTx, TxStatus
 from platform_app.txs.components import inner_output
-from platform_app.txs.status import TxStatus
 from platform_app.txs.subnets import RemoveSubnetValidatorTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
@@ -171,7 +169,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
 
 
 def _step(pchain: PChain, seconds: int) -> bool:
-    return builder.build_block(platform_chain(), now=pchain.now + seconds) is not None
+    return platform_chain().consensus.produce(now=pchain.now + seconds) is not None
 
 
 def _weights() -> dict[ID, dict[Any, int]]:
@@ -207,7 +205,7 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
-    builder.build_block(platform_chain(), now=pchain.now)  # the stay ends
+    platform_chain().consensus.produce(now=pchain.now)  # the stay ends
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")

@@ -10,9 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
-from cchain_app.services.chain import produce_block
 from cchain_app.services.genesis import load_genesis as load_cchain
-from chaindb import clock, turns
+from chaindb import clock
 from chaindb.clock import ClockMovesForward
 from chaindb.models import Clock
 from platform_app import models
@@ -21,11 +20,11 @@ from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
-from platform_app.services import builder
 from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
 from platform_app.services.time_travel import time_travel
-from platform_app.txs.base import Tx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import Tx, TxStatus
+from tests.builders.ending_turn import deciding, never
+from tests.builders.evm_chains import produce
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
@@ -173,13 +172,14 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     txs = iter(payments(pchain, 30))
     split(pchain, 1, 2 * STAKE)
     staker = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
-    build = builder.build_block
+    consensus = platform_chain().consensus
+    produce = consensus.produce
 
-    def build_and_issue(chain: Any, *, now: int) -> Any:
+    def produce_and_issue(*, now: int) -> Any:
         pchain.issue(next(txs))  # others are at work
-        return build(chain, now=now)
+        return produce(now=now)
 
-    monkeypatch.setattr(builder, "build_block", build_and_issue)
+    monkeypatch.setattr(consensus, "produce", produce_and_issue)
     built = time_travel(platform_chain(), 3 * DAY)
 
     # One where it begins, one where it ends, and one with what was waiting at the arrival.
@@ -216,7 +216,7 @@ def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
     assert clock.offset() == DAY
     assert [staker_of(tx).phase for tx in txs].count(Phase.CURRENT) == 1
 
-    while builder.build_block(platform_chain(), now=clock.now()) is not None:
+    while platform_chain().consensus.produce(now=clock.now()) is not None:
         pass
 
     rows = [staker_of(tx) for tx in txs]
@@ -250,7 +250,7 @@ def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
 
     time_travel(platform_chain(), 30 * DAY)
 
-    block = produce_block(evm_chain(), now=clock.now(), allow_empty=True)
+    block = produce(evm_chain(), now=clock.now(), allow_empty=True)
     assert block is not None
     assert block.header.timestamp == clock.now()
     assert block.header.timestamp >= first.header.timestamp + 30 * DAY
@@ -316,7 +316,7 @@ def test_the_command_before_the_first_start_says_what_is_missing() -> None:
 def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "_rule", lambda _chain, _height, _now: False)
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
     before = clock.offset()
 
     with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):

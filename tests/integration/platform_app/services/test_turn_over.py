@@ -7,7 +7,6 @@ import pytest
 from chaindb.chains import Chain
 from platform_app.apps import platform_chain
 from platform_app.models import MempoolTx
-from platform_app.services import builder
 from tests.builders.ending_turn import EndingTurn, ending_turn
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import payments
@@ -27,14 +26,14 @@ def test_of_a_block_whose_turn_is_over_nothing_stays(
     before = platform_chain().tip()
 
     for _ in range(2):
-        assert builder.build_block(platform_chain(), now=pchain.now) is None
+        assert platform_chain().consensus.produce(now=pchain.now) is None
 
     assert turn.held[-2:] == [(Chain.P, before.height + 1)] * 2
     assert platform_chain().tip() == before
     assert MempoolTx.objects.count() == 4
-    assert "the turn ended while the P-Chain's block" in caplog.text
+    assert f"the turn ended while block {before.height + 1} was built" in caplog.text
     sizes = []
-    while (made := builder.build_block(platform_chain(), now=pchain.now)) is not None:
+    while (made := platform_chain().consensus.produce(now=pchain.now)) is not None:
         sizes.append(len(made.txs))
     assert sizes == [1, 2, 1]
 
@@ -50,6 +49,6 @@ def test_a_renewal_that_came_to_nothing_is_tried_again(
     pchain.issue(pchain.make())
     turn.ends = 1
 
-    assert builder.build_block(platform_chain(), now=pchain.now) is None
+    assert platform_chain().consensus.produce(now=pchain.now) is None
 
     assert asked == ["propose", "undo"]

@@ -7,11 +7,11 @@ import pytest
 
 from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
+from platform_app.blocks import processing
 from platform_app.executor import standard
 from platform_app.selectors import accepted
 from platform_app.services import builder, mempool
-from platform_app.txs.base import Tx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 from tests.integration.platform_app.conftest import PChain
 
@@ -68,7 +68,7 @@ def test_a_fault_that_is_no_transactions_is_raised(
     def fail(*_: Any) -> None:
         raise Broken
 
-    monkeypatch.setattr(builder, "build", fail)
+    monkeypatch.setattr(processing, "build", fail)
 
     with pytest.raises(Broken):
         pchain.build()

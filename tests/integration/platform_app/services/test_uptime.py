@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaindb import clock
-from nodeproject import doors
+from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
@@ -254,7 +254,7 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
 
 
 def test_with_the_reference_s_parameters_uptime_is_a_percentage(reference_pchain: PChain) -> None:
-    ask = asking(doors.platform().dispatcher)
+    ask = asking(this_node().doors.platform.dispatcher)
     (first, *_) = stakers.current_validators(platform_chain()).validators
     uptime.observe(platform_chain(), [OTHER], first.start)
     uptime.observe(platform_chain(), [first.node_id], first.start + 477)

@@ -12,9 +12,9 @@ from platform_app.services.errors import ConflictingTx, NothingImports
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
+from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.errors import IllegalChainName, UnspendableOutput
-from platform_app.txs.status import TxStatus
 from platform_app.wallet.errors import (
     CannotSign,
     ChainOfPrimaryNetwork,
@@ -28,8 +28,8 @@ from platform_app.wallet.errors import (
 )
 from platform_app.wallet.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
 from primitives.codec_errors import UnencodableValue
-from primitives.devkeys import EWOQ_KEY
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
+from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.integration.platform_app.conftest import PChain

@@ -18,8 +18,8 @@ from platform_app.services.wallet import Issued, Payer
 from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
 from platform_app.txs.base import Tx
-from primitives.devkeys import EWOQ_KEY
 from primitives.ids import ID
+from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.keystore import PASSWORD, make_cheap, some_user
 from tests.integration.platform_app.conftest import PChain

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError
 
-from chaindb.rowid import row_id
+from chaindb.fields import row_id
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
@@ -11,9 +11,8 @@ from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.store import blocks
 from platform_app.store.state import DatabaseState
-from platform_app.txs import chains, codec, subnets
-from platform_app.txs.base import BaseTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs import codec, subnets
+from platform_app.txs.base import BaseTx, TxStatus
 from primitives.hashing import sha256
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
@@ -42,7 +41,7 @@ def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
 
 def test_transactions_of_the_genesis_stand_at_height_zero_in_their_order() -> None:
     validator, add = adding()
-    created = platform.signed(chains.CreateChainTx)
+    created = platform.signed(subnets.CreateChainTx)
     begin(add, adding_tx(created))
 
     places = models.Tx.objects.order_by("id").values_list("id", "tx_id", "index")
@@ -66,7 +65,7 @@ def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
     begin()
     first = platform.signed(BaseTx, memo=b"first")
     second = platform.signed(
-        chains.ExportTx,
+        subnets.ExportTx,
         inputs=platform.spend_all(platform.utxo(10), platform.utxo(9, number=1, asset_id=platform.OTHER_ASSET_ID)),
         outputs=platform.outputs(3),
         exported_outputs=platform.outputs(4),
@@ -83,7 +82,7 @@ def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
 def test_what_is_imported_counts_as_spent() -> None:
     begin()
     tx = platform.signed(
-        chains.ImportTx,
+        subnets.ImportTx,
         inputs=(),
         outputs=platform.outputs(3),
         imported_inputs=platform.spend_all(platform.utxo(10)),
@@ -183,7 +182,7 @@ def test_a_subnet_has_its_control_keys_and_gets_others() -> None:
 
 def test_a_blockchain_is_written_with_what_its_transaction_says() -> None:
     begin()
-    tx = platform.signed(chains.CreateChainTx, chain_name="My chain", genesis_data=b"12345")
+    tx = platform.signed(subnets.CreateChainTx, chain_name="My chain", genesis_data=b"12345")
 
     def create(diff: Diff) -> None:
         diff.add_tx(tx, TxStatus.COMMITTED)

@@ -6,7 +6,7 @@ from django.db import IntegrityError
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.store import mempool
-from platform_app.txs import chains, staking
+from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx
 from primitives.ids import EMPTY_ID, ID
 from tests.builders import platform
@@ -49,7 +49,7 @@ def test_an_empty_mempool_has_no_size() -> None:
 def test_what_a_waiting_transaction_spends_is_known() -> None:
     spent, imported = platform.utxo(2_000_000, number=1), platform.utxo(number=7)
     tx = platform.signed(
-        chains.ImportTx,
+        subnets.ImportTx,
         inputs=platform.spend_all(spent),
         imported_inputs=platform.spend_all(imported),
     )

@@ -9,20 +9,21 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from platform_app.apps import platform_chain, use
+from platform_app.apps import platform_chain
 from platform_app.selectors import outputs, stakers
 from platform_app.state.chain import ChainState, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import outputs as shared_rows
 from platform_app.store.state import DatabaseState
-from platform_app.txs import chains, subnets
+from platform_app.txs import subnets
+from platform_app.txs.base import TxStatus
 from platform_app.txs.components import UTXO, inner_output
-from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_state import MemoryState
+from tests.builders.process import begin_anew
 from tests.searching import cases
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +180,7 @@ class History:
     def add_chain(self, diff: Diff) -> None:
         subnet_id = self.random.choice(self.subnets)
         name = f"chain {self.number()}"
-        tx = platform.signed(chains.CreateChainTx, subnet_id=subnet_id, chain_name=name)
+        tx = platform.signed(subnets.CreateChainTx, subnet_id=subnet_id, chain_name=name)
         diff.add_tx(tx, TxStatus.COMMITTED)
         diff.add_chain(tx)
         self.tx_ids.append(tx.tx_id)
@@ -240,7 +241,7 @@ class History:
 )
 def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
     with transaction.atomic():
-        use(None)
+        begin_anew()
         history = History(random)
         for _ in range(12):
             history.block()

@@ -12,9 +12,8 @@ from platform_app.models import BlockKind, TxKind
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.store import mempool, uptime
-from platform_app.txs import chains, subnets
-from platform_app.txs.base import BaseTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs import subnets
+from platform_app.txs.base import BaseTx, TxStatus
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, producing, reward
@@ -119,7 +118,7 @@ def test_uptimes_are_shown_as_they_were_written_last() -> None:
 def test_subnets_and_blockchains_are_shown() -> None:
     begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
     subnet = platform.signed(subnets.CreateSubnetTx)
-    blockchain = platform.signed(chains.CreateChainTx, chain_name="Mine")
+    blockchain = platform.signed(subnets.CreateChainTx, chain_name="Mine")
 
     def create(diff: Diff) -> None:
         diff.add_tx(subnet, TxStatus.COMMITTED)

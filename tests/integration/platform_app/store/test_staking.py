@@ -11,7 +11,7 @@ from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import NodeID
 from tests.builders import platform

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.admin.formats import format_type, format_wei, round_wei
+from cchain_app.admin.display import format_type, format_wei, round_wei
 
 COIN = 10**18
 

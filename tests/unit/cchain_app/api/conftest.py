@@ -17,7 +17,7 @@ from cchain_app.selectors.pool import PoolContent
 from cchain_app.txs.transaction import Transaction
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from tests.builders.accepted import accepted
@@ -92,7 +92,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     monkeypatch.setattr(pool, "transaction", lambda _, wanted: chain.waiting([wanted]).get(wanted))
     monkeypatch.setattr(pool, "content", _of_chain(chain.content))
     monkeypatch.setattr(pool, "counts", lambda _: (len(chain.pending), len(chain.queued)))
-    monkeypatch.setattr(pool, "executable_hashes", lambda _: [one.hash for one in chain.pending])
+    monkeypatch.setattr(pool, "pending_hashes", lambda _: [one.hash for one in chain.pending])
     return chain
 
 
@@ -106,7 +106,7 @@ Rpc = Callable[..., Any]
 
 def dispatcher() -> Dispatcher:
     """Return the methods of the process's door; under other settings it is another one."""
-    return _dispatcher(evm_rpc())
+    return _dispatcher(this_node().evm_rpc)
 
 
 @lru_cache(maxsize=1)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cchain_app.api import chain_config
+from cchain_app.api import node
 from cchain_app.apps import evm_chain
 from cchain_app.config import parse_config
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.unit.cchain_app.test_config import BLOCK_KEYS
 
 PRAGUE_BLOBS = {"target": 6, "max": 9, "baseFeeUpdateFraction": 5007716}
@@ -97,4 +97,8 @@ def test_forks_that_begin_together_are_one_entry_of_the_later_one(rpc, memory_ch
 def test_forks_that_have_no_time_have_no_entry(memory_chain, scheduled):
     scheduled()
 
-    assert chain_config.fork_config(evm_rpc()) == {"current": None, "next": None, "last": None}
+    assert node.fork_config(this_node().evm_rpc) == {
+        "current": None,
+        "next": None,
+        "last": None,
+    }

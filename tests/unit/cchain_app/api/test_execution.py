@@ -9,9 +9,9 @@ from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
 from tests.builders.cchain import COIN, SENDERS
@@ -222,7 +222,7 @@ def test_on_the_event_loop_a_long_call_is_given_to_a_thread(memory_chain):
     memory_chain.state.put(POOR, code=bytecode.assemble("1 0 MSTORE 32 0 RETURN"))
 
     async def ask(to):
-        return execution.call(evm_rpc(), CallRequest(to=to), Tag.LATEST, None, None)
+        return execution.call(this_node().evm_rpc, CallRequest(to=to), Tag.LATEST, None, None)
 
     assert asyncio.run(ask(POOR)) == word(1)
     with pytest.raises(WouldBlock):

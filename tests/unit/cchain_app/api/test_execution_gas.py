@@ -8,12 +8,12 @@ import pytest
 from cchain_app.api import execution, execution_gas
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
-from cchain_app.api.remembered import Remembered
+from cchain_app.api.rendered import Remembered
 from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
 from tests.builders.cchain import SENDERS, authorization
@@ -143,7 +143,9 @@ def test_on_the_event_loop_a_long_estimate_is_given_to_a_thread(memory_chain):
     memory_chain.state.put(OTHER, code=bytecode.COUNTER)
 
     async def ask(to):
-        return execution_gas.estimate_gas(evm_rpc(), CallRequest(to=to), Tag.LATEST, None, None)
+        return execution_gas.estimate_gas(
+            this_node().evm_rpc, CallRequest(to=to), Tag.LATEST, None, None
+        )
 
     assert int(asyncio.run(ask(OTHER)), 16) > 21_000
     with pytest.raises(WouldBlock):
@@ -224,7 +226,7 @@ def test_since_osaka_a_transaction_has_at_most_2_to_the_24_gas(estimate, monkeyp
     monkeypatch.setattr(
         execution, "env_of", lambda header, config: replace(env_of(header, config), fork="osaka")
     )
-    monkeypatch.setattr(evm_rpc(), "environments", Remembered(1))
+    monkeypatch.setattr(this_node().evm_rpc, "environments", Remembered(1))
     with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(16777216\)"):
         estimate(bytecode.LOOP)
 

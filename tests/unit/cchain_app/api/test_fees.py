@@ -6,9 +6,9 @@ import pytest
 
 from cchain_app.api import eth_fees
 from cchain_app.api.params import Tag
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders.transactions import signed
 
 GWEI = 10**9
@@ -136,7 +136,7 @@ def test_a_long_history_is_left_to_a_thread(memory_chain):
         memory_chain.accept()
 
     async def ask(count):
-        return eth_fees.fee_history(evm_rpc(), count, Tag.LATEST, None)
+        return eth_fees.fee_history(this_node().evm_rpc, count, Tag.LATEST, None)
 
     assert asyncio.run(ask(10))["oldestBlock"] == "0x1f"
     with pytest.raises(WouldBlock):

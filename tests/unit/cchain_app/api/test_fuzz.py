@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from cchain_app.api import registry
 from jsonrpc.dispatch import Dispatcher
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.accepted import log
 from tests.builders.transactions import RECIPIENT, signed
 from tests.searching import cases
 
 STORED = {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"} | {
-    method.name for method in registry(evm_rpc()) if "ilter" in method.name
+    method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name
 }
 """Methods that need rows, or a cache that outlives the test: they have tests of their own."""
 
-NAMES = sorted(method.name for method in registry(evm_rpc()) if method.name not in STORED)
+NAMES = sorted(method.name for method in registry(this_node().evm_rpc) if method.name not in STORED)
 MEMBERS = (
     "from", "to", "gas", "gasPrice", "value", "data", "input", "nonce", "accessList", "chainId",
     "authorizationList", "blockHash", "blockNumber", "requireCanonical", "fromBlock", "toBlock",
@@ -50,7 +50,7 @@ def dispatcher(memory_chain):
     memory_chain.state.put(RECIPIENT, code=bytecode.COUNTER, balance=9)
     memory_chain.accept(signed(), logs=[[log()]])
     memory_chain.pending.append(signed(nonce=1))
-    return Dispatcher(registry(evm_rpc()))
+    return Dispatcher(registry(this_node().evm_rpc))
 
 
 @given(method=st.sampled_from(NAMES), params=st.lists(values, max_size=4))

@@ -2,26 +2,26 @@
 
 import asyncio
 import json
+import time
 from contextlib import suppress
-from functools import cache
 from typing import Any
 
 import pytest
-from django.core.exceptions import SynchronousOnlyOperation
 
-from cchain_app.api import EvmRpc, execution, loop_gas, registry
-from cchain_app.api.loop_gas import GAS_OF_REQUEST, LoopGas, one_request
+from cchain_app.api import execution, loop_gas
+from cchain_app.api.loop_gas import GAS_OF_REQUEST, LoopGas
 from cchain_app.api.params import Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.apps import evm_chain
 from cchain_app.evm.select import select_engine
-from chaindb.hotpath import WouldBlock
-from jsonrpc.dispatch import MISS, Dispatcher, HotAnswer
+from chaindb.connections import WouldBlock
+from jsonrpc.dispatch import MISS, HotAnswer
 from jsonrpc.turn import SECONDS_OF_TURN, LoopTurn
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from primitives.evm import Address
 from tests.builders import bytecode
 from tests.builders.bytecode import assemble
+from tests.builders.hot_dispatcher import hot_dispatcher
 
 CONTRACT = Address(b"\xc0" * 20)
 
@@ -30,25 +30,11 @@ SOME_GAS = assemble("16384 0 KECCAK256 POP") * 10
 MODEXP = bytecode.words(2048, 255, 2048) + b"\xff" * (2048 + 255 + 2048)
 
 
-def dispatcher() -> Dispatcher:
-    return _dispatcher(evm_rpc())
-
-
-@cache
-def _dispatcher(rpc: EvmRpc) -> Dispatcher:
-    return Dispatcher(
-        registry(rpc),
-        would_block=(SynchronousOnlyOperation, WouldBlock),
-        one_request=one_request,
-        turn=LoopTurn(60.0),
-    )
-
-
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done."""
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
-    monkeypatch.setattr(evm_rpc(), "loop_gas", LoopGas(turn=LoopTurn(60.0)))
+    monkeypatch.setattr(this_node().evm_rpc, "loop_gas", LoopGas(turn=LoopTurn(60.0)))
 
 
 @pytest.fixture
@@ -67,7 +53,7 @@ def tried(*bodies: bytes) -> list[HotAnswer]:
     """Answer bodies in one turn of an event loop."""
 
     async def answer() -> list[HotAnswer]:
-        return [dispatcher().answer_hot(one) for one in bodies]
+        return [hot_dispatcher().answer_hot(one) for one in bodies]
 
     return asyncio.run(answer())
 
@@ -76,12 +62,12 @@ def tried(*bodies: bytes) -> list[HotAnswer]:
 @pytest.mark.parametrize("method", ["eth_call", "eth_createAccessList", "eth_estimateGas"])
 def test_a_call_that_fits_is_answered_on_the_event_loop(method: str) -> None:
     asked = body(method, gas=hex(100_000))
-    assert tried(asked) == [dispatcher().answer(asked)]
+    assert tried(asked) == [hot_dispatcher().answer(asked)]
 
 
 @pytest.mark.usefixtures("contract")
 def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
-    assert tried(body("eth_call", 6)) == [dispatcher().answer(body("eth_call", 6))]
+    assert tried(body("eth_call", 6)) == [hot_dispatcher().answer(body("eth_call", 6))]
     assert tried(body("eth_call", 7)) == [MISS]
     assert MISS not in tried(*[body("eth_call")] * 7)
 
@@ -91,7 +77,7 @@ def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
 def test_a_batch_of_heavy_calls_goes_to_a_thread_at_once(method: str) -> None:
     """The node stood still for half a minute: MODEXP of 2,048 bytes a hundred times."""
     asked = body(method, 4, to="0x" + bytes(19).hex() + "05", data="0x" + MODEXP.hex())
-    assert len(asked) < dispatcher().limits.hot_body
+    assert len(asked) < hot_dispatcher().limits.hot_body
     assert tried(asked) == [MISS]
 
 
@@ -127,15 +113,16 @@ def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
 @pytest.mark.usefixtures("contract")
 def test_what_a_turn_has_no_time_for_goes_to_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(evm_rpc(), "loop_gas", LoopGas(clock))
+    clock.now = time.monotonic() + 60  # the call's own time is the machine's, which may be busy
+    monkeypatch.setattr(this_node().evm_rpc, "loop_gas", LoopGas(clock))
     single = body("eth_call")
 
     async def ask() -> list[HotAnswer]:
-        answers = [dispatcher().answer_hot(single)]
+        answers = [hot_dispatcher().answer_hot(single)]
         clock.now += 2 * SECONDS_OF_TURN
-        answers.append(dispatcher().answer_hot(single))
+        answers.append(hot_dispatcher().answer_hot(single))
         await asyncio.sleep(0)
-        return [*answers, dispatcher().answer_hot(single)]
+        return [*answers, hot_dispatcher().answer_hot(single)]
 
     assert [answer is MISS for answer in asyncio.run(ask())] == [False, True, False]
 
@@ -166,8 +153,11 @@ def test_the_reference_engine_gets_nothing_of_the_event_loop(
     monkeypatch.setattr(evm_chain(), "engine", reference)
 
     async def ask() -> str:
-        return execution.call(evm_rpc(), CallRequest(to=CONTRACT), Tag.LATEST, None, None)
+        return execution.call(this_node().evm_rpc, CallRequest(to=CONTRACT), Tag.LATEST, None, None)
 
     with pytest.raises(WouldBlock):
         asyncio.run(ask())
-    assert execution.call(evm_rpc(), CallRequest(to=CONTRACT), Tag.LATEST, None, None) == "0x"
+    assert (
+        execution.call(this_node().evm_rpc, CallRequest(to=CONTRACT), Tag.LATEST, None, None)
+        == "0x"
+    )

@@ -9,7 +9,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.blocks.header import decode_header
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders import bytecode
 from tests.builders.accepted import log
@@ -307,6 +307,8 @@ def test_a_bad_call_in_a_batch_of_balances_spoils_no_other(block):
         {"jsonrpc": "2.0", "id": n, "method": "eth_getBalance", "params": [NOBODY, place]}
         for n, place in enumerate(["latest", "0x64", "0x1", "latest", "newest"])
     ]
-    answers = json.loads(Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode()))
+    answers = json.loads(
+        Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
+    )
     assert [one.get("result") for one in answers] == ["0x0", None, "0x0", "0x0", None]
     assert [one["error"]["code"] for one in answers if "error" in one] == [-32000, -32602]

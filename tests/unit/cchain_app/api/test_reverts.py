@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.api.reverts import failure, reason_of
+from cchain_app.api.errors import failure, reason_of
 from cchain_app.evm.engine import CallResult
 
 

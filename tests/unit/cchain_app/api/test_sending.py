@@ -12,7 +12,7 @@ from cchain_app.services import transactions
 from cchain_app.txs.errors import TypedTransactionTooShort
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders.transactions import signed
 
 
@@ -68,7 +68,9 @@ def test_a_batch_is_submitted_at_once_and_each_call_has_its_own_fate(submitted):
         {"jsonrpc": "2.0", "id": n, "method": "eth_sendRawTransaction", "params": [hexed(raw)]}
         for n, raw in enumerate(sent)
     ]
-    answers = json.loads(Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode()))
+    answers = json.loads(
+        Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
+    )
     assert submitted == [sent]
     assert [("result" in one, one["id"]) for one in answers] == [(True, 0), (False, 1), (True, 2)]
 
@@ -102,12 +104,12 @@ def test_nobody_waits_longer_than_a_minute(rpc, memory_chain, monkeypatch):
     still = SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _seconds: None)
     monkeypatch.setattr(eth_transactions, "time", still)
     with pytest.raises(JsonRpcError, match="within 60s"):
-        eth_transactions.wait_for_receipt(evm_rpc(), signed().hash, 10**9)
+        eth_transactions.wait_for_receipt(this_node().evm_rpc, signed().hash, 10**9)
 
 
 def test_only_so_many_calls_wait_at_a_time(rpc, submitted, monkeypatch):
-    monkeypatch.setattr(evm_rpc(), "sync_calls", threading.BoundedSemaphore(1))
-    evm_rpc().sync_calls.acquire()
+    monkeypatch.setattr(this_node().evm_rpc, "sync_calls", threading.BoundedSemaphore(1))
+    this_node().evm_rpc.sync_calls.acquire()
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransactionSync", "0x01")
     assert (failure.value.code, failure.value.message) == (

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from cchain_app.api import registry, subscriptions
-from cchain_app.api.heads import Heads
+from cchain_app.api.heads import SentHeads
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.hub import Exchange, Hub
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed
 
@@ -36,7 +36,9 @@ class Socket:
     def call(self, method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = json.loads(
-            Dispatcher(registry(evm_rpc())).answer(json.dumps(body).encode(), self.exchange)
+            Dispatcher(registry(this_node().evm_rpc)).answer(
+                json.dumps(body).encode(), self.exchange
+            )
         )
         self.exchange.confirm()
         if "error" in answer:
@@ -53,8 +55,8 @@ class Socket:
 @pytest.fixture
 def hub(memory_chain, monkeypatch):
     made = Hub()
-    monkeypatch.setattr(evm_rpc(), "hub", made)
-    monkeypatch.setattr(evm_rpc(), "heads", Heads())
+    monkeypatch.setattr(this_node().evm_rpc, "hub", made)
+    monkeypatch.setattr(this_node().evm_rpc, "heads", SentHeads())
     return made
 
 
@@ -64,7 +66,7 @@ def socket(hub):
 
 
 async def reach(chain) -> None:
-    await subscriptions.head_accepted(evm_rpc(), chain.head().number, chain.head().hash)
+    await subscriptions.head_accepted(this_node().evm_rpc, chain.head().number, chain.head().hash)
 
 
 async def test_new_heads_are_headers_in_order(socket, memory_chain):
@@ -102,7 +104,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     memory_chain.accept()
     await reach(memory_chain)
     await reach(memory_chain)
-    await subscriptions.head_accepted(evm_rpc(), 1, memory_chain.blocks[1].hash)
+    await subscriptions.head_accepted(this_node().evm_rpc, 1, memory_chain.blocks[1].hash)
     assert [one["number"] for one in socket.heard()] == ["0x1", "0x2"]
 
 
@@ -112,7 +114,7 @@ async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chai
         memory_chain.accept()
     await asyncio.gather(
         *(
-            subscriptions.head_accepted(evm_rpc(), one.number, one.hash)
+            subscriptions.head_accepted(this_node().evm_rpc, one.number, one.hash)
             for one in memory_chain.blocks[1:]
         )
     )
@@ -121,7 +123,7 @@ async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chai
 
 async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
-    await subscriptions.head_accepted(evm_rpc(), 1, bytes(32))
+    await subscriptions.head_accepted(this_node().evm_rpc, 1, bytes(32))
     assert socket.heard() == []
     memory_chain.accept()
     await reach(memory_chain)
@@ -186,7 +188,7 @@ async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
     waiting, quick = signed(nonce=1), signed(nonce=0)
     memory_chain.pending.append(waiting)
     memory_chain.accept(quick)
-    await subscriptions.pending_transactions(evm_rpc(), [quick.hash, waiting.hash])
+    await subscriptions.pending_transactions(this_node().evm_rpc, [quick.hash, waiting.hash])
     assert hashes.heard() == [hexed(quick.hash), hexed(waiting.hash)]
     assert [one["hash"] for one in whole.heard()] == hashes.heard()
     assert [one["blockHash"] for one in whole.heard()] == [None, None]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cchain_app.api import node, registry
-from nodeproject.doors import evm_rpc
+from nodeproject.apps import this_node
 from tests.conformance.openrpc import documented
 
 SPECIFIED = [
@@ -96,34 +96,36 @@ HOT = [
 
 @pytest.mark.parametrize("name", SPECIFIED + NEEDED)
 def test_the_method_exists(name):
-    assert name in registry(evm_rpc())
+    assert name in registry(this_node().evm_rpc)
 
 
 @pytest.mark.parametrize("name", HOT)
 def test_the_method_may_be_answered_on_the_event_loop(name):
-    assert registry(evm_rpc()).methods[name].hot
+    assert registry(this_node().evm_rpc).methods[name].hot
 
 
 @pytest.mark.parametrize("prefix", ["personal_", "admin_", "engine_", "miner_", "testing_"])
 def test_nothing_of_this_namespace_is_served(prefix):
-    assert [method.name for method in registry(evm_rpc()) if method.name.startswith(prefix)] == []
+    assert [
+        method.name for method in registry(this_node().evm_rpc) if method.name.startswith(prefix)
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["eth_sendTransaction", "eth_sign", "eth_signTransaction"])
 def test_nothing_signs_with_keys_of_the_node(name):
-    assert name not in registry(evm_rpc())
+    assert name not in registry(this_node().evm_rpc)
 
 
 def test_each_method_says_its_name_in_its_first_line():
     families = {"eth_getUncleByBlock": "eth_getUncleByBlock…", "eth_chain": "eth_chain"}
-    for description in registry(evm_rpc()).describe():
+    for description in registry(this_node().evm_rpc).describe():
         name = description.name
         shown = next((text for start, text in families.items() if name.startswith(start)), name)
         assert shown in description.summary, name
 
 
 def test_most_methods_have_a_published_schema():
-    described = [method.name for method in registry(evm_rpc()) if documented(method.name)]
+    described = [method.name for method in registry(this_node().evm_rpc) if documented(method.name)]
     assert len(described) > 35
 
 

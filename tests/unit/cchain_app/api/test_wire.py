@@ -11,7 +11,7 @@ from cchain_app.api import wire
 from cchain_app.api.rendered import RenderedBlock, RenderedBlocks, join
 from cchain_app.blocks.header import decode_header, encode_header
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE
-from chaindb.hotpath import WouldBlock
+from chaindb.connections import WouldBlock
 from primitives.hashing import keccak256
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, accepted, header, log
 from tests.builders.cchain import authorization

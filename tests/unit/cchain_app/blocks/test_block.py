@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import rlp as library
 
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.header import Header, encode_header
 from primitives.evm import ZERO_HASH, Address
 from primitives.hashing import EMPTY_ROOT

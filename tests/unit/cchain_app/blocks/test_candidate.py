@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.blocks import errors
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.candidate import (
     LEAST_GAS,
     LEAST_TRANSACTION,

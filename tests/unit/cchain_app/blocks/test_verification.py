@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from cchain_app.blocks import errors
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.block import encode_block
+from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.verification import (
     verify_body,
+    verify_environment,
     verify_outcome,
     verify_place,
-    verify_surroundings,
 )
 from cchain_app.evm.engine import BlockEnv, InvalidBlock
 from primitives.evm import ZERO_HASH, Address, Hash
@@ -74,8 +73,8 @@ def test_a_block_elsewhere_is_refused(
 
 
 def test_a_block_of_the_right_surroundings_is_let_pass() -> None:
-    verify_surroundings(GOOD, ENV)
-    verify_surroundings(replace(GOOD, extra_data=bytes(32)), ENV)
+    verify_environment(GOOD, ENV)
+    verify_environment(replace(GOOD, extra_data=bytes(32)), ENV)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ def test_a_field_that_is_known_before_execution_is_refused(
     changes: dict[str, Any], refusal: type[InvalidBlock], words: str
 ) -> None:
     with pytest.raises(refusal) as caught:
-        verify_surroundings(replace(GOOD, **changes), ENV)
+        verify_environment(replace(GOOD, **changes), ENV)
     assert str(caught.value) == words
 
 
@@ -134,7 +133,7 @@ def test_a_header_has_the_fields_of_its_fork(
         **({"parent_beacon_block_root": ZERO_HASH} if fork == "prague" else {}),
     )
     with pytest.raises(refusal) as caught:
-        verify_surroundings(replace(GOOD, **missing), _with_fee(env, fork))
+        verify_environment(replace(GOOD, **missing), _with_fee(env, fork))
     assert str(caught.value) == f"invalid {refusal.field}: {words}"
 
 

@@ -1,4 +1,4 @@
-"""Estimates by the native engine, and what calls may change of their surroundings."""
+"""Estimates by the native engine, and what calls may change of their environment."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""State and surroundings with some things different."""
+"""State and environment with some things different."""
 
 from dataclasses import replace
 

@@ -7,7 +7,7 @@ from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.pool.ordering import EMPTY_LANE, Lane, split
+from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, split
 from tests.builders.pool import ALICE, BOB, entry, paying
 
 RICH = 10**30
@@ -24,17 +24,17 @@ def admit(
     delegation=PLAIN,
     **limits,
 ):
-    """Ask for admission to a pool that holds the sender's waiting and others' lanes."""
-    lanes = (split(waiting, nonce, balance), *others)
+    """Ask for admission to a pool that holds the sender's waiting and others' queues."""
+    queues = (split(waiting, nonce, balance), *others)
     return check_against(
         newcomer,
         nonce=nonce,
         balance=balance,
-        lane=lanes[0],
+        queue=queues[0],
         delegation=delegation,
         counts=PoolCounts(
-            executable=sum(slots_of(lane.executable) for lane in lanes),
-            queued=sum(slots_of(lane.queued) for lane in lanes),
+            pending=sum(slots_of(queue.pending) for queue in queues),
+            queued=sum(slots_of(queue.queued) for queue in queues),
         ),
         others=lambda: others,
         limits=PoolLimits(**limits),
@@ -49,30 +49,30 @@ def refusal(error, *arguments, **options):
 
 
 def of_bob(*tips):
-    """Return Bob's lane: executable transactions that pay these tips."""
+    """Return Bob's queue: pending transactions that pay these tips."""
     entries = [paying(tip, nonce, sender=BOB) for nonce, tip in enumerate(tips)]
     return split(entries, 0, RICH)
 
 
 def queued_of_bob(*tips):
     entries = [paying(tip, nonce + 5, sender=BOB) for nonce, tip in enumerate(tips)]
-    return Lane((), (), tuple(entries), 0)
+    return AccountQueue((), (), tuple(entries), 0)
 
 
 def test_the_next_nonce_is_executable():
     admission = admit(entry(0))
-    assert admission.executable
+    assert admission.pending
     assert admission[:4] == (True, None, (), ())
 
 
 def test_a_nonce_behind_a_gap_is_queued():
-    assert not admit(entry(1)).executable
+    assert not admit(entry(1)).pending
 
 
 def test_a_filled_gap_promotes_what_waited_behind_it():
     waiting = [entry(1), entry(2), entry(4)]
     admission = admit(entry(0), waiting)
-    assert admission.executable
+    assert admission.pending
     assert admission.promoted == tuple(waiting[:2])
 
 
@@ -99,7 +99,7 @@ def test_a_transaction_must_be_affordable_alone():
     assert message == (
         "insufficient funds for gas * price + value: balance 2100004, tx cost 2100005, overshot 1"
     )
-    assert admit(entry(0, value=5), balance=2_100_005).executable
+    assert admit(entry(0, value=5), balance=2_100_005).pending
 
 
 def test_a_transaction_must_be_affordable_with_the_executable_ones():
@@ -111,7 +111,7 @@ def test_a_transaction_must_be_affordable_with_the_executable_ones():
 
 
 def test_what_is_queued_does_not_count_against_the_funds():
-    assert admit(entry(0), [entry(5)], balance=2_100_000).executable
+    assert admit(entry(0), [entry(5)], balance=2_100_000).pending
 
 
 def test_a_replacement_must_be_affordable_in_place_of_the_other():
@@ -134,7 +134,7 @@ def test_a_replacement_needs_ten_percent_on_both_fees_executable_or_queued(nonce
         assert message == "replacement transaction underpriced"
     admission = admit(entry(nonce, max_fee_per_gas=110, max_priority_fee_per_gas=11), [old])
     assert admission.replaces == old
-    assert admission.executable is (nonce == 0)
+    assert admission.pending is (nonce == 0)
 
 
 def test_a_replacement_of_the_smallest_fees_still_needs_more():
@@ -155,7 +155,7 @@ def test_a_lower_nonce_takes_the_place_of_the_highest_queued_one():
     waiting = [entry(nonce) for nonce in range(2, 66)]
     admission = admit(entry(1), waiting)
     assert admission.evicted == (waiting[-1],)
-    assert not admission.executable
+    assert not admission.pending
 
 
 def test_a_filled_gap_is_never_too_many():
@@ -169,40 +169,40 @@ def test_a_pool_with_room_is_not_looked_through():
     def look():
         raise AssertionError
 
-    counts = PoolCounts(executable=5_119, queued=1_024)
+    counts = PoolCounts(pending=5_119, queued=1_024)
     admission = check_against(
-        entry(0), nonce=0, balance=RICH, lane=EMPTY_LANE, delegation=PLAIN, counts=counts,
+        entry(0), nonce=0, balance=RICH, queue=EMPTY_ACCOUNT_QUEUE, delegation=PLAIN, counts=counts,
         others=look, limits=PoolLimits(), base_fee=0,
     )  # fmt: skip
-    assert admission.executable
+    assert admission.pending
 
 
-FULL = {"executable_slots": 2, "queued_slots": 2, "account_executable_slots": 1}
+FULL = {"pending_slots": 2, "queued_slots": 2, "account_pending_slots": 1}
 
 
 def test_in_a_full_pool_the_cheapest_of_a_sender_beyond_its_guarantee_leaves():
     bobs = of_bob(50, 40)
     admission = admit(paying(1), others=[bobs], **FULL)
-    assert admission.executable
-    assert admission.evicted == (bobs.executable[1],)
+    assert admission.pending
+    assert admission.evicted == (bobs.pending[1],)
 
 
 def test_within_the_guarantee_executable_ones_take_the_queues_room():
-    limits = {"executable_slots": 1, "queued_slots": 1, "account_executable_slots": 1}
+    limits = {"pending_slots": 1, "queued_slots": 1, "account_pending_slots": 1}
     assert admit(paying(1), others=[of_bob(50)], **limits).evicted == ()
 
 
 def test_an_executable_one_takes_the_room_of_a_queued_one_whatever_it_pays():
-    limits = {"executable_slots": 1, "queued_slots": 1, "account_executable_slots": 1}
-    executable, queued = of_bob(50), queued_of_bob(90)
-    admission = admit(paying(1), others=[executable, queued], **limits)
+    limits = {"pending_slots": 1, "queued_slots": 1, "account_pending_slots": 1}
+    pending, queued = of_bob(50), queued_of_bob(90)
+    admission = admit(paying(1), others=[pending, queued], **limits)
     assert admission.evicted == queued.queued
 
 
 def test_a_queued_one_takes_the_room_of_a_cheaper_queued_one():
     queued = queued_of_bob(20, 10)
     admission = admit(paying(15, nonce=3), others=[queued], **FULL)
-    assert not admission.executable
+    assert not admission.pending
     assert admission.evicted == (queued.queued[1],)
 
 
@@ -213,14 +213,14 @@ def test_a_queued_one_that_pays_no_more_than_the_cheapest_is_underpriced():
 
 
 def test_an_executable_one_that_pays_least_of_all_is_underpriced():
-    limits = {"executable_slots": 1, "queued_slots": 0, "account_executable_slots": 1}
+    limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     others = [of_bob(10)]
     refusal(errors.Underpriced, paying(10), others=others, **limits)
-    assert admit(paying(11), others=others, **limits).executable
+    assert admit(paying(11), others=others, **limits).pending
 
 
 def test_a_future_transaction_does_not_displace_executable_ones():
-    limits = {"executable_slots": 1, "queued_slots": 0, "account_executable_slots": 1}
+    limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     message = refusal(
         errors.FutureReplacesPending, paying(99, nonce=3), others=[of_bob(10)], **limits
     )
@@ -229,16 +229,16 @@ def test_a_future_transaction_does_not_displace_executable_ones():
 
 
 def test_a_sender_that_fills_the_pool_alone_is_told_that_it_is_full():
-    limits = {"executable_slots": 2, "queued_slots": 0, "account_executable_slots": 1}
+    limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 1}
     waiting = [paying(10, nonce=0), paying(10, nonce=1)]
     assert refusal(errors.PoolFull, paying(99, nonce=2), waiting, **limits) == "txpool is full"
 
 
 def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
-    limits = {"executable_slots": 2, "queued_slots": 2, "account_executable_slots": 1}
+    limits = {"pending_slots": 2, "queued_slots": 2, "account_pending_slots": 1}
     waiting = [paying(10, nonce=1), paying(10, nonce=2)]
     admission = admit(paying(1, nonce=0), waiting, **limits)
-    assert admission.executable
+    assert admission.pending
     assert admission.promoted == (waiting[0],)
     assert admission.evicted == (waiting[1],)
 
@@ -246,14 +246,14 @@ def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
 def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
     # 100 - 95 = 5 wei reach the coinbase, although the tip's cap is 10
     bobs = split((entry(0, sender=BOB), paying(6, 1, sender=BOB)), 0, RICH)
-    limits = {"executable_slots": 2, "queued_slots": 0, "account_executable_slots": 0}
+    limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 0}
     newcomer = paying(7)
-    assert admit(newcomer, others=[bobs], base_fee=95, **limits).evicted == (bobs.executable[1],)
+    assert admit(newcomer, others=[bobs], base_fee=95, **limits).evicted == (bobs.pending[1],)
     assert newcomer.sender == ALICE
 
 
 def test_a_large_transaction_takes_the_room_of_several():
     bobs = queued_of_bob(1, 2, 3)
-    limits = {"executable_slots": 0, "queued_slots": 3}
+    limits = {"pending_slots": 0, "queued_slots": 3}
     admission = admit(paying(9, nonce=3, size=32 * 1024 + 1), others=[bobs], **limits)
     assert admission.evicted == bobs.queued[:2]

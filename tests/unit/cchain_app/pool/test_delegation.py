@@ -16,7 +16,7 @@ def dearer(nonce):
 
 
 def test_a_delegated_account_may_send_its_next_nonce():
-    assert admit(entry(7), nonce=7, delegation=DELEGATED).executable
+    assert admit(entry(7), nonce=7, delegation=DELEGATED).pending
 
 
 @pytest.mark.parametrize("nonce", [8, 9, 100])
@@ -52,7 +52,7 @@ def test_a_queue_from_before_the_delegation_is_no_hindrance():
 
 
 def test_an_authority_of_whom_one_transaction_waits_may_be_named():
-    assert admit(entry(0), delegation=Delegation(delegated=False, busiest=1)).executable
+    assert admit(entry(0), delegation=Delegation(delegated=False, busiest=1)).pending
 
 
 def test_an_authority_of_whom_two_transactions_wait_is_reserved():

@@ -1,4 +1,4 @@
-"""What is executable, in which order it runs, and what a new head changes."""
+"""What is pending, in which order it runs, and what a new head changes."""
 
 import pytest
 from hypothesis import given
@@ -24,21 +24,21 @@ def settled(waiting, *, nonce=0, balance=RICH, block_gas_limit=30_000_000, now=1
 
 
 def test_a_gap_is_not_executable():
-    lane = split([entry(5), entry(3), entry(6), entry(2)], 2, RICH)
-    assert nonces(lane.executable) == [2, 3]
-    assert nonces(lane.queued) == [5, 6]
+    queue = split([entry(5), entry(3), entry(6), entry(2)], 2, RICH)
+    assert nonces(queue.pending) == [2, 3]
+    assert nonces(queue.queued) == [5, 6]
 
 
 def test_used_nonces_are_told_apart():
-    lane = split([entry(1), entry(2)], 2, RICH)
-    assert nonces(lane.used) == [1]
-    assert nonces(lane.executable) == [2]
+    queue = split([entry(1), entry(2)], 2, RICH)
+    assert nonces(queue.used) == [1]
+    assert nonces(queue.pending) == [2]
 
 
 def test_what_the_balance_does_not_cover_is_queued_with_all_behind_it():
-    lane = split([entry(0), entry(1, value=1), entry(2)], 0, 2 * COST)
-    assert nonces(lane.executable) == [0]
-    assert nonces(lane.queued) == [1, 2]
+    queue = split([entry(0), entry(1, value=1), entry(2)], 0, 2 * COST)
+    assert nonces(queue.pending) == [0]
+    assert nonces(queue.queued) == [1, 2]
 
 
 def test_the_next_nonce_is_the_first_that_nobody_has():
@@ -58,7 +58,7 @@ def test_of_equal_tips_the_earlier_arrival_goes_first():
     assert select([[second], [first]], 0, 10**6) == (first, second)
 
 
-def test_what_is_below_the_base_fee_waits_and_its_lane_with_it():
+def test_what_is_below_the_base_fee_waits_and_its_queue_with_it():
     alices = [entry(0, max_fee_per_gas=99), paying(5, 1)]
     bobs = [entry(0, sender=BOB)]
     assert select([alices, bobs], 100, 10**6) == (bobs[0],)
@@ -77,7 +77,7 @@ def test_a_minimum_tip_keeps_cheaper_ones_waiting():
     assert select([[paying(4)]], 0, 10**6, minimum_tip=5) == ()
 
 
-def test_a_block_is_filled_by_gas_limits_and_what_does_not_fit_ends_its_lane():
+def test_a_block_is_filled_by_gas_limits_and_what_does_not_fit_ends_its_queue():
     alices = [paying(9, 0, gas=60_000), paying(8, 1)]
     bobs = [paying(1, 0, sender=BOB, gas=40_000)]
     assert select([alices, bobs], 0, 50_000) == (bobs[0],)
@@ -92,7 +92,7 @@ def test_a_block_is_not_larger_than_it_may_be():
     assert select([alices, bobs], 0, 10**6, most_bytes=1010) == (*alices, bobs[0])
 
 
-lanes = st.lists(
+queues = st.lists(
     st.lists(
         st.tuples(st.integers(min_value=0, max_value=9), st.integers(min_value=1, max_value=9)),
         max_size=4,
@@ -101,63 +101,63 @@ lanes = st.lists(
 )
 
 
-@given(lanes, st.integers(min_value=0, max_value=100))
-def test_a_selection_is_gap_free_within_the_gas_and_greedy(lanes, gas_limit):
+@given(queues, st.integers(min_value=0, max_value=100))
+def test_a_selection_is_gap_free_within_the_gas_and_greedy(queues, gas_limit):
     entries = [
-        [paying(tip, nonce, sender=bytes((lane,)) * 20, gas=gas)
+        [paying(tip, nonce, sender=bytes((queue,)) * 20, gas=gas)
          for nonce, (tip, gas) in enumerate(fields)]
-        for lane, fields in enumerate(lanes)
+        for queue, fields in enumerate(queues)
     ]  # fmt: skip
     chosen = select(entries, 0, gas_limit)
     assert sum(entry.gas for entry in chosen) <= gas_limit
     taken = dict.fromkeys(range(len(entries)), 0)
     for entry_ in chosen:
-        lane = entry_.sender[0]
-        assert entries[lane][taken[lane]] == entry_
+        queue = entry_.sender[0]
+        assert entries[queue][taken[queue]] == entry_
         heads = [other[taken[n]] for n, other in enumerate(entries) if taken[n] < len(other)]
         better = [head for head in heads if head.effective_tip(0) > entry_.effective_tip(0)]
         # whoever pays more and was passed over did not fit when it was its turn
         assert all(head.gas > gas_limit for head in better)
         gas_limit -= entry_.gas
-        taken[lane] += 1
+        taken[queue] += 1
 
 
 def test_a_new_head_drops_used_nonces_and_promotes_the_rest():
     waiting = [entry(0), entry(1), entry(3)]
-    lane, dropped = settled(waiting, nonce=1)
-    assert nonces(lane.executable) == [1]
-    assert nonces(lane.queued) == [3]
-    assert lane.used == ()
+    queue, dropped = settled(waiting, nonce=1)
+    assert nonces(queue.pending) == [1]
+    assert nonces(queue.queued) == [3]
+    assert queue.used == ()
     assert nonces(dropped) == [0]
 
 
 def test_a_new_head_demotes_what_lost_its_funds():
-    lane, dropped = settled([entry(0), entry(1)], balance=COST)
-    assert nonces(lane.executable) == [0]
-    assert nonces(lane.queued) == [1]
+    queue, dropped = settled([entry(0), entry(1)], balance=COST)
+    assert nonces(queue.pending) == [0]
+    assert nonces(queue.queued) == [1]
     assert dropped == ()
 
 
 def test_a_new_head_drops_what_no_longer_fits_into_a_block():
-    lane, dropped = settled([entry(0, gas=50_000), entry(1)], block_gas_limit=49_999)
+    queue, dropped = settled([entry(0, gas=50_000), entry(1)], block_gas_limit=49_999)
     assert nonces(dropped) == [0]
-    assert nonces(lane.queued) == [1]
+    assert nonces(queue.queued) == [1]
 
 
 @pytest.mark.parametrize(("now", "remaining"), [(1_000 + 10_799, [1]), (1_000 + 10_800, [])])
 def test_a_queued_one_expires_after_three_hours(now, remaining):
-    lane, dropped = settled([entry(1, received_at=1_000)], now=now)
-    assert nonces(lane.queued) == remaining
+    queue, dropped = settled([entry(1, received_at=1_000)], now=now)
+    assert nonces(queue.queued) == remaining
     assert len(dropped) == 1 - len(remaining)
 
 
 def test_an_executable_one_does_not_expire():
-    lane, dropped = settled([entry(0, received_at=1_000)], now=10**9)
-    assert nonces(lane.executable) == [0]
+    queue, dropped = settled([entry(0, received_at=1_000)], now=10**9)
+    assert nonces(queue.pending) == [0]
     assert dropped == ()
 
 
 def test_of_too_many_queued_ones_the_highest_nonces_are_dropped():
-    lane, dropped = settled([entry(n) for n in range(1, 6)], account_queued=3)
-    assert nonces(lane.queued) == [1, 2, 3]
+    queue, dropped = settled([entry(n) for n in range(1, 6)], account_queued=3)
+    assert nonces(queue.queued) == [1, 2, 3]
     assert nonces(dropped) == [4, 5]

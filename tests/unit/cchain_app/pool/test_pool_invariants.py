@@ -15,7 +15,7 @@ from tests.builders.pool import entry
 from tests.searching import cases
 
 LIMITS = PoolLimits(
-    executable_slots=6, queued_slots=4, account_executable_slots=3, account_queued=3,
+    pending_slots=6, queued_slots=4, account_pending_slots=3, account_queued=3,
     queued_lifetime=100,
 )  # fmt: skip
 SENDERS = [Address(bytes((n,)) * 20) for n in range(1, 7)]
@@ -39,17 +39,17 @@ class Pool(RuleBasedStateMachine):
     def waiting(self, sender):
         return [entry for entry in self.entries.values() if entry.sender == sender]
 
-    def lane(self, sender):
+    def queue(self, sender):
         return split(self.waiting(sender), self.nonces[sender], self.balances[sender])
 
-    def lanes(self, but=None):
-        return [self.lane(sender) for sender in SENDERS if sender != but]
+    def queues(self, but=None):
+        return [self.queue(sender) for sender in SENDERS if sender != but]
 
     def counts(self):
-        lanes = self.lanes()
+        queues = self.queues()
         return PoolCounts(
-            sum(slots_of(lane.executable) for lane in lanes),
-            sum(slots_of(lane.queued) for lane in lanes),
+            sum(slots_of(queue.pending) for queue in queues),
+            sum(slots_of(queue.queued) for queue in queues),
         )
 
     @rule(
@@ -69,7 +69,7 @@ class Pool(RuleBasedStateMachine):
             size=40_000 if large else 100,
             received_at=self.now,
         )
-        before = self.lane(sender)
+        before = self.queue(sender)
         old = next((o for o in self.waiting(sender) if o.nonce == newcomer.nonce), None)
         outbid = old is None or self.outbids(newcomer, old)
         try:
@@ -77,10 +77,10 @@ class Pool(RuleBasedStateMachine):
                 newcomer,
                 nonce=self.nonces[sender],
                 balance=self.balances[sender],
-                lane=before,
+                queue=before,
                 delegation=PLAIN,
                 counts=self.counts(),
-                others=lambda: self.lanes(but=sender),
+                others=lambda: self.queues(but=sender),
                 limits=LIMITS,
                 base_fee=self.base_fee,
             )
@@ -91,7 +91,7 @@ class Pool(RuleBasedStateMachine):
         for leaving in (*admission.evicted, *([old] if old else [])):
             del self.entries[leaving.hash]
         self.entries[newcomer.hash] = newcomer
-        assert admission.lane == self.lane(sender)
+        assert admission.queue == self.queue(sender)
         self.check_outcome(admission, newcomer, before)
 
     def outbids(self, new, old):
@@ -103,18 +103,18 @@ class Pool(RuleBasedStateMachine):
         )
 
     def check_outcome(self, admission, newcomer, before):
-        after = self.lane(newcomer.sender)
-        assert admission.executable is (newcomer in after.executable)
-        fresh = {entry for entry in after.executable if entry not in before.executable}
+        after = self.queue(newcomer.sender)
+        assert admission.pending is (newcomer in after.pending)
+        fresh = {entry for entry in after.pending if entry not in before.pending}
         assert {*admission.promoted} == fresh - {newcomer}
-        if not admission.executable:
-            assert not any(entry in self.executable_before for entry in admission.evicted)
+        if not admission.pending:
+            assert not any(entry in self.pending_before for entry in admission.evicted)
 
     @rule(sender=senders, balance=st.integers(min_value=0, max_value=60))
     def accept_block(self, sender, balance):
         """A block takes what pays most; one sender's balance changes; the pool settles."""
-        executable = [lane.executable for lane in self.lanes()]
-        for chosen in select(executable, self.base_fee, 2 * COST):
+        pending = [queue.pending for queue in self.queues()]
+        for chosen in select(pending, self.base_fee, 2 * COST):
             assert chosen.nonce == self.nonces[chosen.sender]
             self.nonces[chosen.sender] += 1
         self.balances[sender] = balance * COST
@@ -126,7 +126,7 @@ class Pool(RuleBasedStateMachine):
             for sender in SENDERS
         ]  # fmt: skip
         leaving = [entry for outcome in settled for entry in outcome.dropped]
-        leaving += trim([outcome.lane for outcome in settled], LIMITS, self.base_fee)
+        leaving += trim([outcome.queue for outcome in settled], LIMITS, self.base_fee)
         for entry_ in leaving:
             del self.entries[entry_.hash]
 
@@ -140,24 +140,24 @@ class Pool(RuleBasedStateMachine):
 
     @invariant()
     def limits_hold(self):
-        lanes = self.lanes()
-        executable, queued = self.counts()
+        queues = self.queues()
+        pending, queued = self.counts()
         assert queued <= LIMITS.queued_slots
-        assert executable + queued <= LIMITS.slots
-        assert all(len(lane.queued) <= LIMITS.account_queued for lane in lanes)
-        if executable > LIMITS.executable_slots:
-            most = max(slots_of(lane.executable) for lane in lanes)
-            assert most <= LIMITS.account_executable_slots
+        assert pending + queued <= LIMITS.slots
+        assert all(len(queue.queued) <= LIMITS.account_queued for queue in queues)
+        if pending > LIMITS.pending_slots:
+            most = max(slots_of(queue.pending) for queue in queues)
+            assert most <= LIMITS.account_pending_slots
 
     @invariant()
     def executable_ones_are_gap_free_and_funded(self):
         for sender in SENDERS:
-            lane = self.lane(sender)
+            queue = self.queue(sender)
             first = self.nonces[sender]
-            expected = list(range(first, first + len(lane.executable)))
-            assert [entry.nonce for entry in lane.executable] == expected
-            assert sum(entry.cost for entry in lane.executable) <= self.balances[sender]
-            assert lane.used == ()
+            expected = list(range(first, first + len(queue.pending)))
+            assert [entry.nonce for entry in queue.pending] == expected
+            assert sum(entry.cost for entry in queue.pending) <= self.balances[sender]
+            assert queue.used == ()
 
     @invariant()
     def a_nonce_waits_once(self):
@@ -166,7 +166,7 @@ class Pool(RuleBasedStateMachine):
 
     @invariant()
     def remember_what_is_executable(self):
-        self.executable_before = {entry for lane in self.lanes() for entry in lane.executable}
+        self.pending_before = {entry for queue in self.queues() for entry in queue.pending}
 
 
 Pool.TestCase.settings = settings(max_examples=cases(20), stateful_step_count=40, deadline=None)

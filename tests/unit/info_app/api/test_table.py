@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from info_app.api import methods
-from info_app.api.errors import to_error_object
-from info_app.api.node import OwnNode
-from info_app.identity import IdentityFiles, NoIdentity
+from info_app.api.node import NoIdentity, OwnNode, to_error_object
 from platform_app.chain import NoGenesis
+from primitives.node_identity import IdentityFiles
 
-INFO = methods(OwnNode(IdentityFiles(lambda: None, Path("/nowhere")), {}))
+INFO = methods(OwnNode(IdentityFiles.below(Path("/nowhere")), {}))
 
 SPECIFIED = [
     "getNodeID", "getNodeVersion", "getNodeIP", "getNetworkID", "getNetworkName", "isBootstrapped",

@@ -6,7 +6,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_app.peers.backoff import BackOff
+from network_app.peers.dialer import BackOff
 from tests.searching import cases
 
 

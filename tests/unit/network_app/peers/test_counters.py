@@ -2,8 +2,7 @@
 
 import pytest
 
-from network_app.peers.averages import RunningAverage
-from network_app.peers.counters import Counters
+from network_app.peers.counters import Counters, RunningAverage
 from network_app.peers.errors import ConnectionLost, TlsFailed
 from network_app.ports import Totals
 

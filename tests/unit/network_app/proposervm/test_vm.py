@@ -1,102 +1,33 @@
 """The proposer VM around a chain: outer blocks are built, verified and decided with the blocks inside."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from chainvm.processing import NotProcessing, UnknownParent
-from network_app.proposervm.block import OptionBlock
-from network_app.proposervm.building import Signature
+from network_app.proposervm.block import OptionBlock, OuterBlock
 from network_app.proposervm.errors import (
+    HeightNotReached,
     NotAnOption,
     NotAnOuterBlock,
     ProposerMismatch,
     UnexpectedProposer,
     WrongInnerParent,
 )
-from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
+from network_app.proposervm.verification import ParentFacts
+from network_app.proposervm.vm import NotOurSlot, NotWrapped, ProposerBlock
 from network_app.proposervm.windower import SLOT, proposer_at
-from primitives.ids import ID, NodeID
+from primitives.ids import ID
 from tests.builders.chain_vm import (
     GENESIS,
     InvalidTextBlock,
-    OuterBlocksInMemory,
     TextBlock,
-    TextVM,
+    text_block,
     time_of,
 )
-from tests.builders.outer_blocks import ALICE, BOB, CHAIN, NOW, Node
-
-
-@dataclass
-class Validators:
-    """Who validates, the same at all heights."""
-
-    weights: dict[NodeID, int] = field(default_factory=lambda: {ALICE.node_id: 1})
-    height: int = 7
-
-    def current_height(self) -> int:
-        return self.height
-
-    def minimum_height(self, now: int) -> int:
-        del now
-        return self.height
-
-    def proposers(self, height: int) -> Mapping[NodeID, int]:
-        del height
-        return self.weights
-
-
-@dataclass
-class Setup:
-    """A node's chain, and what is behind it."""
-
-    inner: TextVM = field(default_factory=TextVM)
-    validators: Validators = field(default_factory=Validators)
-    node: Node = ALICE
-
-    def __post_init__(self) -> None:
-        self.rows = OuterBlocksInMemory(self.inner)
-        self.restart()
-
-    def restart(self) -> None:
-        self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
-        self.vm: ProposerVM[TextBlock] = ProposerVM(
-            self.inner,
-            self.rows,
-            self.validators,
-            node_id=self.node.node_id,
-            signature=Signature(CHAIN, self.node.certificate, self.node.key),
-        )
-
-    def build(self, *texts: str, now: int = NOW) -> list[ProposerBlock[TextBlock]]:
-        """Build a line of blocks, each on the one before."""
-        found = []
-        for text in texts:
-            self.inner.waiting = [text]
-            block = self.vm.build(now=now)
-            assert block is not None
-            self.vm.set_preference(block.block_id)
-            found.append(block)
-        return found
-
-    def accept(self, *blocks: ProposerBlock[TextBlock]) -> list[ID]:
-        """Accept blocks and return what was written."""
-        written: list[ID] = []
-        self.vm.accept([one.block_id for one in blocks], written=written.append)
-        return written
-
-
-def other(setup: Setup, node: Node = ALICE) -> Setup:
-    """Return another node that has accepted the same."""
-    found = Setup(TextVM(list(setup.inner.accepted)), setup.validators, node)
-    found.rows.blocks += setup.rows.blocks
-    found.restart()
-    return found
+from tests.builders.outer_blocks import ALICE, BOB, CHAIN, NOW
+from tests.builders.proposer_vm import Setup, Validators, other
 
 
 def test_a_block_is_wrapped_and_signed_when_it_is_built() -> None:
@@ -346,76 +277,106 @@ def test_what_another_process_has_accepted_is_seen() -> None:
     (rival,) = twin.build("rival")
     (second,) = setup.build("two")
     setup.accept(second)
-    twin.rows.write(second.outer, 2)
+    assert second.outer is not None
+    twin.rows.write([(second.outer, 2)])
     twin.inner.accepted.append(second.inner)
     twin.inner.tree.begin_at(second.inner.block_id)
     assert twin.vm.last_accepted() == second.block_id
     assert rival.block_id not in twin.vm
 
 
-class AnyOrder(RuleBasedStateMachine):
-    """Any tree of blocks, decided in any order: rows are those of the accepted line alone."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setup = Setup()
-        self.known: list[ProposerBlock[TextBlock]] = []
-        self.line: list[ProposerBlock[TextBlock]] = []
-        self.count = 0
-
-    def processing(self) -> list[ProposerBlock[TextBlock]]:
-        return [one for one in self.known if one.block_id in self.setup.vm]
-
-    @rule(data=st.data(), late=st.integers(0, 3), same=st.booleans())
-    def build(self, data: Any, late: int, *, same: bool) -> None:
-        parents = [one.block_id for one in self.processing()] + [self.setup.vm.last_accepted()]
-        self.setup.vm.set_preference(data.draw(st.sampled_from(parents)))
-        self.count += not same
-        self.setup.inner.waiting = [f"{self.count}"]
-        block = self.setup.vm.build(now=NOW + late)
-        if block is None:  # an ancestor has the text
-            assert same
-            return
-        self.known.append(block)
-
-    @precondition(lambda self: self.processing())
-    @rule(data=st.data())
-    def accept(self, data: Any) -> None:
-        last = self.setup.vm.last_accepted()
-        children = [one for one in self.processing() if one.parent_id == last]
-        block = data.draw(st.sampled_from(children))
-        assert self.setup.accept(block) == [block.block_id]
-        self.line.append(block)
-
-    @precondition(lambda self: self.processing())
-    @rule(data=st.data())
-    def reject(self, data: Any) -> None:
-        self.setup.vm.reject(data.draw(st.sampled_from(self.processing())).block_id)
-
-    @precondition(lambda self: self.known)
-    @rule(data=st.data())
-    def verify_again(self, data: Any) -> None:
-        block = data.draw(st.sampled_from(self.known))
-        known = {one.block_id for one in self.processing()} | {self.setup.vm.last_accepted()}
-        if block.parent_id in known:
-            self.setup.vm.verify(self.setup.vm.parse(block.raw), now=NOW + 3)
-            assert block.block_id in self.setup.vm
-        elif block.block_id not in known:
-            with pytest.raises(UnknownParent):
-                self.setup.vm.verify(block, now=NOW + 3)
-
-    @rule()
-    def restart(self) -> None:
-        self.setup.restart()
-
-    @invariant()
-    def rows_are_the_line(self) -> None:
-        assert [one.outer_id for one in self.setup.rows.blocks] == [
-            one.block_id for one in self.line
-        ]
-        assert self.setup.inner.accepted[1:] == [one.inner for one in self.line]
-        last = self.line[-1].block_id if self.line else GENESIS.block_id
-        assert self.setup.vm.last_accepted() == last
+def test_a_line_is_verified_whole_or_not_at_all() -> None:
+    setup = Setup()
+    blocks = setup.build("one", "two", "three")
+    judge = Setup()
+    invalid = ProposerBlock(blocks[1].outer, replace(blocks[1].inner, text="invalid"))
+    with pytest.raises(InvalidTextBlock):
+        judge.vm.verify_all([blocks[0], invalid], now=NOW, outer=facts_of(judge, *blocks[:2]))
+    assert len(judge.vm) == len(judge.inner.tree) == 0
+    judge.vm.verify_all(blocks[:2], now=NOW)
+    judge.vm.verify_all(blocks, now=NOW)
+    assert judge.accept(*blocks) == [one.block_id for one in blocks]
+    assert judge.rows.blocks == [one.outer for one in blocks]
 
 
-TestAnyOrder = AnyOrder.TestCase
+def test_outer_rules_are_verified_without_what_is_inside() -> None:
+    blocks = Setup().build("one", "two")
+    judge = Setup(validators=Validators({BOB.node_id: 1}))
+    with pytest.raises(UnexpectedProposer):
+        facts_of(judge, *blocks)
+    past = facts_of(judge, *blocks, bootstrapping=True)
+    assert [one.outer_id for one in past] == [one.block_id for one in blocks]
+    assert len(judge.vm) == len(judge.inner.verified) == 0
+
+
+def test_a_block_may_name_a_height_that_is_reached_by_then() -> None:
+    (block,) = Setup(validators=Validators(height=8)).build("one")
+    judge = Setup()
+    with pytest.raises(HeightNotReached):
+        facts_of(judge, block)
+    assert facts_of(judge, block, reached=8)
+    judge.validators.height = 8
+    assert facts_of(judge, block)
+
+
+def facts_of(
+    judge: Setup, *blocks: ProposerBlock[TextBlock], bootstrapping: bool = False, reached: int = 0
+) -> list[ParentFacts]:
+    """Verify the outer rules of blocks that follow the last accepted one."""
+    found = [judge.vm.last]
+    for block in blocks:
+        found.append(
+            judge.vm.verify_outer(
+                block, found[-1], now=NOW, bootstrapping=bootstrapping, reached=reached
+            )
+        )
+    return found[1:]
+
+
+def test_outer_blocks_that_are_accepted_together_are_written_together() -> None:
+    setup = Setup()
+    pieces: list[int] = []
+    write = setup.rows.write
+
+    def note(blocks: Sequence[tuple[OuterBlock, int]]) -> None:
+        pieces.append(len(blocks))
+        write(blocks)
+
+    setup.rows.write = note  # type: ignore[method-assign]
+    setup.accept(*setup.build("one", "two", "three"))
+    assert pieces == [3]
+    (proposal,) = setup.build("proposal")
+    setup.accept(proposal)  # this chain writes it at once
+    options = setup.vm.options(proposal)
+    assert options is not None
+    setup.vm.verify(options[1], now=NOW)
+    setup.accept(options[1])
+    assert pieces == [3, 1, 1]
+    assert setup.rows.last().outer_id == options[1].block_id
+
+
+def test_whoever_builds_again_and_again_reads_no_block() -> None:
+    setup = Setup()
+    asked: list[ID] = []
+    read = setup.rows.raw
+
+    def note(block_id: ID) -> bytes | None:
+        asked.append(block_id)
+        return read(block_id)
+
+    setup.rows.raw = note  # type: ignore[method-assign]
+    for text in ("one", "two", "three"):
+        assert setup.vm.get_block(setup.vm.last_accepted()) is not None
+        setup.accept(*setup.build(text))
+    assert asked == [GENESIS.block_id]
+
+
+def test_a_block_without_its_outer_one_is_not_built_on() -> None:
+    setup = Setup()
+    setup.accept(*setup.build("one"))
+    bare = text_block(setup.inner.accepted[-1], "bare")
+    setup.inner.accepted.append(bare)
+    setup.inner.tree.begin_at(bare.block_id)
+    with pytest.raises(NotWrapped) as caught:
+        setup.vm.last_accepted()
+    assert caught.value.inner_id == bare.block_id

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from network_app.config import NetworkConfig
 from network_app.sync.budget import STRANGERS_AT_ONCE, Budget, Purse
-from network_app.sync.gate import AT_ONCE, Gate
+from network_app.sync.gate import AT_ONCE, PeerSlots
 from primitives.ids import NodeID
 
 KNOWN, ONE, TWO = (NodeID(bytes([at]) * 20) for at in range(3))
@@ -29,7 +29,7 @@ class Clock:
 
 
 def made(clock: Callable[[], float]) -> Budget:
-    return Budget(CONFIG, Gate(), lambda peer: peer == KNOWN, clock)
+    return Budget(CONFIG, PeerSlots(), lambda peer: peer == KNOWN, clock)
 
 
 async def answered(

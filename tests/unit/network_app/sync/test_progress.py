@@ -8,7 +8,7 @@ import pytest
 from network_app.ports import SyncState
 from network_app.sync.buffer import Buffer
 from network_app.sync.head import Head
-from network_app.sync.progress import Progress, Reporter
+from network_app.sync.progress import Progress, ProgressReporter
 from network_app.sync.roll import Roll
 from tests.builders.memory_chain import MemoryChain
 
@@ -38,7 +38,7 @@ async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
     chain = MemoryChain()
     head = Head(chain, at_once)
     way = Progress(head, Buffer(), Roll())
-    reporter = Reporter([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
+    reporter = ProgressReporter([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
     await reporter.report(way)
     records.fails = head.following = True
     with pytest.raises(OSError, match="the database is away"):

@@ -12,7 +12,7 @@ from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock,
 from network_app.sync.frontier import Agreed, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
 from network_app.sync.polling import Interval
-from network_app.sync.progress import Reporter
+from network_app.sync.progress import ProgressReporter
 from network_app.sync.pulling import HOUR, HourlyLimit
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
@@ -192,7 +192,7 @@ def test_heights_have_to_fit() -> None:
     assert str(fault) == f"block {id_of(chain.raws[3])} says height 3 and has to have 4"
 
 
-def due(reporter: Reporter, state: SyncState, at: float) -> bool:
+def due(reporter: ProgressReporter, state: SyncState, at: float) -> bool:
     """Ask whether a state is due, and note it as written when it is."""
     found = reporter._is_due("P", state, at)
     if found:
@@ -201,7 +201,7 @@ def due(reporter: Reporter, state: SyncState, at: float) -> bool:
 
 
 def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
-    reporter = Reporter([], None, None, None)  # type: ignore[arg-type]
+    reporter = ProgressReporter([], None, None, None)  # type: ignore[arg-type]
     assert due(reporter, SyncState(bootstrapped=False, height=1), 0.0)
     assert not due(reporter, SyncState(bootstrapped=False, height=9), 0.5)
     assert due(reporter, SyncState(bootstrapped=False, height=10), 1.0)
@@ -214,7 +214,7 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
 
 
 def test_a_roll_is_written_at_once_when_all_have_answered_the_same_call() -> None:
-    reporter = Reporter([], None, None, None)  # type: ignore[arg-type]
+    reporter = ProgressReporter([], None, None, None)  # type: ignore[arg-type]
 
     def is_due(
         at: float, alice: float | None, bob: float | None, *, waited_for: bool = True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from platform_app.admin.formats import (
+from platform_app.admin.display import (
     format_coins,
     format_fraction,
     format_share,

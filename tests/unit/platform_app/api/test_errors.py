@@ -22,11 +22,12 @@ from platform_app.services.errors import (
     NotLocal,
 )
 from platform_app.txs.errors import WrongNetworkId
-from primitives.bech32 import Bech32Error
+from primitives.addresses import Bech32Error
 from primitives.bls import BlsError
 from primitives.der import DerError
 from primitives.hexadecimal import HexError
 from primitives.identity import CertificateError
+from primitives.node_identity import IdentityError
 from primitives.rlp import RlpError
 from primitives.secp256k1 import SignatureError
 from primitives.uint64 import Overflow
@@ -38,6 +39,7 @@ NEVER_AT_A_DOOR = (
     MadeElsewhere, MadeInTurns,  # likewise
     NotLocal,  # of a management command
     CertificateError, DerError,  # of peers
+    IdentityError,  # of the node's own files
     SignatureError, BlsError, Overflow,  # become reasons of the rules
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # becomes an error of addresses

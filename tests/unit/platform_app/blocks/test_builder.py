@@ -10,13 +10,13 @@ from platform_app.blocks.executor import Options, execute_block, verify_child
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import UtxoMissing
 from platform_app.state.staker import Priority
+from platform_app.txs.base import TxStatus
 from platform_app.txs.staking import (
     AddPermissionlessDelegatorTx,
     AddPermissionlessValidatorTx,
     AddValidatorTx,
     RewardValidatorTx,
 )
-from platform_app.txs.status import TxStatus
 from tests.builders import platform
 from tests.builders.platform_state import (
     ENV,
@@ -36,14 +36,14 @@ FUNDS = platform.utxo(2 * UNIT)
 PENDING = staker(start=NOW + 5, priority=Priority.PRIMARY_VALIDATOR_PENDING)
 
 
-def built(holder: MemoryState, *txs, surroundings=ENV) -> Built:
+def built(holder: MemoryState, *txs, environment=ENV) -> Built:
     """Build a block, and check that whoever executes it comes to the same."""
-    made = build(PARENT, holder, txs, surroundings)
+    made = build(PARENT, holder, txs, environment)
     if made.block is None:
         assert made.outcome is None
         return made
     verify_child(made.block, PARENT)
-    again = execute_block(made.block, holder, surroundings)
+    again = execute_block(made.block, holder, environment)
     if isinstance(again, Options):
         assert isinstance(made.outcome, Options)
         assert made.outcome.commit.changes() == again.commit.changes()
@@ -121,15 +121,15 @@ def test_nothing_overtakes_a_transaction_that_does_not_fit(monkeypatch) -> None:
 def test_a_change_of_stakers_that_is_due_makes_a_block() -> None:
     holder = state(stakers=stakers(PENDING))
 
-    assert built(holder, surroundings=env(now=NOW + 4)).block is None
-    made = built(holder, surroundings=env(now=NOW + 500))
+    assert built(holder, environment=env(now=NOW + 4)).block is None
+    made = built(holder, environment=env(now=NOW + 500))
     assert isinstance(made.block, BanffStandardBlock)
     assert (made.block.time, made.block.txs) == (NOW + 5, ())
 
 
 def test_transactions_go_into_the_block_of_a_change() -> None:
     made = built(
-        state(FUNDS, stakers=stakers(PENDING)), platform.signed(), surroundings=env(now=NOW + 9)
+        state(FUNDS, stakers=stakers(PENDING)), platform.signed(), environment=env(now=NOW + 9)
     )
 
     assert made.block.time == NOW + 5
@@ -144,7 +144,7 @@ def ended(holder: MemoryState) -> None:
 def test_an_end_makes_a_proposal_with_decisions() -> None:
     holder = state(FUNDS)
     ended(holder)
-    made = built(holder, platform.signed(), surroundings=env(now=NOW + 9))
+    made = built(holder, platform.signed(), environment=env(now=NOW + 9))
 
     assert isinstance(made.block, BanffProposalBlock)
     assert made.block.time == NOW + 5
@@ -158,7 +158,7 @@ def test_each_staker_that_ends_has_a_proposal_of_its_own() -> None:
     tx = staking(AddPermissionlessDelegatorTx, start=NOW - 30 * DAY, end=NOW + 5)
     joined(holder, tx, priority=Priority.PRIMARY_DELEGATOR_PENDING)
     proposed = []
-    while (made := built(holder, surroundings=clock)).block:
+    while (made := built(holder, environment=clock)).block:
         proposed.append(holder.stakers[made.block.proposal.unsigned.tx_id].priority)
         holder.accept(made.outcome.commit.changes())
 
@@ -172,7 +172,7 @@ def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
         end=NOW + 5,
         priority=Priority.PERMISSIONED_VALIDATOR_CURRENT,
     )
-    made = built(state(stakers=stakers(leaving)), surroundings=env(now=NOW + 5))
+    made = built(state(stakers=stakers(leaving)), environment=env(now=NOW + 5))
 
     assert isinstance(made.block, BanffStandardBlock)
     assert made.outcome.changes().left_stakers == (leaving,)
@@ -180,7 +180,7 @@ def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
 
 def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> None:
     tx = staking(AddValidatorTx, start=NOW + 60)
-    made = built(state(PURSE), tx, surroundings=env(now=NOW + 70))
+    made = built(state(PURSE), tx, environment=env(now=NOW + 70))
     (added,) = made.outcome.changes().stakers
 
     assert (added.start, added.priority) == (NOW + 70, Priority.PRIMARY_VALIDATOR_CURRENT)
@@ -189,7 +189,7 @@ def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> No
 
 @pytest.mark.parametrize(("behind", "is_built"), [(10, True), (11, False)])
 def test_while_the_clock_is_far_behind_there_is_no_block(behind: int, *, is_built: bool) -> None:
-    made = built(state(FUNDS), platform.signed(), surroundings=env(now=NOW - behind))
+    made = built(state(FUNDS), platform.signed(), environment=env(now=NOW - behind))
 
     assert (made.block is not None) == is_built
     assert made.dropped == ()

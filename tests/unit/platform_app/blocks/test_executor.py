@@ -25,11 +25,10 @@ from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import UtxoMissing, WrongStaker, WrongTxType
 from platform_app.state.chain import FeeState
 from platform_app.state.staker import Priority
-from platform_app.txs.base import Tx
-from platform_app.txs.chains import ImportTx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx, RewardValidatorTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.subnets import ImportTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import (

@@ -163,6 +163,31 @@ def test_an_option_is_verified_after_its_proposal_was_accepted() -> None:
     assert [step.blocks for step in made.accept([commit.block_id]).steps] == [(proposal, commit)]
 
 
+def test_a_block_is_verified_on_the_state_after_its_parent() -> None:
+    parent = _on(GENESIS, _spend(FIRST), time=platform.NOW + 1)
+    made = _processing(parent)
+    before, after = made.state_after(GENESIS.block_id), made.state_after(parent.block_id)
+    assert before is not None
+    assert after is not None
+    assert (before.timestamp(), after.timestamp()) == (platform.NOW, platform.NOW + 1)
+    assert made.state_after(ID(bytes(32))) is None
+    made.accept([parent.block_id])
+    assert made.state_after(GENESIS.block_id) is None
+    assert made.state_after(parent.block_id) == after
+
+
+def test_the_state_before_an_accepted_proposal_is_there_until_its_option_is() -> None:
+    made, proposal = _proposed()
+    before = made.state_after(proposal.parent_id)
+    assert made.state_after(proposal.block_id) is None
+    made.accept([proposal.block_id])
+    assert made.state_after(proposal.parent_id) == before
+    commit, _ = build_options(proposal)
+    made.verify(commit, env(now=proposal.time))
+    made.accept([commit.block_id])
+    assert made.state_after(proposal.parent_id) is None
+
+
 def test_nothing_but_options_follows_a_proposal() -> None:
     made, proposal = _proposed()
     made.prefer(proposal.block_id)
@@ -312,6 +337,44 @@ def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int)
         twin = Tree(seed)
         twin.run(60)
         assert twin.blocks.accept(ids).steps == fresh.steps
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_that_is_verified_at_once_changes_what_it_does_block_by_block(seed: int) -> None:
+    tree = Tree(seed)
+    tree.run(80)
+    line, last = [block for block, _ in tree.winners], tree.winners[-1][1]
+    ids = [block.block_id for block in line]
+    one_by_one, at_once = (ProcessingBlocks(GENESIS, funded()) for _ in range(2))
+    for block in line:
+        one_by_one.verify(block, last)
+    at_once.verify_line(line[:3], last)
+    at_once.verify_line(line, last)
+    for block_id in ids:
+        states = [made.state_after(block_id) for made in (one_by_one, at_once)]
+        assert len({state is None for state in states}) == 1
+        if states[0] is not None and states[1] is not None:
+            assert states[0].timestamp() == states[1].timestamp()
+            for walk in ("current_stakers", "pending_stakers"):
+                first, second = (list(getattr(state, walk)()) for state in states)
+                assert first == second
+    assert one_by_one.accept(ids) == at_once.accept(ids)
+
+
+def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
+    parent = _on(GENESIS, _spend(FIRST))
+    child, again = _on(parent, _spend(SECOND)), _on(parent, _spend(FIRST))
+    made = _processing(parent)
+    for line, refusal in (
+        ([parent, again], errors.RefusedTx),
+        ([parent, child, _on(parent, _spend(SECOND))], errors.UnknownParent),
+        ([parent, child, _on(child)], errors.NoStateChanges),
+    ):
+        with pytest.raises(refusal):
+            made.verify_line(line, ENV)
+        assert len(made) == 1
+    made.verify_line([parent, child], ENV)
+    assert len(made) == 2
 
 
 def test_trees_have_rivals_restarts_and_proposals() -> None:

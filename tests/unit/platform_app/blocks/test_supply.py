@@ -8,9 +8,9 @@ import pytest
 from platform_app.blocks.block import Block, genesis_block
 from platform_app.blocks.builder import build
 from platform_app.blocks.executor import Options, execute_block
+from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
-from platform_app.txs.status import TxStatus
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders.platform_random import History, burned, everything, funded, promised
 from tests.builders.platform_state import SUPPLY, MemoryState
@@ -37,12 +37,12 @@ class Ledger:
                 txs = []
 
     def accept_a_block(self, txs: list[Any]) -> bool:
-        surroundings = self.history.env()
-        built = build(self.parent, self.state, txs, surroundings)
+        environment = self.history.env()
+        built = build(self.parent, self.state, txs, environment)
         self.seen["dropped"] += len(built.dropped)
         if built.block is None:
             return False
-        outcome = execute_block(built.block, self.state, surroundings)
+        outcome = execute_block(built.block, self.state, environment)
         if isinstance(outcome, Options):
             outcome = self.history.random.choice(outcome)
         changes = outcome.changes()

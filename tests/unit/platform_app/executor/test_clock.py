@@ -10,7 +10,7 @@ from platform_app.executor.clock import (
     next_staker_change,
 )
 from platform_app.executor.moments import moment
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority

@@ -8,8 +8,8 @@ from platform_app.blocks.block import build_standard
 from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
 from platform_app.executor import errors, staking_errors
-from platform_app.executor.rewards import potential_reward
-from platform_app.state.changes import StateChanges
+from platform_app.executor.proposal import potential_reward
+from platform_app.state.chain import StateChanges
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.errors import MemoTooLong
@@ -110,7 +110,7 @@ def test_the_shortest_period_counts_from_chain_time(kind: type, start: int) -> N
         ready(kind),
         staking_errors.PeriodTooShort,
         "staking period is too short",
-        surroundings=ENV,
+        environment=ENV,
     )
 
 
@@ -123,7 +123,7 @@ def test_the_longest_period_counts_from_chain_time(start: int) -> None:
         ready(kind),
         staking_errors.PeriodTooLong,
         "staking period is too long",
-        surroundings=ENV,
+        environment=ENV,
     )
 
 
@@ -136,7 +136,7 @@ def test_only_the_end_must_lie_within_the_validator_s_period(kind: type, start: 
         ready(kind),
         staking_errors.PeriodMismatch,
         "proposed staking period is not inside dependent staking period",
-        surroundings=ENV,
+        environment=ENV,
     )
 
 
@@ -158,7 +158,7 @@ def test_a_delegator_s_weight_counts_from_chain_time_on() -> None:
         holder,
         staking_errors.OverDelegated,
         "validator would be over delegated",
-        surroundings=ENV,
+        environment=ENV,
     )
 
 
@@ -180,14 +180,14 @@ def test_a_delegator_s_weight_counts_from_chain_time_on() -> None:
 @pytest.mark.parametrize("start", [0, NOW + 60])
 def test_two_kinds_have_ended(kind: type, reason: Any, words: str, start: int) -> None:
     tx = adding(kind, start=start, end=NOW + 20 * DAY)
-    assert_refused(tx, ready(kind), reason, words, surroundings=ENV)
+    assert_refused(tx, ready(kind), reason, words, environment=ENV)
 
 
 @pytest.mark.parametrize("kind", [BaseTx, AddPermissionlessValidatorTx])
 def test_memos_are_empty(kind: type) -> None:
     tx = platform.signed(kind, memo=b"hello")
     words = "memo exceeds maximum length: 5 > 0"
-    assert_refused(tx, ready(kind), MemoTooLong, words, surroundings=ENV)
+    assert_refused(tx, ready(kind), MemoTooLong, words, environment=ENV)
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -24,9 +24,9 @@ from platform_app.executor.fees import (
 from platform_app.state.chain import FeeState
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.components import EmptySigner
 from platform_app.txs.errors import InvalidWarpMessage, UnsupportedTxType
+from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from tests.builders.platform import CONFIG, SUBNET_ID, every_type, unsigned
 
 MILLI = UNIT // 1000

@@ -6,11 +6,10 @@ import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor import errors
-from platform_app.executor.proposal import execute_reward, prefers_commit, staker_to_reward
-from platform_app.executor.rewards import split
+from platform_app.executor.proposal import execute_reward, prefers_commit, split, staker_to_reward
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.base import Tx
+from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
 from platform_app.txs.components import TransferOutput
 from platform_app.txs.errors import CredentialsDifferFromInputs, EmptyStakerId, InvalidTx
@@ -22,7 +21,6 @@ from platform_app.txs.staking import (
     AdvanceTimeTx,
     RewardValidatorTx,
 )
-from platform_app.txs.status import TxStatus
 from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import (

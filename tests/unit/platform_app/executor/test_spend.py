@@ -7,7 +7,7 @@ import pytest
 
 from platform_app.config import UNIT
 from platform_app.executor import errors
-from platform_app.txs.base import BaseTx
+from platform_app.txs.base import BaseTx, TxStatus
 from platform_app.txs.codec import build
 from platform_app.txs.components import (
     LockOut,
@@ -17,7 +17,6 @@ from platform_app.txs.components import (
     TransferInput,
 )
 from platform_app.txs.errors import SumOverflow
-from platform_app.txs.status import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.secp256k1 import ORDER
@@ -261,7 +260,7 @@ def test_an_owner_waits_for_its_time_on_the_chain() -> None:
         errors.TransferNotVerified,
         "failed to verify transfer: output is time locked",
         because=errors.TimeLocked,
-        surroundings=env(now=LATER),
+        environment=env(now=LATER),
     )
     assert executed(tx, state(locked, time=LATER)).changes().consumed
 

@@ -5,7 +5,7 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor import staking_errors as errors
 from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.components import EmptySigner
 from platform_app.txs.errors import InvalidProofOfPossession

@@ -7,7 +7,7 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor import staking_errors as errors
 from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
-from platform_app.executor.rewards import potential_reward
+from platform_app.executor.proposal import potential_reward
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.errors import ValidatorWeightMismatch
 from platform_app.txs.staking import AddDelegatorTx, AddValidatorTx
@@ -323,5 +323,5 @@ def test_limits_are_the_network_s() -> None:
         rich(staker()),
         errors.StakeTooLow,
         "weight of this validator is too low",
-        surroundings=strict,
+        environment=strict,
     )

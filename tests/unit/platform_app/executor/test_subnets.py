@@ -7,11 +7,11 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor import errors, staking_errors
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import AuthInput, OutputOwners
 from platform_app.txs.errors import CredentialsDifferFromInputs
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
+    CreateChainTx,
     CreateSubnetTx,
     RemoveSubnetValidatorTx,
     TransferSubnetOwnershipTx,

@@ -8,10 +8,9 @@ from platform_app.config import UNIT
 from platform_app.executor import errors, standard
 from platform_app.txs import l1
 from platform_app.txs.base import UnsignedTx
-from platform_app.txs.chains import ExportTx, ImportTx
 from platform_app.txs.errors import WrongNetworkId
 from platform_app.txs.staking import AdvanceTimeTx, RewardValidatorTx
-from platform_app.txs.subnets import TransformSubnetTx
+from platform_app.txs.subnets import ExportTx, ImportTx, TransformSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import MemoryState, assert_refused, executed, state

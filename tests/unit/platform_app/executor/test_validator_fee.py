@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from platform_app.config import ValidatorFeeConfig
-from platform_app.executor.fees import gas_price
-from platform_app.executor.validator_fee import charge, validator_price
+from platform_app.executor.fees import charge, gas_price, validator_price
 
 CONFIG = ValidatorFeeConfig(min_price=512, excess_conversion=50_000)
 

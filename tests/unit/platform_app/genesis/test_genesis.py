@@ -19,10 +19,10 @@ from platform_app.genesis.config import (
 from platform_app.genesis.genesis import Genesis, GenesisBody, initial_stakers, parse_genesis
 from platform_app.state.staker import Priority
 from platform_app.txs.base import SignedBody
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.components import UTXO, LockOut, OutputOwners, TransferOutput
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
+from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError, TrailingBytes
 from primitives.ids import AVM_ID, EMPTY_ID, EVM_ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders.genesis import HOLDER, NODE_IDS, REWARDED, STAKED, YEAR, document

@@ -3,8 +3,8 @@
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
-from platform_app.txs.chains import CreateChainTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_state
 from tests.builders.platform_state import staker, stakers

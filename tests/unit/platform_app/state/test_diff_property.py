@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from platform_app.state.chain import ChainState, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.chains import CreateChainTx
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
+from platform_app.txs.subnets import CreateChainTx
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.codec import (
     GENESIS_CODEC,
     TYPES,
@@ -16,7 +15,7 @@ from platform_app.txs.codec import (
     sign_bytes,
 )
 from platform_app.txs.components import LockOut, TransferableOutput
-from platform_app.txs.subnets import CreateSubnetTx
+from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.codec_errors import (
     CodecError,
     InputTooLarge,

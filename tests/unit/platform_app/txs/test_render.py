@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from platform_app.config import UNIT
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import EmptySigner
 from platform_app.txs.render import render, render_tx
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ShortID
 from tests.builders.platform import (
     ADDRESS,

@@ -1,6 +1,6 @@
 """Statuses: numbers of the reference, words of the specification."""
 
-from platform_app.txs.status import TxStatus
+from platform_app.txs.base import TxStatus
 
 
 def test_statuses_have_the_references_numbers_and_the_specifications_words() -> None:

@@ -8,7 +8,6 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.txs import errors, l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.chains import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.components import (
     EmptySigner,
     LockIn,
@@ -18,6 +17,7 @@ from platform_app.txs.components import (
     TransferableOutput,
     TransferInput,
 )
+from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import (
     EMPTY_ID,

@@ -3,11 +3,11 @@
 import pytest
 
 from platform_app.txs import errors, l1, staking, subnets
-from platform_app.txs.chains import CreateChainTx
 from platform_app.txs.components import (
     AuthInput,
     EmptySigner,
 )
+from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import (
     EMPTY_ID,
     EMPTY_NODE_ID,

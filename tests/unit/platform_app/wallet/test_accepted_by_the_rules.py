@@ -117,7 +117,7 @@ def wishes() -> st.SearchStrategy[Wish]:
     )
 
 
-def surroundings(*utxos: UTXO) -> MemoryState:
+def environment(*utxos: UTXO) -> MemoryState:
     """Return a state with these outputs, a validator to delegate to, and a subnet."""
     delegatee = staker(end=platform.NOW + 300 * DAY)
     owner = platform.owners(*platform.ADDRESSES[:2], threshold=2)
@@ -156,7 +156,7 @@ def is_enough(one: Wallet, wish: Wish) -> bool:
 def test_what_is_built_is_accepted_and_burns_just_the_fee(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...], wish: Wish
 ) -> None:
-    one, into = wallet(*held, keys=keys), surroundings(*held)
+    one, into = wallet(*held, keys=keys), environment(*held)
 
     try:
         tx = wish.build(one)
@@ -177,7 +177,7 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
 def test_what_a_subnets_owner_signs_is_accepted(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...]
 ) -> None:
-    one, into = wallet(*held, keys=keys), surroundings(*held)
+    one, into = wallet(*held, keys=keys), environment(*held)
     before = into.unspent()
 
     try:
@@ -216,7 +216,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
 def test_what_is_imported_is_accepted(
     held: tuple[UTXO, ...], exported: tuple[UTXO, ...], keys: tuple[bytes, ...]
 ) -> None:
-    one, into = wallet(*held, keys=keys), surroundings(*held)
+    one, into = wallet(*held, keys=keys), environment(*held)
     into.share(platform.C_CHAIN_ID, *exported)
 
     try:

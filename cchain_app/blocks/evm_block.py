@@ -1,0 +1,67 @@
+"""A block as consensus handles it: its place is known, the rest is read or encoded when it is asked for."""
+
+from dataclasses import dataclass, field
+
+from cchain_app.blocks.accepted import AcceptedBlock, encode_block
+from cchain_app.blocks.candidate import CandidateBlock, parse_block, parse_header
+from cchain_app.blocks.header import Header
+from primitives.evm import Hash
+from primitives.ids import ID
+
+
+@dataclass(frozen=True, slots=True)
+class EvmBlock:
+    """A block of an EVM chain, whatever it was made of; a `chainvm.port.Block`.
+
+    Two are equal when their headers are.
+    """
+
+    header: Header
+    hash: Hash
+    """Keccak-256 of the header's RLP."""
+    _source: bytes | CandidateBlock | AcceptedBlock = field(compare=False, repr=False)
+
+    @property
+    def block_id(self) -> ID:
+        """Its hash."""
+        return ID(self.hash)
+
+    @property
+    def parent_id(self) -> ID:
+        """Its parent's hash."""
+        return ID(self.header.parent_hash)
+
+    @property
+    def height(self) -> int:
+        """Its number."""
+        return self.header.number
+
+    @property
+    def raw(self) -> bytes:
+        """The whole block as RLP; of an executed block it is encoded each time."""
+        source = self._source
+        if isinstance(source, bytes):
+            return source
+        if isinstance(source, CandidateBlock):
+            return source.raw
+        return encode_block(source.header, [one.raw for one in source.transactions])
+
+    def candidate(self) -> CandidateBlock:
+        """Return the block with what stands behind its header.
+
+        Raises:
+            InvalidBlock: By a subclass, as `parse_block` does.
+        """
+        source = self._source
+        return source if isinstance(source, CandidateBlock) else parse_block(self.raw)
+
+
+def parse_evm_block(raw: bytes) -> EvmBlock:
+    """Read a block's header, and nothing else. Raises as `parse_header`."""
+    read = parse_header(raw)
+    return EvmBlock(read.header, read.hash, raw)
+
+
+def evm_block(block: CandidateBlock | AcceptedBlock) -> EvmBlock:
+    """Return a block that was read, or executed, for consensus."""
+    return EvmBlock(block.header, block.hash, block)

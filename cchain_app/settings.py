@@ -1,0 +1,140 @@
+"""What an EVM chain looks at of the node's settings; what each one means is said in `NodeSettings`."""
+
+from pathlib import Path
+from typing import Protocol
+
+
+class Settings(Protocol):
+    """Settings of a node, as far as a chain and its doors need them."""
+
+    @property
+    def network_id(self) -> int:
+        """The network's number."""
+
+    @property
+    def profile(self) -> str:
+        """`embedded` or `production`."""
+
+    @property
+    def directory(self) -> Path:
+        """The data directory."""
+
+    @property
+    def genesis(self) -> str:
+        """The genesis file's path; empty: the network's own."""
+
+    @property
+    def has_built_in_network(self) -> bool:
+        """Whether the network's genesis comes with the node."""
+
+    @property
+    def chain_id(self) -> int:
+        """Overrides the EVM chain ID of the genesis file when not 0."""
+
+    @property
+    def min_base_fee(self) -> int:
+        """Floor of the base fee in wei for each gas, where the genesis names none."""
+
+    @property
+    def engine(self) -> str:
+        """Which EVM engine: `auto`, `native` or `reference`."""
+
+    @property
+    def mining(self) -> str:
+        """When blocks are made: `auto`, `interval` or `manual`."""
+
+    @property
+    def block_interval(self) -> float:
+        """Seconds between blocks where they are made by the clock."""
+
+    @property
+    def votes(self) -> bool:
+        """Whether the validators decide on blocks."""
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether several nodes may make blocks."""
+
+    @property
+    def cache_accounts(self) -> int:
+        """Accounts kept in memory."""
+
+    @property
+    def cache_slots(self) -> int:
+        """Storage slots kept in memory."""
+
+    @property
+    def cache_blocks(self) -> int:
+        """Blocks kept in memory."""
+
+    @property
+    def pool_slots(self) -> int:
+        """Most pending transactions in the pool, in slots of 32 KiB."""
+
+    @property
+    def pool_queue(self) -> int:
+        """Most transactions behind nonce gaps in the pool."""
+
+    @property
+    def pool_account_slots(self) -> int:
+        """Executable transactions each account is granted."""
+
+    @property
+    def pool_account_queue(self) -> int:
+        """Most transactions of an account behind a nonce gap."""
+
+    @property
+    def pool_lifetime(self) -> int:
+        """Seconds after which a waiting transaction expires."""
+
+    @property
+    def pool_min_tip(self) -> int:
+        """Least tip that the pool takes, in wei for each gas."""
+
+    @property
+    def pool_unprotected(self) -> bool:
+        """Whether legacy transactions without replay protection are taken."""
+
+    @property
+    def rpc_tx_fee_cap(self) -> float:
+        """Most coins that a sent transaction may pay in fees; 0: any."""
+
+    @property
+    def rpc_gas_cap(self) -> int:
+        """Most gas that a call may use."""
+
+    @property
+    def rpc_call_timeout(self) -> float:
+        """Seconds after which a call is given up."""
+
+    @property
+    def logs_block_range(self) -> int:
+        """Most blocks that a search for logs may cover; 0: any."""
+
+    @property
+    def logs_results(self) -> int:
+        """Most logs that a search may return; 0: any."""
+
+    @property
+    def proof_window(self) -> int:
+        """Most blocks below the head for which proofs are made."""
+
+    @property
+    def filters(self) -> int:
+        """Most polled filters of all clients."""
+
+    @property
+    def filter_lifetime(self) -> int:
+        """Seconds after which a filter that nobody polls is dropped."""
+
+    @property
+    def ws_message_limit(self) -> int:
+        """Largest WebSocket message, in bytes."""
+
+    @property
+    def ws_subscriptions(self) -> int:
+        """Most subscriptions of one connection."""
+
+    @property
+    def ws_connections(self) -> int:
+        """Most WebSocket connections of one process."""

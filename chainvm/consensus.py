@@ -1,0 +1,150 @@
+"""Who decides on the blocks of a chain, as the chain's makers of blocks see it; and the node that decides alone.
+
+A node alone is a network in which one vote decides (`k = 1`): what it builds is verified, accepted and
+committed in one step. Where validators vote, a block that was built is processing until they have decided.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Generic, Protocol, TypeVar
+
+from chainvm.port import Block, ChainVM, HeadMoved
+from primitives.ids import ID
+
+B = TypeVar("B", bound=Block)
+B_co = TypeVar("B_co", bound=Block, covariant=True)
+
+
+class Consensus(Protocol[B_co]):
+    """Decides on the blocks of one chain."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Whoever works on the chain's VM holds it; the thread that has it may take it again."""
+
+    def produce(self, *, now: int, allow_empty: bool = False) -> B_co | None:
+        """Build the next block, where this node may, and see it accepted.
+
+        None when there is nothing to put into one, or when it is not for this node to make or to accept
+        it now.
+
+        Args:
+            now: The node's time in Unix seconds.
+            allow_empty: Build a block without transactions too.
+        """
+
+    def may_produce(self, height: int, now: int) -> bool:
+        """Say whether this node may make the block at a height now (Unix seconds)."""
+
+
+class TurnOver(Exception):
+    """The turn ended while a block was built; it is as if that had never been."""
+
+    def __init__(self, height: int) -> None:
+        super().__init__(f"the turn ended while block {height} was built")
+        self.height = height
+
+
+class Turns(Protocol):
+    """Whose turn it is to make a block, where several nodes make them and nobody votes."""
+
+    def may_produce(self, height: int, now: int | None) -> bool:
+        """Say whether this node may make the block at a height now (Unix seconds).
+
+        None for the time: whether its turn still lasts, by the clock. It is asked twice for each block.
+        """
+
+    def was_late(self, reason: TurnOver) -> None:
+        """Note that a block came to nothing."""
+
+    def was_accepted(self) -> None:
+        """Note that a block was accepted."""
+
+
+class Alone:
+    """Every turn is this node's."""
+
+    def may_produce(self, height: int, now: int | None) -> bool:
+        """Say yes."""
+        del height, now
+        return True
+
+    def was_late(self, reason: TurnOver) -> None:
+        """Never happens."""
+        raise AssertionError(reason)
+
+    def was_accepted(self) -> None:
+        """Note nothing."""
+
+
+class SoleConsensus(Generic[B]):
+    """What this node builds is accepted at once: nobody else is asked. See `Consensus`, which this is.
+
+    Threads share it: whoever works on the chain's VM holds `lock`.
+
+    Args:
+        vm: The chain.
+        building: Counts a block, by its height, as outstanding while it is built and accepted.
+        turns: Whether it is this node's turn.
+    """
+
+    def __init__(
+        self,
+        vm: ChainVM[B],
+        building: Callable[[int], AbstractContextManager[None]],
+        turns: Turns | None = None,
+    ) -> None:
+        self.vm = vm
+        self.lock = threading.RLock()
+        self._building = building
+        self._turns: Turns = turns or Alone()
+
+    def may_produce(self, height: int, now: int) -> bool:
+        """Say whether this node may make the block at a height now (Unix seconds)."""
+        return self._turns.may_produce(height, now)
+
+    def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
+        """Build a block on the last accepted one and accept it; of a proposal, with its preferred option.
+
+        Where another process has accepted a block meanwhile it is built anew. Returns the last block.
+        """
+        with self.lock:
+            while True:
+                last = self.vm.get_block(self.vm.last_accepted())
+                assert last is not None
+                height = last.height + 1
+                if not self._turns.may_produce(height, now):
+                    return None
+                try:
+                    with self._building(height):
+                        return self._produce(last, now=now, allow_empty=allow_empty)
+                except HeadMoved:
+                    continue
+                except TurnOver as over:
+                    self._turns.was_late(over)
+                    return None
+
+    def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
+        self.vm.set_preference(last.block_id)
+        block = self.vm.build(now=now, allow_empty=allow_empty)
+        if block is None:
+            return None
+        decided = [block]
+        options = self.vm.options(block)
+        if options is not None:
+            self.vm.verify(options[0], now=now)
+            decided.append(options[0])
+        self._accept(decided)
+        return decided[-1]
+
+    def _accept(self, blocks: Sequence[B]) -> None:
+        height = blocks[0].height
+
+        def written(block_id: ID) -> None:
+            del block_id
+            if not self._turns.may_produce(height, None):
+                raise TurnOver(height)
+
+        self.vm.accept([one.block_id for one in blocks], written=written)
+        self._turns.was_accepted()

@@ -1,0 +1,225 @@
+"""`ports.Chain`: a chain of this node behind outer blocks, as the network sees it.
+
+Questions are answered from rows and write nothing. Others' blocks are verified and accepted through the
+proposer VM, under the lock of who decides on the chain's blocks.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Generic, TypeVar
+
+from chaindb import clock
+from chaindb.chains import Chain
+from chainvm.port import Block
+from network_app.chains.accepting import Acceptor
+from network_app.chains.inner import InnerChain
+from network_app.chains.outer_blocks import OuterRows
+from network_app.chains.trust import Judge, Trust
+from network_app.chains.voting import Settings, voted_chain
+from network_app.consensus.vm import VotedChain
+from network_app.ports import Accepted, BlockPlace, InvalidBlock, ParsedBlock
+from network_app.proposervm import signing
+from network_app.proposervm.block import SignedBlock, parse
+from network_app.proposervm.errors import OuterBlockError
+from network_app.proposervm.vm import ProposerBlock
+from network_app.store import fetched
+from primitives.hashing import sha256
+from primitives.ids import ID, NodeID
+
+CHUNK = 128
+"""Blocks that are read together where many are asked for."""
+SINCE_BYTES = 8 * 1024 * 1024
+"""Of blocks since a height that are read together."""
+OVERHEAD = 4
+"""Bytes that the protocol reckons for each block besides its own."""
+
+B = TypeVar("B", bound=Block)
+
+
+class NetworkChain(Generic[B]):
+    """One chain of this node for the network.
+
+    Args:
+        rows: The outer blocks of its accepted blocks.
+        chain_id: Returns its ID, once there is a genesis.
+        inner: The chain without them.
+        acceptor: Takes in others' blocks.
+        judge: Knows who makes blocks.
+    """
+
+    def __init__(
+        self,
+        rows: OuterRows,
+        chain_id: Callable[[], ID],
+        inner: InnerChain[B],
+        acceptor: Acceptor[B],
+        judge: Judge[B],
+    ) -> None:
+        self.alias = rows.alias
+        self.consensus = acceptor.consensus
+        """Who decides on its blocks."""
+        self.rows = rows
+        """The outer blocks of its accepted blocks."""
+        self._chain_id = chain_id
+        self._inner = inner
+        self._acceptor = acceptor
+        self._judge = judge
+        self._on_disk = 0
+        """Height up to which blocks are there whatever happens: only of those others are told."""
+
+    @property
+    def chain_id(self) -> ID:
+        """The ID of the chain."""
+        return self._chain_id()
+
+    def voted(self, node: Settings) -> VotedChain[ProposerBlock[B]]:
+        """Return the chain for the engine that votes on it. Blocking."""
+        return voted_chain(
+            Chain(self.alias),
+            self.chain_id,
+            self.consensus,
+            self.rows,
+            refused=self._inner.refused,
+            node=node,
+        )
+
+    def begin(self) -> None:
+        """See that all accepted blocks have outer ones, before anybody asks for them."""
+        self.consensus.begin()
+
+    # accepted blocks
+
+    def last_accepted(self) -> BlockPlace:
+        """Return the last accepted block."""
+        place = self.rows.place()
+        self._flush_up_to(place.height)
+        return place
+
+    def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
+        """Return the accepted blocks at these heights."""
+        self.last_accepted()
+        return self.rows.ids_at(heights)
+
+    def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
+        """Return the heights of those of these blocks that are accepted."""
+        return self.rows.heights_of(block_ids)
+
+    def block(self, block_id: ID) -> bytes | None:
+        """Return an accepted block's bytes; genesis is bare."""
+        genesis = self.rows.genesis
+        return genesis.raw if block_id == genesis.block_id else self.rows.raw(block_id)
+
+    def ancestors(self, block_id: ID, *, count: int, size: int, seconds: float) -> list[bytes]:
+        """Return an accepted block and those before it, newest first; empty when it is unknown.
+
+        Of genesis, which every node has, only whoever asks for itself is told.
+        """
+        until = time.monotonic() + seconds
+        (top,) = self.height_of([block_id])
+        if top == 0:
+            return [self.rows.genesis.raw]
+        found: list[bytes] = []
+        while top and len(found) < count and (not found or time.monotonic() < until):
+            bottom = max(1, top - min(CHUNK, count - len(found)) + 1)
+            pieces = self.rows.raws(top, bottom, size)
+            for _, raw in pieces:
+                size -= len(raw) + OVERHEAD
+                if size < 0 and found:
+                    return found
+                found.append(raw)
+            top = pieces[-1][0].height - 1
+        return found
+
+    def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
+        """Return accepted blocks above a height, in order."""
+        top = min(self.last_accepted().height, height + count)
+        return [] if top <= height else self.rows.raws(height + 1, top, SINCE_BYTES)
+
+    def _flush_up_to(self, height: int) -> None:
+        """See that no loss of power takes a block back that others have."""
+        if height > self._on_disk:
+            self.rows.db.flush()
+            self._on_disk = height
+
+    # others' blocks
+
+    def parse(self, raw: bytes) -> ParsedBlock:
+        """Read a block. Raises InvalidBlock."""
+        block = self._acceptor.parse(raw)
+        return ParsedBlock(
+            block.block_id,
+            block.parent_id,
+            block.height,
+            raw,
+            needs_option=self._inner.is_proposal(block.inner),
+            proposer=block.proposer,
+        )
+
+    def producers(self) -> frozenset[NodeID]:
+        """Return who makes blocks of this network, as far as it is known here by now."""
+        return self._judge.producers_since(self.rows.last())
+
+    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
+        """Return which of some nodes has signed a block, or None. Raises InvalidBlock."""
+        try:
+            block = parse(raw)
+            if not isinstance(block, SignedBlock) or block.proposer not in among:
+                return None
+            message = signing.header(self.chain_id, block.parent_id, block.outer_id)
+            signing.verify_signature(block.certificate, message, block.signature)
+        except OuterBlockError as error:
+            raise InvalidBlock(ID(sha256(raw)), None, str(error)) from error
+        return block.proposer
+
+    def accept(
+        self,
+        raws: Sequence[bytes],
+        *,
+        bootstrapping: bool,
+        agreed: bool = False,
+        tellers: Sequence[Collection[NodeID]] = (),
+    ) -> Accepted:
+        """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""
+        return self._acceptor.accept(raws, Trust(bootstrapping, agreed, tellers))
+
+    # blocks fetched while bootstrapping
+
+    def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
+        """Store fetched blocks."""
+        with self.rows.db.atomic(durable=True):
+            fetched.keep(self.rows.db, self.alias, blocks)
+
+    def fetched(self, above: int, count: int) -> list[bytes]:
+        """Return stored blocks above a height that follow each other."""
+        return fetched.above(self.rows.db, self.alias, above, count)
+
+    def fetched_extent(self) -> tuple[BlockPlace, ID] | None:
+        """Return the lowest stored block and its parent."""
+        return fetched.lowest(self.rows.db, self.alias)
+
+    def fetched_bytes(self) -> int:
+        """Return how many bytes the stored blocks have together."""
+        return fetched.size(self.rows.db, self.alias)
+
+    def forget_fetched(self, up_to: int | None = None) -> None:
+        """Delete stored blocks up to a height, or all."""
+        with self.rows.db.atomic(durable=True):
+            fetched.forget(self.rows.db, self.alias, up_to)
+
+    # transactions
+
+    def waiting(self, limit: int) -> Sequence[ID]:
+        """Return IDs of transactions that wait, newest last."""
+        return self._inner.waiting(limit)
+
+    def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
+        """Return waiting transactions' bytes."""
+        return self._inner.transactions(tx_ids)
+
+    def transaction_id(self, raw: bytes) -> ID:
+        """Return the ID by which a transaction is known."""
+        return self._inner.transaction_id(raw)
+
+    def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
+        """Take transactions in, or say why not."""
+        return self._inner.issue(raws, now=clock.now())

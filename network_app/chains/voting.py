@@ -1,0 +1,147 @@
+"""Chains whose blocks the validators vote on: what their makers of blocks see of it, and what is voted with."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from chaindb import clock, pointers
+from chaindb.chains import Chain
+from chaindb.connections import OneThread
+from chainvm.port import Block
+from network_app import selectors
+from network_app.chains.consensus import OuterConsensus
+from network_app.chains.outer_blocks import OuterRows
+from network_app.consensus.vm import VotedChain
+from network_app.proposervm.verification import Proposers
+from network_app.proposervm.vm import ProposerBlock
+from network_app.proposervm.windower import proposer_at, slot_of
+from network_app.snowman.parameters import Settings as Parameters
+from primitives.ids import ID, NodeID
+
+BLOCKS_WAITING = "consensus.waiting"
+"""Type of the message that there may be something to put into a block of a `chain`."""
+PLATFORM_DELAY = 1
+"""Seconds between blocks of the P-Chain, as in the reference (p2p.md 11.5); the C-Chain's rules have their own."""
+
+B = TypeVar("B", bound=Block)
+T = TypeVar("T")
+
+
+class Settings(Parameters, Protocol):
+    """What voting looks at of the node's settings; see `NodeSettings` for what each one means."""
+
+    @property
+    def votes(self) -> bool:
+        """Whether the validators decide on blocks."""
+
+    @property
+    def mining(self) -> str:
+        """When blocks of the C-Chain are made."""
+
+    @property
+    def block_interval(self) -> float:
+        """Seconds between them where they are made by the clock."""
+
+
+class VotedConsensus(Generic[B]):
+    """The validators decide; a `chainvm.consensus.Consensus` for makers of blocks, who only tell.
+
+    Blocks are built where the votes are: in the process that runs the network.
+
+    Args:
+        alias: Of the chain.
+        outer: The chain in its outer blocks.
+        rows: Those of its accepted blocks.
+        proposers: Returns who may propose, by P-Chain height.
+        chain_id: Returns its ID, once there is a genesis.
+        own: Returns this node, once it is initialised.
+    """
+
+    def __init__(
+        self,
+        alias: Chain,
+        outer: OuterConsensus[B],
+        rows: OuterRows,
+        proposers: Proposers,
+        *,
+        chain_id: Callable[[], ID],
+        own: Callable[[], NodeID],
+    ) -> None:
+        self._alias = alias
+        self._outer = outer
+        self._rows = rows
+        self._proposers = proposers
+        self._chain_id = chain_id
+        self._own = own
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Whoever works on the chain's VM holds it; the thread that has it may take it again."""
+        return self._outer.lock
+
+    def produce(self, *, now: int, allow_empty: bool = False) -> None:
+        """Tell that there may be something to put into a block."""
+        del now, allow_empty  # whoever builds has a clock, and knows by it what may be empty
+        pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
+
+    def may_produce(self, height: int, now: int) -> bool:
+        """Say whether this node may propose the block at a height now (Unix seconds): its slot has come."""
+        if not self._alias.is_here or not selectors.is_bootstrapped(self._alias):
+            return False
+        parent = self._rows.last()
+        if parent.height + 1 != height:
+            return False  # the head has moved: whoever asks will look again
+        if parent.p_chain_height is None:
+            return True
+        slot = slot_of(now, parent.time)
+        proposers = self._proposers(parent.p_chain_height)
+        return proposer_at(self._chain_id(), height, slot, proposers) in {None, self._own()}
+
+
+def voted_chain(
+    alias: Chain,
+    chain_id: ID,
+    consensus: OuterConsensus[B],
+    rows: OuterRows,
+    *,
+    refused: type[Exception],
+    node: Settings,
+) -> VotedChain[ProposerBlock[B]]:
+    """Return a chain for the engine that votes on it; all of it happens in one thread. Blocking.
+
+    By interval each block is made so many seconds after the one before it, with nothing in it too.
+
+    Args:
+        alias: Of the chain.
+        chain_id: Its ID.
+        consensus: The chain in its outer blocks.
+        rows: Those of its accepted blocks.
+        refused: The class of the reasons for which a block is refused.
+        node: When blocks are made.
+    """
+    thread = OneThread(f"consensus-{alias}")
+    # Nobody moves the clock where the validators vote: no block names a time that is not the wall's.
+    offset = clock.offset()
+    by_clock = alias is Chain.C and node.mining == "interval"
+    delay = PLATFORM_DELAY if alias is Chain.P else 0
+
+    def holding(work: Callable[..., T], *args: object) -> T:
+        with consensus.lock:
+            return work(*args)
+
+    async def run(work: Callable[..., T], /, *args: object) -> T:
+        return await thread.run(partial(holding, work, *args))
+
+    return VotedChain(
+        alias,
+        chain_id,
+        consensus.outer,
+        run,
+        lambda: time.time() + offset,
+        minimum_delay=int(node.block_interval) if by_clock else delay,
+        refusals=(refused,),
+        flush=rows.db.flush,
+        allow_empty=by_clock,
+    )

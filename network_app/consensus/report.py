@@ -1,0 +1,141 @@
+"""What is shown of one chain's consensus: health, metrics and the admin make their words of it (snowman.md 11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from network_app.snowman.parameters import Parameters
+from network_app.snowman.polls import Reason
+from primitives.ids import ID, NodeID
+
+LATENCIES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+"""Bounds of the histogram of seconds from issue to acceptance; above the last one there is another part."""
+
+
+class ProcessingBlock(NamedTuple):
+    """A block that waits for its decision."""
+
+    block_id: ID
+    parent_id: ID
+    height: int
+    seconds: float
+    """Since it was issued."""
+    preferred: bool
+    confidence: int
+    """Successful polls in a row for it among its siblings."""
+
+
+class DecidedBlock(NamedTuple):
+    """A block that was accepted, and how that came."""
+
+    block_id: ID
+    height: int
+    seconds: float
+    """From issue to acceptance."""
+    polls: int
+    """That ended between the two."""
+    rejected: int
+    """Blocks that were rejected for it."""
+
+
+class Outcomes(NamedTuple):
+    """Sums over all blocks that were accepted, or rejected, since the process began."""
+
+    blocks: int = 0
+    seconds: float = 0.0
+    """From issue to decision."""
+    polls: int = 0
+    """Between the two."""
+    size: int = 0
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counters since the process began."""
+
+    successful_polls: int
+    failed_polls: int
+    finished_polls: Mapping[Reason, int]
+    accepted: Outcomes
+    rejected: Outcomes
+    latencies: tuple[int, ...]
+    """Accepted blocks by the part of `LATENCIES` that they fall into."""
+    built: int
+    failed_builds: int
+    restarts: int
+    """How often the engine began anew after a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The engine's, by how many are in them (snowman.md 8.1)."""
+
+    polls: int = 0
+    requests: int = 0
+    """Blocks that nodes are asked for."""
+    pending: int = 0
+    """Blocks that wait for their parents."""
+    blockers: int = 0
+    """Blocks that something waits for."""
+    unverified: int = 0
+    waiting: int = 0
+    """Messages, answers and failures that the engine was not told of yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """The validators' stake in nAVAX, and who is missing."""
+
+    validators: int
+    total: int
+    absent: Mapping[NodeID, int]
+    """Validators that are not connected, or do not answer."""
+
+    @property
+    def connected(self) -> float:
+        """The share that is connected, 0 to 1."""
+        return self._present / self.total if self.total else 0.0
+
+    @property
+    def percent(self) -> int:
+        """The same in whole per cent, rounded down."""
+        return 100 * self._present // self.total if self.total else 0
+
+    @property
+    def _present(self) -> int:
+        return self.total - sum(self.absent.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusReport:
+    """How one chain is being decided on now."""
+
+    alias: str
+    parameters: Parameters
+    is_running: bool
+    """Whether this node takes part; not while the chain bootstraps, nor before it begins anew."""
+    last_accepted: ID | None
+    last_height: int
+    preference: ID | None
+    max_verified_height: int
+    processing: tuple[ProcessingBlock, ...]
+    """In the order in which they came."""
+    decided: tuple[DecidedBlock, ...]
+    """The latest ones."""
+    tables: Tables
+    stake: Stake
+    totals: Totals
+
+    @property
+    def longest_processing(self) -> float:
+        """Seconds for which the oldest block has been processing; 0 where there is none."""
+        return max((one.seconds for one in self.processing), default=0.0)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why nothing is decided, in words; None where nothing keeps it from being."""
+        needed = self.parameters.min_connected_to_poll
+        if self.stake.connected < needed:
+            return f"hears {self.stake.percent} % of the stake, needs {100 * needed:.0f} %"
+        return None

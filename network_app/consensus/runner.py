@@ -1,0 +1,256 @@
+"""Drives one chain's engine: tells it, one thing at a time, of all that happens around it (snowman.md 8 to 10).
+
+It takes part once the chain has reached the network's frontier, and as long as `run` does. Whatever fails
+unexpectedly, a commit above all, ends the engine with all that was processing: another one begins at the
+last block that is stored, as after a restart of the process.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from chainvm.port import Block
+from network_app.config import NetworkConfig
+from network_app.consensus.building import Building
+from network_app.consensus.figures import Figures
+from network_app.consensus.inbox import Arrival, Inbox
+from network_app.consensus.questions import Question, Questions
+from network_app.consensus.report import ConsensusReport
+from network_app.consensus.room import Room
+from network_app.consensus.sender import PeerSender, Work
+from network_app.consensus.validators import CurrentValidators
+from network_app.consensus.vm import ThreadedVM, VotedChain
+from network_app.ports import PeerNetwork
+from network_app.snowman.engine import Engine
+from network_app.snowman.parameters import Parameters
+from network_app.sync.budget import Budget, Turn
+from network_app.sync.lasting import until_done
+from network_app.sync.messages import ANSWERS
+from network_app.sync.requests import NANOSECONDS, Requests
+from network_app.sync.serving import LONGEST_DEADLINE
+from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
+from primitives.ids import NodeID
+
+LOOK = 1.0
+"""Seconds between looks at the validators, and whether there is something to build: by the clock, or since
+a pointer was lost."""
+
+B = TypeVar("B", bound=Block)
+
+_log = logging.getLogger(__name__)
+
+
+class Runner(Generic[B]):
+    """One chain's part in consensus.
+
+    Args:
+        chain: The chain.
+        network: The connections.
+        requests: The open questions of this chain; what else asks about it may share them.
+        validators: Who is asked.
+        budget: Turns of those who do not validate.
+        config: Periods.
+        parameters: How many are asked, and how often.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        chain: VotedChain[B],
+        network: PeerNetwork,
+        requests: Requests,
+        validators: CurrentValidators,
+        *,
+        budget: Budget,
+        config: NetworkConfig,
+        parameters: Parameters,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chain = chain
+        self._network = network
+        self._requests = requests
+        self._validators = validators
+        self._budget = budget
+        self._config = config
+        self._parameters = parameters
+        self._clock = clock
+        self._figures: Figures[B] = Figures(clock)
+        self._vm: ThreadedVM[B] = ThreadedVM(chain, self._figures)
+        self._inbox = Inbox()
+        self._building = Building(self._vm, self._wake_builder, parameters)
+        self._engine: Engine[B] | None = None
+        self._ticked = self._woken = False
+        self._obstacle: str | None = None
+        self.lock = self._vm.lock
+        """Held during each step: whoever looks at the chain while holding it sees what is committed."""
+        self.on_accepted = self._vm.on_accepted
+        """Called for each block that is accepted, in order, once it is committed."""
+        self.behind = asyncio.Event()
+        """Set when so much is missing that bootstrapping is the faster way."""
+        self._room = Room(validators.is_validator, self.behind.set)
+        self._questions = Questions(self._vm, network, self._room, chain.chain_id)
+
+    # --- told by the node and its connections, on the event loop
+
+    def connected(self, node_id: NodeID) -> None:
+        """Note a new peer."""
+        self._validators.connected(node_id)
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Note that a peer is gone; what it was asked it will not answer."""
+        self._validators.disconnected(node_id)
+        self._requests.disconnected(node_id)
+
+    def blocks_waiting(self) -> None:
+        """Note that the chain may have something to put into a block."""
+        self._building.wanted()
+
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        """Work a message of this chain off; what is for others than the engine is ignored.
+
+        What came earlier from a validator is worked off earlier. While the chain bootstraps nobody is
+        answered. Others than validators have what the budget leaves them.
+        """
+        kind = message.WhichOneof("message")
+        content = None if kind is None else getattr(message, kind)
+        if getattr(content, "chain_id", None) != bytes(self._chain.chain_id):
+            return
+        if isinstance(content, ANSWERS):
+            self._requests.answered(node_id, content)
+        elif isinstance(content, (PushQuery, PullQuery, Get)):
+            await self.answer(node_id, content)
+
+    async def answer(self, node_id: NodeID, question: Question) -> None:
+        """Answer a question about this chain, and take in what it tells; see `handle`."""
+        if self._engine is None:
+            return
+        seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
+        until = self._clock() + min(seconds, LONGEST_DEADLINE)
+        if self._validators.is_validator(node_id):
+            await self._in_turn(node_id, question, Turn(), until)
+            return
+        async with self._budget.turn(node_id, until) as turn:
+            if turn is not None and self._engine is not None:
+                await self._in_turn(node_id, question, turn, until)
+
+    async def run(self) -> None:
+        """Take part until cancelled: the chain has reached the frontier."""
+        await until_done(self._live, f"{self._chain.alias}-Chain consensus")
+
+    def processing(self) -> list[float]:
+        """Return for how many seconds each block has been processing."""
+        return [one.seconds for one in self._figures.processing()]
+
+    def report(self) -> ConsensusReport:
+        """Return how the chain is being decided on."""
+        engine, figures = self._engine, self._figures
+        return ConsensusReport(
+            alias=self._chain.alias,
+            parameters=self._parameters,
+            is_running=engine is not None,
+            last_accepted=None if engine is None else engine.tree.last_accepted,
+            last_height=0 if engine is None else engine.tree.last_height,
+            preference=None if engine is None else engine.tree.preference,
+            max_verified_height=figures.max_verified_height,
+            processing=figures.processing(),
+            decided=figures.decisions(),
+            tables=figures.tables(len(self._inbox)),
+            stake=self._validators.stake(),
+            totals=figures.totals(),
+        )
+
+    # --- the life of an engine
+
+    async def _live(self) -> None:
+        """Be one engine, from the last accepted block on, until something fails."""
+        sender = PeerSender(
+            self._network,
+            self._requests,
+            self._validators,
+            self._room,
+            tell=self._tell,
+            chain_id=self._chain.chain_id,
+        )
+        async with self.lock:
+            last = await self._vm.begin()
+        engine = Engine(self._vm, sender, self._validators, self._parameters, last)
+        self._figures.begin(engine)
+        self._engine = engine
+        _log.info("%s-Chain: takes part from height %d", self._chain.alias, last.height)
+        self._tell(self._network.node_id, Engine.start)
+        self._building.wanted()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._work_off(engine))
+                tasks.create_task(self._repeat(self._tick, self._config.poll_interval))
+                tasks.create_task(self._repeat(self._look, LOOK))
+        finally:
+            sender.close()
+            self._engine = None
+            self._figures.end()
+            self._building.stop()
+            self._inbox.clear()
+            self._ticked = self._woken = False
+
+    async def _work_off(self, engine: Engine[B]) -> None:
+        while True:
+            arrival = await self._inbox.take()
+            try:
+                if arrival.until is None or self._clock() < arrival.until:
+                    async with self.lock:
+                        await arrival.work(engine)
+                    self._building.stepped(engine)
+            finally:
+                arrival.settle()
+
+    async def _repeat(self, work: Callable[[], None], seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            work()
+
+    def _tick(self) -> None:
+        """Have the engine ask for what is new, unless it is still to do so."""
+        if not self._ticked:
+            self._ticked = True
+            self._tell(self._network.node_id, self._gossip)
+
+    async def _gossip(self, engine: Engine[Any]) -> None:
+        self._ticked = False
+        await engine.gossip()
+
+    def _look(self) -> None:
+        """Look at the validators of now, and whether the clock gives something to build."""
+        assert self._engine is not None
+        self._engine.validators_changed()
+        self._building.wanted()
+        obstacle = self.report().obstacle
+        if obstacle != self._obstacle:
+            self._obstacle = obstacle
+            words = obstacle or "hears enough of the stake again"
+            _log.log(
+                logging.WARNING if obstacle else logging.INFO,
+                "%s-Chain: %s",
+                self._chain.alias,
+                words,
+            )
+
+    def _wake_builder(self) -> None:
+        if self._engine is not None and not self._woken:
+            self._woken = True
+            self._tell(self._network.node_id, self._build)
+
+    async def _build(self, engine: Engine[Any]) -> None:
+        self._woken = False
+        await self._building.look(engine)
+
+    def _tell(self, sender: NodeID, work: Work) -> None:
+        self._inbox.add(sender, Arrival(work))
+
+    async def _in_turn(self, node_id: NodeID, question: Question, turn: Turn, until: float) -> None:
+        """Wait until a question is worked off, or it is too late for that."""
+        done = asyncio.get_running_loop().create_future()
+        work = self._questions.work_for(node_id, question, turn)
+        self._inbox.add(node_id, Arrival(work, until, done))
+        await done

@@ -1,0 +1,126 @@
+"""The current validators as the engine asks for them: who is drawn, and how much stake is connected."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from random import Random, SystemRandom
+
+from typing_extensions import override
+
+from network_app.consensus.report import Stake
+from network_app.peers.bench import Bench
+from network_app.ports import Directory, ValidatorFacts
+from network_app.snowman.parameters import Parameters
+from network_app.snowman.ports import Validators
+from network_app.snowman.sampling import sample
+from primitives.ids import NodeID
+
+REFRESH = 1.0
+"""Seconds between looks at who is benched."""
+
+
+class CurrentValidators(Validators):
+    """`snowman.ports.Validators` over the directory, for one chain.
+
+    A benched validator counts as one that is not connected, as in the reference; at most a third of what
+    a poll can do without is benched, whoever else does not answer.
+
+    Args:
+        directory: The validators of now.
+        bench: Who does not answer.
+        parameters: How many must agree.
+        own: This node, which is connected to itself.
+        alias: The chain's, "P" or "C".
+        random: Draws; whoever foresees it foresees who is asked.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        bench: Bench,
+        parameters: Parameters,
+        *,
+        own: NodeID,
+        alias: str,
+        random: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._directory = directory
+        self._bench = bench
+        self._parameters = parameters
+        self._own = own
+        self._alias = alias
+        self._random = random or SystemRandom()
+        self._clock = clock
+        self._connected: dict[NodeID, None] = {own: None}
+        self._benched: Collection[NodeID] = frozenset()
+        self._looked: float | None = None
+
+    def connected(self, node_id: NodeID) -> None:
+        """Note a new peer."""
+        self._connected[node_id] = None
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Note that a peer is gone."""
+        self._connected.pop(node_id, None)
+
+    def is_benched(self, node_id: NodeID) -> bool:
+        """Say whether a node is not asked for now, since it does not answer."""
+        now = self._clock()
+        if self._looked is None or now - self._looked >= REFRESH:
+            self._looked = now
+            self._benched = self._look_at_bench(now)
+        return node_id in self._benched
+
+    def stake(self) -> Stake:
+        """Return the validators' stake, and who of them is not connected or benched."""
+        current = self._current()
+        total = sum(facts.weight for facts in current.values())
+        absent = {
+            node_id: facts.weight
+            for node_id, facts in current.items()
+            if not self._is_there(node_id)
+        }
+        return Stake(len(current), total, absent)
+
+    @override
+    def is_validator(self, node_id: NodeID) -> bool:
+        return node_id in self._current()
+
+    @override
+    def connected_share(self) -> float:
+        return self.stake().connected
+
+    @override
+    def sample(self, k: int) -> Counter[NodeID] | None:
+        weights = {node_id: facts.weight for node_id, facts in self._current().items()}
+        return sample(weights, k, self._random)
+
+    @override
+    def random_connected(self) -> NodeID | None:
+        found = [
+            node_id
+            for node_id in self._current()
+            if node_id != self._own and self._is_there(node_id)
+        ]
+        return self._random.choice(found) if found else None
+
+    def _current(self) -> Mapping[NodeID, ValidatorFacts]:
+        return self._directory.validators()
+
+    def _is_there(self, node_id: NodeID) -> bool:
+        return node_id in self._connected and not self.is_benched(node_id)
+
+    def _look_at_bench(self, now: float) -> frozenset[NodeID]:
+        """Return whom the bench names, as long as they have not too much stake together."""
+        current = self._current()
+        total = sum(facts.weight for facts in current.values())
+        room = total * (1.0 - self._parameters.min_connected_to_poll) / 3.0
+        found = []
+        for node_id, aliases in self._bench.benched(now).items():
+            facts = current.get(node_id)
+            if self._alias in aliases and (facts is None or facts.weight <= room):
+                room -= 0 if facts is None else facts.weight
+                found.append(node_id)
+        return frozenset(found)

@@ -1,0 +1,205 @@
+"""What a node has of its network besides the connections: its keys, who makes blocks, and its chains' outer blocks."""
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, Protocol, TypeVar
+
+from cchain_app.chain import EvmChain
+from chaindb.building import building
+from chaindb.chains import Chain
+from chainvm.port import Block, ChainVM
+from network_app import ports, turns
+from network_app.chains import voting
+from network_app.chains.accepting import Acceptor
+from network_app.chains.cchain import EvmInner
+from network_app.chains.chain import NetworkChain
+from network_app.chains.consensus import OuterConsensus
+from network_app.chains.inner import InnerChain
+from network_app.chains.outer_blocks import OuterRows
+from network_app.chains.platform import PlatformInner
+from network_app.chains.trust import Judge
+from network_app.chains.validators import PlatformValidators
+from network_app.chains.voting import VotedConsensus
+from network_app.chains.wrapping import Wrapper
+from network_app.consensus.runner import Runner
+from network_app.consensus.validators import CurrentValidators
+from network_app.proposervm.building import Signature
+from network_app.proposervm.verification import Proposers, Upgrades
+from network_app.proposervm.vm import ProposerVM
+from network_app.snowman.parameters import Parameters, default_alpha, parameters_of
+from network_app.sync.handler import Shared
+from network_app.sync.requests import Requests
+from network_app.sync.voting import TakePart
+from network_app.turns import ChainTurns, Producers
+from platform_app.chain import PlatformChain
+from platform_app.selectors import stakers
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.networks import LOCAL
+from primitives.node_identity import NodeIdentity
+
+LOCAL_EPOCH = 30
+PUBLIC_EPOCH = 300
+"""Seconds (p2p.md 11.4)."""
+
+B = TypeVar("B", bound=Block)
+
+
+class Settings(turns.Settings, voting.Settings, Protocol):
+    """What the network looks at of the node's settings; see `NodeSettings` for what each one means."""
+
+    @property
+    def network_id(self) -> int:
+        """The network's number."""
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The chains that this node takes part in."""
+
+
+class NodeNetwork:
+    """One node of a network. Whatever costs something, or is not there before the first start, is made late.
+
+    Args:
+        node: Its settings.
+        platform: Its P-Chain.
+        evm: Its C-Chain.
+        proposers: Returns who may propose, by P-Chain height; by default who makes this network's blocks.
+    """
+
+    def __init__(
+        self,
+        node: Settings,
+        platform: PlatformChain,
+        evm: EvmChain,
+        proposers: Proposers | None = None,
+    ) -> None:
+        self._node = node
+        self._platform = platform
+        self._evm = evm
+        self.producers = Producers(node, platform)
+        local = node.network_id == LOCAL
+        self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
+        """Which rules of outer blocks hold: on this node's networks all, from genesis on."""
+        self._validators = PlatformValidators(platform, proposers or self.producers.validators_at)
+        self.platform = self._chain(
+            Chain.P, platform, platform.vm, PlatformInner(platform), lambda: PRIMARY_NETWORK_ID
+        )
+        """The P-Chain for the network."""
+        self.evm = self._chain(Chain.C, evm, evm.vm, EvmInner(evm), lambda: evm.blockchain_id)
+        """The C-Chain for the network."""
+
+    @cached_property
+    def identity(self) -> NodeIdentity:
+        """This node's keys, from its files.
+
+        Raises:
+            OSError: A file cannot be read: the node has not been initialised.
+            IdentityError: They make no node.
+        """
+        return self._platform.identity.keys
+
+    @property
+    def chains(self) -> list[NetworkChain[Any]]:
+        """The chains that this node takes part in."""
+        both: list[NetworkChain[Any]] = [self.platform, self.evm]
+        return [one for one in both if one.alias in self._node.chains]
+
+    def decide(self) -> None:
+        """Let the chains' makers of blocks make them with their outer ones, in this node's turns.
+
+        Where the validators vote they only tell that there is something to put into one.
+        """
+        if self._node.votes:
+            self._platform.consensus = self._voted(Chain.P, self.platform)
+            self._evm.consensus = self._voted(Chain.C, self.evm)
+        else:
+            self._platform.consensus = self.platform.consensus
+            self._evm.consensus = self.evm.consensus
+
+    def parameters(self) -> Parameters:
+        """Return the parameters of voting, as of the validators of now. Blocking.
+
+        Raises:
+            InvalidParameters: By these nothing could be decided, or nothing safely.
+        """
+        count = len(stakers.current_validators(self._platform, PRIMARY_NETWORK_ID).by_node)
+        local = self._node.network_id == LOCAL
+        return parameters_of(self._node, default_alpha(count, local=local))
+
+    def take_part(self) -> TakePart | None:
+        """Return what makes this node's part in the voting on each chain; None where nobody votes. Blocking."""
+        if not self._node.votes:
+            return None
+        parameters = self.parameters()
+        voted = {one.alias: one.voted(self._node) for one in self.chains}
+
+        def take_part(chain: ports.Chain, shared: Shared, requests: Requests) -> Runner[Any]:
+            validators = CurrentValidators(
+                shared.directory,
+                shared.bench,
+                parameters,
+                own=shared.network.node_id,
+                alias=chain.alias,
+            )
+            return Runner(
+                voted[chain.alias],
+                shared.network,
+                requests,
+                validators,
+                budget=shared.budget,
+                config=shared.config,
+                parameters=parameters,
+            )
+
+        return take_part
+
+    def _voted(self, alias: Chain, chain: NetworkChain[B]) -> VotedConsensus[B]:
+        return VotedConsensus(
+            alias,
+            chain.consensus,
+            chain.rows,
+            self._validators.proposers,
+            chain_id=lambda: chain.chain_id,
+            own=lambda: self.producers.own,
+        )
+
+    def _chain(
+        self,
+        alias: Chain,
+        chain: PlatformChain | EvmChain,
+        vm: ChainVM[B],
+        inner: InnerChain[B],
+        chain_id: Callable[[], ID],
+    ) -> NetworkChain[B]:
+        rows = OuterRows(chain.db, alias, inner.blocks)
+        is_here = alias in self._node.chains
+        counted = partial(building, alias)
+        consensus = OuterConsensus(
+            vm,
+            partial(self._wrap, rows, chain_id),
+            counted,
+            ChainTurns(alias, self.producers, rows, chain_id, chain.offer, is_here=is_here),
+        )
+        judge = Judge[B](alias, self._validators)
+        after = partial(self._ask_for_block, inner)
+        acceptor = Acceptor(rows, inner, consensus, judge, building=counted, after=after)
+        return NetworkChain(rows, chain_id, inner, acceptor, judge)
+
+    def _wrap(self, rows: OuterRows, chain_id: Callable[[], ID], vm: ChainVM[B]) -> ProposerVM[B]:
+        """Put the proposer VM around a chain, once all its accepted blocks have outer ones."""
+        own, upgrades = self.identity, self.upgrades
+        signature = Signature(chain_id(), own.certificate_der, own.tls_key)
+        Wrapper(rows, self._validators, own.node_id, signature, upgrades).wrap_missing()
+        return ProposerVM(
+            vm,
+            rows,
+            self._validators,
+            node_id=own.node_id,
+            signature=signature,
+            upgrades=upgrades,
+        )
+
+    def _ask_for_block(self, inner: InnerChain[B]) -> None:
+        """Wake the maker of blocks: with others' blocks it may have become this node's turn."""
+        if self.producers.includes_own:
+            inner.request_block()

@@ -1,0 +1,164 @@
+"""One chain's life on the network, whoever decides on its blocks: it reaches the frontier, and serves peers.
+
+What it does from there on is `following_handler`'s where the makers of blocks decide, and `voting`'s where
+the validators vote.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from network_app.config import NetworkConfig
+from network_app.peers.bench import Bench
+from network_app.ports import Chain, Directory, PeerNetwork, Run
+from network_app.sync.beacons import Beacons
+from network_app.sync.bootstrap import Bootstrap
+from network_app.sync.budget import Budget
+from network_app.sync.buffer import Buffer
+from network_app.sync.choosing import Choice
+from network_app.sync.claims import Claims
+from network_app.sync.fetching import Fetcher
+from network_app.sync.frontier import Frontier
+from network_app.sync.head import Head
+from network_app.sync.lasting import until_done
+from network_app.sync.progress import Progress
+from network_app.sync.pulling import Pulling
+from network_app.sync.requests import Requests
+from network_app.sync.roll import Roll
+from network_app.sync.serving import Query, Question, Serving
+from network_app.sync.transactions import Gossip
+from network_app.sync.witnesses import Witnesses
+from primitives.ids import NodeID
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the chains of a node have in common."""
+
+    network: PeerNetwork
+    choice: Choice
+    bench: Bench
+    config: NetworkConfig
+    directory: Directory
+    budget: Budget
+    run: Run
+    serve: Run
+    beacons: Callable[[], Beacons]
+
+
+class ChainHandler(ABC):
+    """A chain and all that is done with it.
+
+    Args:
+        chain: The chain.
+        shared: What it has in common with the others.
+        believes_claims: Whether a block is accepted on what single peers claim, as far as its signature goes.
+    """
+
+    def __init__(self, chain: Chain, shared: Shared, *, believes_claims: bool) -> None:
+        network, choice, config = shared.network, shared.choice, shared.config
+        self._shared = shared
+        self.chain = chain
+        self.head = Head(chain, shared.run)
+        self.requests = Requests(
+            network, shared.bench, config, alias=chain.alias, chain_id=chain.chain_id
+        )
+        self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
+        self._fetcher = Fetcher(self.head, self.requests, choice, config)
+        self._witnesses = Witnesses(self.head, self.requests, choice, config, shared.beacons)
+        self._buffer = Buffer()
+        self._roll = Roll()
+        self.progress = Progress(self.head, self._buffer, self._roll)
+        self._bootstrap = Bootstrap(
+            self.head,
+            Frontier(self.requests, choice, config, shared.beacons, self._witnesses),
+            self._fetcher,
+            choice,
+            config,
+            claims=Claims(self.head, self.requests, choice, config) if believes_claims else None,
+            progress=self.progress,
+            witnesses=self._witnesses,
+        )
+        self.gossip = Gossip(self.head, network, choice, config)
+        self.pulling = Pulling(
+            self.head,
+            self.gossip,
+            self.requests,
+            choice,
+            config,
+            directory=shared.directory,
+            own=network.node_id,
+            serve=shared.serve,
+        )
+        self.settled = asyncio.Event()
+        """Set once the chain has reached the frontier, or stands before what it cannot pass."""
+        self.head.obstacle.on_change.append(self.settled.set)
+
+    # --- told by the node
+
+    @abstractmethod
+    def blocks_accepted(self, height: int | None) -> None:
+        """Note that this node has accepted blocks up to a height; None: look up to which."""
+
+    @abstractmethod
+    def blocks_waiting(self) -> None:
+        """Note that there may be something to put into a block."""
+
+    @abstractmethod
+    def look_again(self) -> None:
+        """Note that another chain has advanced: a block may have waited for that."""
+
+    # --- told by the connections
+
+    @abstractmethod
+    def query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
+        """Answer a query and take in what it tells; what is returned is to be awaited."""
+
+    async def answer(self, node_id: NodeID, question: Question) -> None:
+        """Answer a question about accepted blocks."""
+        await self.serving.answer(node_id, question)
+
+    def connected(self, node_id: NodeID) -> None:
+        """Note a new peer."""
+        self.gossip.connected(node_id)
+
+    def disconnected(self, node_id: NodeID) -> None:
+        """Note that a peer is gone."""
+        self.requests.disconnected(node_id)
+        self.gossip.disconnected(node_id)
+
+    # --- its life
+
+    async def run(self) -> None:
+        """Reach the frontier for the first time, then take part until cancelled.
+
+        Without bootstrappers this is the frontier.
+        """
+        await until_done(self._start, f"{self.chain.alias}-Chain start")
+        async with asyncio.TaskGroup() as tasks:
+            for one in (*self._work(), self.gossip.push, self.gossip.take_in, self.pulling.run):
+                tasks.create_task(until_done(one, f"{self.chain.alias}-Chain"))
+
+    @abstractmethod
+    def _work(self) -> list[Callable[[], Awaitable[None]]]:
+        """Return what is done, until cancelled, once the frontier is reached."""
+
+    async def _start(self) -> None:
+        await self.head.refresh()
+        self.progress.begin()
+        if self._shared.beacons().configured:
+            await self._bootstrap.run()
+        self._follow()
+        self.settled.set()
+
+    def _follow(self) -> None:
+        """Take part, if the chain was on its way until now."""
+        if self.head.following:
+            return
+        self.head.following = True
+        self.gossip.look_again()
+        _log.info("%s-Chain: follows from height %d", self.chain.alias, self.head.place.height)

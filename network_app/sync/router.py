@@ -1,0 +1,217 @@
+"""The node on the network: routes what peers say to the chains, and starts the chains one after another."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from typing_extensions import override
+
+from network_app.config import NetworkConfig
+from network_app.peers.bench import Bench
+from network_app.ports import (
+    Chain,
+    Directory,
+    MessageHandler,
+    PeerInfo,
+    PeerNetwork,
+    Records,
+    Run,
+)
+from network_app.sync import applications
+from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync.beacons import Beacons
+from network_app.sync.budget import Budget
+from network_app.sync.choosing import Choice
+from network_app.sync.following_handler import FollowingHandler
+from network_app.sync.gate import PeerSlots
+from network_app.sync.handler import ChainHandler, Shared
+from network_app.sync.lasting import until_done
+from network_app.sync.messages import (
+    ANSWERS,
+    TRANSACTION_GOSSIP,
+    split_handler,
+    transactions_in,
+)
+from network_app.sync.progress import ProgressReporter
+from network_app.sync.serving import QUESTIONS
+from network_app.sync.voting import TakePart, VotingHandler
+from network_app.wire.errors import MalformedMessage
+from network_app.wire.p2p_pb2 import (
+    AppGossip,
+    AppRequest,
+    Message,
+    PullQuery,
+    PushQuery,
+)
+from network_app.wire.sdk_pb2 import PushGossip
+from primitives.ids import ID, P_CHAIN_ID, NodeID
+
+__all__ = ["Beacons", "ChainRouter", "GenesisBytes"]
+
+
+class ChainRouter(MessageHandler):
+    """All chains of this node on the network.
+
+    Args:
+        network: The connections; their handler is this router.
+        chains: In the order in which they start, each when the one before has reached the frontier, or
+            cannot.
+        records: Where progress is written to.
+        config: Limits and periods.
+        directory: Who validates.
+        beacons: Says which of the bootstrappers are connected.
+        run: Calls something blocking in a thread.
+        serve: The same for what peers ask, in threads that nothing else waits for.
+        now: Unix seconds.
+        genesis: Reads the genesis for those who ask. Blocking; None: nobody is told.
+        take_part: Makes this node's part in the voting on a chain; None: who makes blocks decides on them.
+    """
+
+    def __init__(
+        self,
+        network: PeerNetwork,
+        chains: Sequence[Chain],
+        records: Records,
+        config: NetworkConfig,
+        directory: Directory,
+        *,
+        beacons: Callable[[], Beacons],
+        run: Run,
+        serve: Run,
+        now: Callable[[], float],
+        genesis: Callable[[], GenesisBytes] | None = None,
+        take_part: TakePart | None = None,
+    ) -> None:
+        self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
+        self._bench = Bench(config)
+        self._gate = PeerSlots()
+        self.choice = Choice(network, directory, self._bench, beacons=lambda: beacons().connected)
+        shared = Shared(
+            network=network,
+            choice=self.choice,
+            bench=self._bench,
+            config=config,
+            directory=directory,
+            budget=Budget(
+                config,
+                self._gate,
+                lambda peer: peer in directory.validators() or peer in beacons().connected,
+            ),
+            run=run,
+            serve=serve,
+            beacons=beacons,
+        )
+        self._lines: dict[bytes, ChainHandler] = {
+            bytes(chain.chain_id): FollowingHandler(chain, shared)
+            if take_part is None
+            else VotingHandler(chain, shared, take_part)
+            for chain in chains
+        }
+        self._by_alias = {line.chain.alias: line for line in self._lines.values()}
+        self._reporter = ProgressReporter(
+            [line.progress for line in self._lines.values()], records, run, now
+        )
+        for before, after in pairwise(self._in_order):
+            # A block may name a height of the chain before that has to be there first.
+            before.head.on_advance.append(after.look_again)
+
+    @property
+    def _in_order(self) -> list[ChainHandler]:
+        return list(self._lines.values())
+
+    def line(self, alias: str) -> Any:
+        """Return what is done with one of the chains, "P" or "C"; of which kind is the caller's to know."""
+        return self._by_alias[alias]
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(until_done(self._reporter.run, "reports"))
+            for line in self._in_order:
+                tasks.create_task(line.run())
+                await line.settled.wait()
+
+    # --- told by the node itself, on the event loop
+
+    def blocks_accepted(self, alias: str, height: int | None = None) -> None:
+        """Note that this node has accepted blocks up to a height; None: look up to which."""
+        self._by_alias[alias].blocks_accepted(height)
+
+    def blocks_waiting(self, alias: str) -> None:
+        """Note that there may be something to put into a block."""
+        self._by_alias[alias].blocks_waiting()
+
+    def transactions_issued(self, alias: str, tx_ids: Collection[ID] | None = None) -> None:
+        """Note that this node has taken in transactions; None: look which ones."""
+        self._by_alias[alias].gossip.issued(tx_ids)
+
+    def benched(self) -> Mapping[NodeID, Collection[str]]:
+        """Return the chains about which some peers are not asked, by peer.
+
+        For they do not answer, or answered what cannot be.
+        """
+        found: dict[NodeID, set[str]] = {}
+        for node_id, aliases in self._bench.benched(time.monotonic()).items():
+            found.setdefault(node_id, set()).update(aliases)
+        for node_id, alias in self.choice.aside.now():
+            found.setdefault(node_id, set()).add(alias)
+        return {node_id: sorted(aliases) for node_id, aliases in found.items()}
+
+    # --- told by the connections
+
+    @override
+    def connected(self, peer: PeerInfo) -> None:
+        for line in self._in_order:
+            line.connected(peer.node_id)
+
+    @override
+    def disconnected(self, node_id: NodeID) -> None:
+        for line in self._in_order:
+            line.disconnected(node_id)
+
+    @override
+    async def handle(self, node_id: NodeID, message: Message) -> None:
+        """Work a chain's message off; what concerns no chain of ours is ignored.
+
+        Answers and queries are worked off before the first wait, in the order in which they came.
+        """
+        kind = message.WhichOneof("message")
+        content = None if kind is None else getattr(message, kind)
+        line = self._lines.get(getattr(content, "chain_id", b""))
+        if line is None:
+            return
+        if isinstance(content, ANSWERS):
+            line.requests.answered(node_id, content)
+        elif isinstance(content, (PushQuery, PullQuery)):
+            voting = line.query(node_id, content)
+            if voting is not None:
+                await voting
+        elif isinstance(content, QUESTIONS):
+            await line.answer(node_id, content)
+        elif isinstance(content, AppRequest):
+            await self._answer_application(line, node_id, content)
+        elif isinstance(content, AppGossip):
+            _take_gossip(line, node_id, content)
+
+    async def _answer_application(
+        self, line: ChainHandler, node_id: NodeID, request: AppRequest
+    ) -> None:
+        genesis = self._genesis if line.chain.chain_id == P_CHAIN_ID else None
+        await line.serving.answer_in_turn(
+            node_id,
+            request,
+            lambda: applications.answer(line.pulling, genesis, node_id, request.app_bytes),
+        )
+
+
+def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None:
+    handler, payload = split_handler(gossip.app_bytes) or (None, b"")
+    if handler != TRANSACTION_GOSSIP:
+        return
+    try:
+        told = transactions_in(payload, PushGossip)
+    except MalformedMessage:
+        return
+    line.gossip.offer(told, node_id)

@@ -1,0 +1,107 @@
+"""The node of a process as an object: its chains, its doors and what watches it, put together from settings.
+
+This is the only place where they are made. Each is handed what it needs; the edge, which Django, Celery
+or a server calls and to which nobody can hand anything, asks `nodeproject.apps` for this object. Whatever
+costs something is made at its first use.
+"""
+
+from functools import cached_property
+from pathlib import Path
+
+from cchain_app.api import EvmRpc
+from cchain_app.chain import EvmChain, NoBlockchainID
+from cchain_app.services.composition import compose as compose_cchain
+from chaindb.database import Database
+from health_app.metrics.process import ProcessMetrics
+from health_app.metrics.sharing import Alone, Shared
+from jsonrpc.turn import LoopTurn
+from network_app.node import NodeNetwork
+from nodeproject.doors import Doors
+from nodeproject.identity import files_of
+from nodeproject.observation import Observation
+from nodeproject.plain import Plain
+from nodeproject.settings.node import NodeSettings
+from platform_app.api import PlatformRpc
+from platform_app.chain import NoGenesis, PlatformChain
+from platform_app.local.renewal import Renewal
+from platform_app.services.composition import compose as compose_platform
+from primitives.ids import ID
+from primitives.networks import LOCAL
+
+
+def processes_in(directory: Path | None) -> Alone | Shared:
+    """Return those who count together with this process.
+
+    Args:
+        directory: where the processes of this machine share what they count; None: there is one process.
+    """
+    own = ProcessMetrics()
+    return Alone(own) if directory is None else Shared(own, directory)
+
+
+class Node:
+    """A node, as one of its processes has it.
+
+    Args:
+        settings: what its operator has set.
+        processes: those who count together; without, this process counts alone.
+    """
+
+    def __init__(self, settings: NodeSettings, processes: Alone | Shared | None = None) -> None:
+        self.settings = settings
+        self.processes = processes or processes_in(None)
+        self.identity = files_of(settings)
+        """Who it is, as its files say. Nobody else reads them."""
+        self.platform_chain = compose_platform(PlatformChain(settings, Database(), self.identity))
+        if settings.network_id == LOCAL:
+            self.platform_chain.own = Renewal(self.platform_chain)
+        self.evm_chain = compose_cchain(
+            EvmChain(settings, Database(), blockchain_id=self._c_chain_id)
+        )
+        self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
+        """The node as its network knows it."""
+        self.turn = LoopTurn()
+        """What all interfaces together may take of a turn of this process' event loop."""
+
+    @cached_property
+    def evm_rpc(self) -> EvmRpc:
+        """What the C-Chain's doors keep, HTTP's and the WebSocket's."""
+        return EvmRpc(self.evm_chain, self.turn)
+
+    @cached_property
+    def platform_rpc(self) -> PlatformRpc:
+        """What the P-Chain's doors keep."""
+        return PlatformRpc(self.platform_chain)
+
+    @cached_property
+    def observation(self) -> Observation:
+        """What shows this process to monitoring."""
+        return Observation(self.settings, self.processes, self.evm_rpc, self.platform_rpc)
+
+    @cached_property
+    def doors(self) -> Doors:
+        """The RPC interfaces, their limits and their threads."""
+        return Doors(
+            settings=self.settings,
+            evm_rpc=self.evm_rpc,
+            platform_rpc=self.platform_rpc,
+            observation=self.observation,
+            identity=self.identity,
+            turn=self.turn,
+        )
+
+    @cached_property
+    def plain(self) -> Plain:
+        """The pages for GET in front of the interfaces."""
+        return Plain(self.doors, self.observation)
+
+    def _c_chain_id(self) -> ID:
+        """Return the C-Chain's blockchain ID, from the P-Chain's genesis.
+
+        Raises:
+            NoBlockchainID: There is no P-Chain yet.
+        """
+        try:
+            return self.platform_chain.network().c_chain_id
+        except NoGenesis as error:
+            raise NoBlockchainID from error

@@ -1,0 +1,25 @@
+"""EVM chains on rows: their blocks as values, and the same chain in another process."""
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.services.composition import compose
+
+
+def produce(chain: EvmChain, *, now: int, allow_empty: bool = False) -> AcceptedBlock | None:
+    """Let a chain's consensus produce a block; return it as it was accepted."""
+    made = chain.consensus.produce(now=now, allow_empty=allow_empty)
+    return None if made is None else blocks.by_number(chain, made.height)
+
+
+def another_process(chain: EvmChain) -> EvmChain:
+    """Return a chain as another process of the node has it: the same rows, and nothing in memory."""
+    return compose(
+        EvmChain(
+            chain.node,
+            chain.db,
+            aliases=chain.aliases,
+            blockchain_id=lambda: chain.blockchain_id,
+            genesis_file=chain.genesis_file,
+        )
+    )

@@ -1,0 +1,214 @@
+"""A chain that is voted on by one node under test, and the peers that it talks to, who are the test."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from network_app.config import NetworkConfig
+from network_app.consensus.runner import Runner
+from network_app.consensus.validators import CurrentValidators
+from network_app.consensus.vm import VotedChain
+from network_app.peers.bench import Bench
+from network_app.ports import PeerInfo, Totals, ValidatorFacts
+from network_app.snowman.parameters import Parameters
+from network_app.sync.budget import Budget
+from network_app.sync.gate import PeerSlots
+from network_app.sync.messages import enclose
+from network_app.sync.requests import Requests
+from network_app.wire import p2p_pb2 as p2p
+from network_app.wire.framing import Packed
+from primitives.hashing import sha256
+from primitives.ids import ID, NodeID
+from tests.builders.chain_vm import InvalidTextBlock, TextBlock, TextVM
+from tests.builders.memory_network import node_id, peer_info, unpacked
+from tests.simulation.virtual import VirtualLoop
+
+CHAIN = ID(sha256(b"a chain"))
+OWN = node_id("own")
+PEERS = [node_id(f"peer {number}") for number in range(4)]
+NOW = 1_700_000_000
+QUICK = Parameters(k=5, alpha_preference=4, alpha_confidence=4, beta=2, concurrent_repolls=1)
+CONFIG = NetworkConfig(network_id=12345, first_request_timeout=2.0)
+
+T = TypeVar("T")
+
+
+def virtually(work: Coroutine[Any, Any, T]) -> T:
+    """Run something on a loop whose time passes at once."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(asyncio.wait_for(work, 3600.0))
+    finally:
+        loop.end()
+
+
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+@dataclass
+class SlotVM(TextVM):
+    """A chain that may be built on from a time on."""
+
+    slot: int | None = 0
+    """Unix seconds; None: never."""
+    delays: list[int] = field(default_factory=list)
+    """The minimum delays that were asked for."""
+    calls: list[str] = field(default_factory=list)
+    """What was called in the thread."""
+    slowness: float = 0.0
+    """Seconds that each call takes."""
+
+    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
+        self.delays.append(minimum_delay)
+        return None if self.slot is None else max(now, self.slot)
+
+    async def run(self, work: Callable[..., T], /, *args: object) -> T:
+        """Do what a thread would do; what comes of it is heard of later."""
+        self.calls.append(getattr(work, "__name__", None) or work.func.__name__)  # type: ignore[attr-defined]
+        try:
+            return work(*args)
+        finally:
+            if self.slowness:
+                await asyncio.sleep(self.slowness)
+
+
+class Peers:
+    """The connections, and the validators: a `ports.PeerNetwork` and `ports.Directory`."""
+
+    def __init__(self, validators: Iterable[NodeID] = (OWN, *PEERS)) -> None:
+        self.node_id = OWN
+        self.there = list(PEERS)
+        """Who is connected."""
+        self.full: set[NodeID] = set()
+        """Whose queue is full."""
+        self.facts = {one: ValidatorFacts(1000, None) for one in validators}
+        self.sent: list[tuple[NodeID, p2p.Message]] = []
+
+    def connected(self) -> Mapping[NodeID, PeerInfo]:
+        return MappingProxyType({one: peer_info(one) for one in self.there})
+
+    def send(self, node_id: NodeID, message: p2p.Message | Packed) -> bool:
+        if node_id not in self.there or node_id in self.full:
+            return False
+        self.sent.append((node_id, unpacked(message)))
+        return True
+
+    def totals(self) -> Totals:
+        raise NotImplementedError
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        return self.facts
+
+    def uptime_of(self, node_id: NodeID) -> int:
+        raise NotImplementedError
+
+    def told(self, kind: str) -> list[tuple[NodeID, Any]]:
+        """Return what was sent of a kind, and to whom."""
+        return [
+            (one, getattr(message, kind))
+            for one, message in self.sent
+            if message.WhichOneof("message") == kind
+        ]
+
+
+class Voter:
+    """A runner on a virtual loop; to be made on it."""
+
+    def __init__(
+        self,
+        vm: SlotVM | None = None,
+        peers: Peers | None = None,
+        *,
+        parameters: Parameters = QUICK,
+        minimum_delay: int = 0,
+    ) -> None:
+        self.vm, self.peers = vm or SlotVM(), peers or Peers()
+        clock = asyncio.get_running_loop().time
+        self.bench = Bench(CONFIG)
+        self.requests = Requests(
+            self.peers, self.bench, CONFIG, alias="P", chain_id=CHAIN, clock=clock
+        )
+        self.validators = CurrentValidators(
+            self.peers,
+            self.bench,
+            parameters,
+            own=OWN,
+            alias="P",
+            random=Random(7),
+            clock=clock,
+        )
+        self.written: list[ID] = []
+        self.chain: VotedChain[TextBlock] = VotedChain(
+            "P",
+            CHAIN,
+            self.vm,
+            self.vm.run,
+            lambda: NOW + clock(),
+            minimum_delay=minimum_delay,
+            refusals=(InvalidTextBlock,),
+            written=self.written.append,
+        )
+        self.runner = Runner(
+            self.chain,
+            self.peers,
+            self.requests,
+            self.validators,
+            budget=Budget(CONFIG, PeerSlots(), self.peers.facts.__contains__, clock),
+            config=CONFIG,
+            parameters=parameters,
+            clock=clock,
+        )
+        for one in self.peers.there:
+            self.runner.connected(one)
+        self._running: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Voter":
+        self._running = asyncio.create_task(self.runner.run())
+        await until(lambda: self.runner.report().is_running)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._running is not None
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+
+    def hear(self, sender: NodeID, content: Any) -> "asyncio.Task[None]":
+        """Have a message come in."""
+        content.chain_id = content.chain_id or bytes(CHAIN)
+        return asyncio.create_task(self.runner.handle(sender, enclose(content)))
+
+    def answer_all(self, block: TextBlock, last: TextBlock, since: int = 0) -> int:
+        """Answer all queries from one on with votes for a block; return how many messages there are."""
+        for peer, message in self.peers.sent[since:]:
+            kind = message.WhichOneof("message")
+            if kind in {"pull_query", "push_query"}:
+                self.hear(peer, chits(block, getattr(message, kind).request_id, last))
+        return len(self.peers.sent)
+
+    async def accept(self, block: TextBlock, last: TextBlock) -> None:
+        """Vote for a block until it is accepted."""
+        seen = 0
+        async with asyncio.timeout(60.0):
+            while self.vm.accepted[-1] != block:
+                seen = self.answer_all(block, last, seen)
+                await asyncio.sleep(0.01)
+
+
+def chits(block: TextBlock, number: int, last: TextBlock | None = None) -> p2p.Chits:
+    """Return a vote for a block."""
+    accepted = last or block
+    return p2p.Chits(
+        chain_id=bytes(CHAIN),
+        request_id=number,
+        preferred_id=bytes(block.block_id),
+        preferred_id_at_height=bytes(block.block_id),
+        accepted_id=bytes(accepted.block_id),
+        accepted_height=accepted.height,
+    )

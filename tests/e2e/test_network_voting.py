@@ -1,0 +1,157 @@
+"""Five nodes of one network whose validators vote on blocks.
+
+They have equal stakes, so of the 20 units that a poll asks 13 have to come from four of them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+from primitives.keys import DEV_KEYS
+from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
+from tests.e2e.platform_wallet import address, fund, new_keys
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+SNOWMAN = {"NODE_CONSENSUS": "snowman"}
+KEYS = list(DEV_KEYS.values())
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
+    with LocalNetwork(tmp_path_factory.mktemp("voting"), 5, turns=True, env=SNOWMAN) as running:
+        running.start()
+        wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all")
+        wait_for(lambda: all(map(is_ready, running.nodes)), "all are ready")
+        yield running
+
+
+def is_ready(node: NetworkNode) -> bool:
+    return node.get("/ext/health/readiness")[0] == 200
+
+
+def transfer(sender: Sender, through: NetworkNode) -> str:
+    """Send coins, and return the transaction's hash; it may wait."""
+    with through.client() as client:
+        sent: str = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
+    return sent
+
+
+def have_receipts(nodes: Sequence[NetworkNode], hashes: Sequence[str]) -> None:
+    for node in nodes:
+        with node.client() as client:
+            wait_for_receipts(client, list(hashes))
+
+
+def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> None:
+    senders = [Sender(Account.from_key(KEYS[place]), 43112) for place in range(5)]
+    hashes = [
+        transfer(sender, node)
+        for _ in range(4)
+        for sender, node in zip(senders, network.nodes, strict=True)
+    ]
+    (key,) = new_keys(1)
+    fund(network.nodes[3], [(key, 1_000_000)])
+
+    have_receipts(network.nodes, hashes)
+    for node in network.nodes:
+        wait_for(
+            lambda node=node: (
+                node.ask("platform.getBalance", address=address(key))["balance"] == "1000000"
+            ),
+            "the coin is everywhere",
+        )
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+
+def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
+    *others, killed = network.nodes
+    sender = Sender(Account.from_key(KEYS[5]), 43112)
+    killed.kill()
+    wait_for(
+        lambda: all(len(node.peers()) == 3 for node in others), "the others see that it is gone"
+    )
+    hashes = [transfer(sender, others[0]) for _ in range(3)]
+    have_receipts(others, hashes)
+
+    network.start([killed])
+    wait_for(lambda: is_ready(killed), "it is ready")
+
+    have_receipts([killed], hashes)
+    hashes = [transfer(sender, killed) for _ in range(3)]
+    have_receipts(network.nodes, hashes)
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+
+def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwork) -> None:
+    first, second, *others = network.nodes
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    for node in (first, second):
+        node.kill()
+    for node in others:
+        wait_for(lambda node=node: is_mute(node), "both chains have no quorum any more")
+    heads = others[0].heads()
+    sender = Sender(Account.from_key(KEYS[6]), 43112)
+    sent = transfer(sender, others[1])
+    # One of the three proposes a block, now or in a later slot, and all three know it.
+    wait_for(lambda: all(undecided(node) >= 1 for node in others), "a block waits for its decision")
+    assert {node.heads() for node in others} == {heads}
+    assert all(map(is_mute, others))
+
+    network.start([first])
+    wait_for(lambda: is_ready(first), "it is ready")
+
+    have_receipts([first, *others], [sent])
+    network.start([second])
+    wait_for(lambda: is_ready(second), "it is ready")
+    have_receipts(network.nodes, [sent])
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+
+def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
+    sender = Sender(Account.from_key(KEYS[7]), 43112)
+    joiner = network.joiner()
+    joiner.start()
+    wait_for(lambda: is_ready(joiner), "it is ready")
+
+    sent = [transfer(sender, network.nodes[2]), transfer(sender, joiner)]
+
+    have_receipts([joiner, *network.nodes], sent)
+    wait_for(lambda: agreed([joiner, *network.nodes]), "all have the same heads")
+    joiner.stop()
+
+
+def test_by_interval_the_validators_make_empty_blocks(tmp_path: Path) -> None:
+    env = {**SNOWMAN, "NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "2"}
+    with LocalNetwork(tmp_path, 4, turns=True, env=env) as running:
+        running.start()
+        for node in running.nodes:
+            wait_for(
+                lambda node=node: int(node.rpc("eth_blockNumber"), 16) >= 3, "block 3 is there"
+            )
+        chains = {
+            tuple(
+                (block["hash"], int(block["timestamp"], 16), len(block["transactions"]))
+                for block in (node.rpc("eth_getBlockByNumber", hex(n), False) for n in (1, 2, 3))
+            )
+            for node in running.nodes
+        }
+    (blocks,) = chains
+    times = [time for _, time, _ in blocks]
+    assert all(later - earlier >= 2 for earlier, later in pairwise(times))
+    assert {count for *_, count in blocks} == {0}
+
+
+def is_mute(node: NetworkNode) -> bool:
+    """Say whether both chains hear too little of the stake to ask anybody for votes, as the log has it."""
+    said = dict(re.findall(r"([PC])-Chain: hears (.* needs 65 %|enough)", node.log()))
+    return len(said) == 2 and all("needs" in words for words in said.values())
+
+
+def undecided(node: NetworkNode) -> int:
+    """Return how many blocks of the C-Chain are processing."""
+    blocks: int = node.checks()["C"]["message"]["consensus"]["outstandingBlocks"]
+    return blocks

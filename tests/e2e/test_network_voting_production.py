@@ -1,0 +1,51 @@
+"""Validators of both profiles vote: makers of blocks, the network and the web server are processes of their own."""
+
+from collections.abc import Iterator
+
+import pytest
+from eth_account import Account
+
+from primitives.keys import DEV_KEYS
+from tests.e2e.conftest import Postgresql
+from tests.e2e.network import LocalNetwork, agreed, wait_for
+from tests.e2e.platform_wallet import fund, new_keys
+from tests.e2e.transactions import Sender, wait_for_receipts
+
+
+@pytest.fixture(scope="module")
+def network(
+    tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql
+) -> Iterator[LocalNetwork]:
+    with LocalNetwork(
+        tmp_path_factory.mktemp("voters"),
+        3,
+        turns=True,
+        env={"NODE_CONSENSUS": "snowman"},
+        production={0: postgresql()},
+    ) as running:
+        running.start()
+        wait_for(lambda: all(len(node.peers()) == 2 for node in running.nodes), "all see all")
+        yield running
+
+
+def send_and_see(network: LocalNetwork, sender: Sender) -> None:
+    """Send through each node, and see what was sent on all."""
+    hashes = []
+    for node in network.nodes:
+        with node.client() as client:
+            hashes.append(client.call("eth_sendRawTransaction", sender.transfer(sender.address)))
+    for node in network.nodes:
+        with node.client() as client:
+            wait_for_receipts(client, hashes)
+
+
+def test_both_profiles_accept_the_same(network: LocalNetwork) -> None:
+    send_and_see(network, Sender(Account.from_key(next(iter(DEV_KEYS.values()))), 43112))
+    fund(network.nodes[0], [(new_keys(1)[0], 1_000_000)])
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+
+def test_the_process_that_votes_can_be_killed_alone(network: LocalNetwork) -> None:
+    network.nodes[0].restart_process("network")
+    send_and_see(network, Sender(Account.from_key(list(DEV_KEYS.values())[1]), 43112))
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")

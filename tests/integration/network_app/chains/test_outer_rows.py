@@ -1,0 +1,107 @@
+"""Outer blocks in rows: as they were written, without what is inside, and known to the next who asks."""
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from chaindb.database import Database
+from network_app.chains.outer_blocks import OuterRows
+from network_app.models import Certificate, OuterBlock
+from network_app.proposervm.block import OptionBlock, parse
+from network_app.proposervm.verification import InnerFacts, ParentFacts, follow, of_genesis
+from primitives.ids import ID
+from tests.integration.network_app.world import Past, World, raws
+
+
+@pytest.fixture
+def made(world: World) -> Past:
+    """A history of this node's own."""
+    world.make_history()
+    return Past(raws(world.maker.p), raws(world.maker.c))
+
+
+def rows_of(world: World) -> list[OuterRows]:
+    """Return both chains' rows as a process that has just begun knows them."""
+    return [OuterRows(Database(), one.alias, one.rows.blocks) for one in world.maker]
+
+
+def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentFacts]:
+    """Return what a child needs to know of genesis and of each block, as who follows them has it."""
+    found = [of_genesis(rows.genesis.block_id, rows.genesis.time)]
+    for raw in blocks:
+        outer, last = parse(raw), found[-1]
+        (inner,) = rows.blocks(last.height + 1, last.height + 1, 1)
+        facts = InnerFacts(inner.block_id, last.inner_id, inner.height)
+        found.append(follow(last, outer, facts))
+    return found
+
+
+def test_the_last_block_is_known_as_to_who_accepted_it(world: World, made: Past) -> None:
+    for rows, blocks in zip(rows_of(world), made, strict=True):
+        after = facts_after(rows, blocks)
+        for height in range(len(blocks), -1, -1):
+            assert rows.last() == after[height]
+            assert rows.place().height == height
+            assert rows.place().block_id == after[height].outer_id
+            OuterBlock.objects.filter(chain=rows.alias, height=height).delete()
+
+
+def test_blocks_are_the_very_ones_that_were_written(world: World, made: Past) -> None:
+    for rows, blocks in zip(rows_of(world), made, strict=True):
+        for height, raw in enumerate(blocks, 1):
+            block_id = parse(raw).outer_id
+            assert rows.raw(block_id) == raw
+            assert rows.id_at(height) == block_id
+        assert rows.raw(rows.genesis.block_id) is None
+        assert rows.raw(ID(bytes(range(32)))) is None
+        assert rows.id_at(len(blocks) + 1) is None
+        assert [raw for _, raw in rows.raws(2, len(blocks), 1 << 30)] == blocks[1:]
+        assert [raw for _, raw in rows.raws(3, 1, 1 << 30)] == blocks[2::-1]
+
+
+def test_what_is_written_again_is_the_same(world: World, made: Past) -> None:
+    assert any(isinstance(parse(raw), OptionBlock) for raw in made.p)
+    before = list(OuterBlock.objects.values())
+    OuterBlock.objects.all().delete()
+    Certificate.objects.all().delete()
+
+    for rows, blocks in zip(rows_of(world), made, strict=True):
+        rows.write([(parse(raw), height) for height, raw in enumerate(blocks, 1)])
+
+    assert list(OuterBlock.objects.values()) == before
+
+
+def test_a_block_costs_one_statement_once_its_signer_is_known(world: World, made: Past) -> None:
+    rows = rows_of(world)[1]
+    costs = []
+    for raw in made.c[-3:]:
+        height = rows.place().height
+        OuterBlock.objects.filter(chain="C", height=height).delete()
+        with CaptureQueriesContext(connection) as asked:
+            rows.write([(parse(made.c[height - 1]), height)])
+        costs.append(len(asked))
+        assert raw in made.c
+    assert costs == [2, 1, 1]
+
+
+def test_a_signer_is_not_known_because_of_what_came_to_nothing(world: World, made: Past) -> None:
+    OuterBlock.objects.all().delete()
+    Certificate.objects.all().delete()
+    rows = rows_of(world)[1]
+    db = rows.db
+    for _ in range(2):
+        with db.atomic():
+            rows.write([(parse(made.c[1]), 2)])
+            transaction.set_rollback(True)
+        assert Certificate.objects.count() == 0
+    with db.atomic():
+        rows.write([(parse(made.c[1]), 2)])
+    assert Certificate.objects.count() == 1
+
+
+def test_who_asks_again_asks_for_the_last_place_alone(world: World, made: Past) -> None:
+    for rows in rows_of(world):
+        last = rows.last()
+        with CaptureQueriesContext(connection) as asked:
+            assert rows.last() == last
+        assert len(asked) == 1

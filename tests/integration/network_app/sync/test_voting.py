@@ -1,0 +1,233 @@
+"""A chain that is voted on: it bootstraps, takes part, and bootstraps anew when too much is missing."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from network_app.ports import Chain
+from network_app.sync.handler import Shared
+from network_app.sync.messages import enclose
+from network_app.sync.requests import Requests
+from network_app.wire.p2p_pb2 import (
+    Get,
+    GetAcceptedFrontier,
+    GetAncestors,
+    PullQuery,
+    PushQuery,
+)
+from primitives.ids import NodeID
+from tests.builders.memory_chain import UNSIGNED, MemoryChain, id_of
+from tests.builders.memory_network import Node, World, running, until
+
+
+class Part:
+    """This node's part in the voting, which only notes what it is told: a `sync.voting.Consensus`."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.behind = asyncio.Event()
+        self.on_accepted: list[Callable[[Any], None]] = []
+        self.peers: list[NodeID] = []
+        self.asked: list[str] = []
+        self.wakes = 0
+        self.ages: list[float] = []
+        self.begun: list[int] = []
+        """The height at each beginning."""
+        self.is_running = False
+        self.chain: MemoryChain
+
+    def take(self, chain: Chain, shared: Shared, requests: Requests) -> "Part":
+        assert isinstance(chain, MemoryChain)
+        assert requests is not None
+        assert shared.network.node_id
+        self.chain = chain
+        return self
+
+    def connected(self, node_id: NodeID) -> None:
+        self.peers.append(node_id)
+
+    def disconnected(self, node_id: NodeID) -> None:
+        self.peers.remove(node_id)
+
+    def blocks_waiting(self) -> None:
+        self.wakes += 1
+
+    def processing(self) -> list[float]:
+        return self.ages
+
+    async def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> None:
+        del node_id
+        self.asked.append(type(question).__name__)
+
+    async def run(self) -> None:
+        self.begun.append(self.chain.height)
+        self.is_running = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_running = False
+
+
+class Case:
+    """A voter among four peers of which it follows three, all with some blocks; to be made on a loop."""
+
+    def __init__(self, height: int = 10) -> None:
+        self.world = World()
+        self.part = Part()
+        names = ["one", "two", "three"]
+        self.beacons = [self.world.add(name, weight=1) for name in names]
+        for node in self.beacons:
+            node.chain.make_many(height)
+        self.stranger = self.world.add("stranger", weight=1)
+        self.voter = self.world.add("voter", beacons=names, weight=1, take_part=self.part.take)
+        for node in (*self.beacons, self.stranger):
+            self.world.link(node, self.voter)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [*self.beacons, self.stranger, self.voter]
+
+    def ask(self, question: Any) -> None:
+        """Have the voter asked by one of the others."""
+        question.chain_id = bytes(self.voter.chain.chain_id)
+        self.voter.deliver(self.beacons[0].node_id, enclose(question).SerializeToString())
+
+
+async def test_it_takes_part_once_it_has_reached_the_frontier() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        assert case.part.begun == [10]
+        assert len(case.part.peers) == 4
+        await until(case.voter.follows)
+
+
+async def test_what_one_peer_claims_is_no_decision() -> None:
+    case = Case()
+    case.stranger.chain.make_many(12)  # the same ten, and two that nobody else has
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        assert case.part.begun == [10]
+        # The same claim decides where signatures do.
+        follower = case.world.add("follower", beacons=["one", "two", "three"])
+        for node in (*case.beacons, case.stranger):
+            case.world.link(follower, node)
+        async with running(follower):
+            await until(lambda: follower.chain.height == 12)
+        assert case.voter.chain.height == 10
+
+
+async def test_what_the_beacons_agree_on_needs_no_signature() -> None:
+    case = Case()
+    for node in case.beacons:
+        node.chain.make(kind=UNSIGNED)
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        assert case.part.begun == [11]
+
+
+async def test_queries_and_questions_for_a_block_are_the_voters() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        case.part.asked.clear()
+        case.ask(PullQuery(container_id=bytes(32)))
+        case.ask(PushQuery(container=b"block"))
+        case.ask(Get(container_id=bytes(32)))
+        await until(lambda: len(case.part.asked) >= 3)
+        assert {"PullQuery", "PushQuery", "Get"} <= set(case.part.asked)
+        assert case.voter.sent["chits"] == case.voter.sent["put"] == 0
+        # What is accepted is told as ever.
+        for question in (GetAcceptedFrontier(), GetAncestors(container_id=bytes(32))):
+            case.ask(question)
+        await until(
+            lambda: case.voter.sent["accepted_frontier"] == case.voter.sent["ancestors"] == 1
+        )
+
+
+async def test_while_it_bootstraps_it_is_asked_for_accepted_blocks_alone() -> None:
+    case = Case()
+    case.voter.chain.make_many(2)
+    case.ask(Get(container_id=bytes(id_of(case.voter.chain.raws[2]))))
+    await until(lambda: case.voter.sent["put"] == 1)
+    assert case.part.asked == []
+
+
+async def test_it_bootstraps_anew_when_too_much_is_missing() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        for node in case.beacons:
+            node.chain.make_many(20)
+            node.engine.blocks_accepted("P")
+        heads = [node.engine.line("P").head for node in case.beacons]
+        await until(lambda: all(head.place.height == 30 for head in heads))
+        case.part.behind.set()
+        await until(lambda: len(case.part.begun) == 2)
+        assert case.part.begun == [10, 30]
+        assert not case.part.behind.is_set()
+        await until(case.voter.follows)
+
+
+async def test_who_follows_nobody_goes_on_voting() -> None:
+    world, part = World(), Part()
+    alone = world.add("alone", weight=1, take_part=part.take)
+    async with running(alone):
+        await until(lambda: part.is_running)
+        part.behind.set()
+        await until(lambda: not part.behind.is_set())
+        assert part.is_running
+        assert part.begun == [0]
+
+
+async def test_nothing_is_accepted_from_peers_during_a_step() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        for node in case.beacons:
+            node.chain.make_many(1)
+        async with case.part.lock:
+            accepting = asyncio.create_task(
+                case.voter.engine.line("P").head.accept(
+                    [case.beacons[0].chain.raws[11]], bootstrapping=True
+                )
+            )
+            done, _ = await asyncio.wait([accepting], timeout=0)
+            assert not done
+            assert case.voter.chain.height == 10
+        await accepting
+        assert case.voter.chain.height == 11
+
+
+async def test_what_is_accepted_is_where_the_chain_stands() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        case.voter.chain.make()
+        for listener in case.part.on_accepted:
+            listener(None)
+        await until(lambda: case.voter.engine.line("P").head.place.height == 11)
+
+
+async def test_the_node_is_told_what_waits_for_its_decision() -> None:
+    case = Case()
+    async with running(*case.nodes):
+        await until(case.voter.follows)
+        case.part.ages = [1.0, 5.0]
+        await until(lambda: case.voter.records.of("P")[-1].outstanding == 2)
+        oldest = case.voter.records.of("P")[-1].oldest_outstanding
+        assert oldest is not None
+        case.part.ages = []
+        await until(lambda: case.voter.records.of("P")[-1].outstanding == 0)
+        assert case.voter.records.of("P")[-1].oldest_outstanding is None
+
+
+@pytest.mark.parametrize("voting", [True, False])
+async def test_only_who_votes_is_woken(*, voting: bool) -> None:
+    world, part = World(), Part()
+    node = world.add("node", weight=1, take_part=part.take if voting else None)
+    node.engine.blocks_waiting("P")
+    node.engine.blocks_accepted("P", 1)
+    assert part.wakes == voting

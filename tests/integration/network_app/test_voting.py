@@ -1,0 +1,167 @@
+"""Where the validators vote makers of blocks only tell, each validator has its slots, and no clock is moved."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from cchain_app import tasks as cchain_tasks
+from cchain_app.apps import evm_chain
+from chaindb import clock, pointers
+from chaindb.chains import Chain
+from health_app import checks
+from network_app.apps import node_network
+from network_app.chains.voting import BLOCKS_WAITING
+from network_app.models import SyncPhase
+from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from network_app.services import clock as network_clock
+from platform_app import tasks as platform_tasks
+from platform_app.apps import platform_chain
+from platform_app.config import DAY
+from platform_app.services.errors import MadeInTurns
+from platform_app.services.time_travel import time_travel
+from tests.builders import network_rows
+from tests.builders.nodes import node as node_with_keys
+from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
+from tests.integration.network_app.world import World
+from tests.integration.platform_app.made import validator
+
+WEIGHT = 3_000_000_000_000
+"""The other's stake, in smallest units: a fair part."""
+
+
+@pytest.fixture
+def voting(world: World, configure: Configure) -> World:
+    """Two validators; the C-Chain has its first block, whose children have slots."""
+    world.p.do(validator(world.p, "other", end=30 * DAY, weight=WEIGHT))
+    world.wall.seconds += 60
+    world.make_c()
+    configure(bootstrap=BOOTSTRAP, consensus="snowman")
+    live()
+    return world
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
+    """What is told of both chains."""
+    found: list[tuple[Chain, Any]] = []
+    monkeypatch.setattr(pointers, "send", lambda chain, message: found.append((chain, message)))
+    return found
+
+
+def live(phase: str = SyncPhase.BOOTSTRAPPED) -> None:
+    """Write that the network's process lives, and how far both chains are."""
+    network_rows.report(heartbeat_at=network_rows.ago(-600))
+    for alias in Chain:
+        network_rows.sync(alias, phase=phase)
+
+
+def owned(world: World) -> Callable[[int], bool]:
+    """Return who says whether a moment is in one of this node's slots on the C-Chain's head."""
+    chain = node_network().evm
+    parent = chain.rows.last()
+    weights = node_network().producers.validators_at(parent.p_chain_height or 0)
+    assert set(weights) == {platform_chain().node_id, OTHER}
+
+    def is_ours(now: int) -> bool:
+        slot = slot_of(now, parent.time)
+        return proposer_at(chain.chain_id, 2, slot, weights) == platform_chain().node_id
+
+    return is_ours
+
+
+def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
+    is_ours = owned(voting)
+    began = node_network().evm.rows.last().time
+    moments = range(began, began + 24 * SLOT)
+    assert {is_ours(now) for now in moments} == {True, False}
+    may = evm_chain().consensus.may_produce
+    assert [may(2, now) for now in moments] == [is_ours(now) for now in moments]
+    assert not any(may(3, now) for now in moments)
+    live(SyncPhase.BOOTSTRAPPING)
+    assert not any(may(2, now) for now in moments)
+
+
+def test_nobody_in_particular_makes_the_blocks(voting: World) -> None:
+    producers = node_network().producers
+    assert producers.nodes is None
+    assert producers.includes_own
+    assert not producers.is_own_alone
+    assert producers.told_to_others == ("all",)
+
+
+def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None:
+    configure(consensus="snowman")
+    live()
+    assert platform_chain().consensus.may_produce(1, clock.now())
+    assert evm_chain().consensus.may_produce(1, clock.now())
+
+
+def test_makers_of_blocks_tell_and_make_none(voting: World, told: list[tuple[Chain, Any]]) -> None:
+    voting.p.issue(voting.p.make())
+    voting.c.send(voting.c.make(value=1))
+    heads = platform_chain().tip().height, evm_chain().vm.last_accepted()
+    told.clear()
+    assert platform_tasks.build_blocks() == {"blocks": 0}
+    assert cchain_tasks.produce_blocks() == {"blocks": 0}
+    assert told == [
+        (alias, {"type": BLOCKS_WAITING, "chain": str(alias)}) for alias in (Chain.P, Chain.C)
+    ]
+    assert heads == (platform_chain().tip().height, evm_chain().vm.last_accepted())
+
+
+def test_by_interval_the_clock_tells(
+    voting: World, configure: Configure, told: list[tuple[Chain, Any]]
+) -> None:
+    configure(mining="interval", block_interval=2.0)
+    voting.wall.seconds += 10
+    assert cchain_tasks.beat() == {"blocks": 0}
+    assert [chain for chain, _ in told] == [Chain.C]
+
+
+@pytest.mark.parametrize(
+    ("mining", "delay", "allow_empty"), [("auto", 0, False), ("interval", 3, True)]
+)
+def test_what_is_voted_with_has_the_chains_own_delays(
+    voting: World, configure: Configure, mining: str, delay: int, *, allow_empty: bool
+) -> None:
+    configure(mining=mining, block_interval=3.0)
+    network = node_network()
+    network.identity = node_with_keys(0).identity
+    settings = platform_chain().node
+    p, c = network.platform.voted(settings), network.evm.voted(settings)  # type: ignore[arg-type]
+    assert (p.alias, p.minimum_delay, p.allow_empty) == ("P", 1, False)
+    assert (c.alias, c.minimum_delay, c.allow_empty) == ("C", delay, allow_empty)
+
+
+def test_nobody_takes_part_where_a_producer_decides(world: World, configure: Configure) -> None:
+    assert node_network().take_part() is None
+
+
+def test_parameters_are_those_of_the_network(voting: World, configure: Configure) -> None:
+    assert node_network().parameters().alpha_confidence == 15
+
+
+def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
+    before = clock.offset()
+    assert not network_clock.follows()
+    with pytest.raises(MadeInTurns, match="NODE_CONSENSUS"):
+        time_travel(platform_chain(), 60)
+    assert clock.offset() == before
+
+
+def test_no_block_is_made_by_hand(voting: World) -> None:
+    with pytest.raises(CommandError, match=r"^The validators vote on blocks"):
+        call_command("produce_block", "--empty")
+
+
+def test_health_says_that_the_validators_accept_nothing(
+    voting: World, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voting.c.send(voting.c.make(value=1))
+    configure(mining="auto")
+    monkeypatch.setattr(checks, "_BEGAN", 0.0)
+    voting.wall.seconds += 25
+    error = checks.measure_c_chain().error
+    assert "1 transaction(s) wait for 25s and the validators accept none" in error

@@ -1,0 +1,67 @@
+"""What is said at the start of settings with which nothing would be decided."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodeproject.checks import check_voting
+
+
+def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:
+    settings.NODE = replace(settings.NODE, **values)
+    return [(one.id, one.msg) for one in check_voting()]
+
+
+@pytest.mark.usefixtures("node_settings")
+def test_a_sole_producer_may_have_any(settings: Any) -> None:
+    assert said(settings, mining="manual", network=False, snow_sample_size=99) == []
+
+
+@pytest.mark.usefixtures("node_settings")
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"producers": ("all",)},
+        {"mining": "interval", "block_interval": 3.0},
+        {"profile": "production", "network": False},
+        {"snow_sample_size": 1, "snow_preference_quorum_size": 1, "snow_confidence_quorum_size": 1},
+    ],
+)
+def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, Any]) -> None:
+    assert said(settings, consensus="snowman", **values) == []
+
+
+@pytest.mark.usefixtures("node_settings")
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"mining": "manual"}, "node.E007", "NODE_MINING is manual, but the validators vote"),
+        (
+            {"mining": "interval", "block_interval": 0.5},
+            "node.E008",
+            "NODE_BLOCK_INTERVAL is 0.5, which is no number of whole seconds",
+        ),
+        ({"producers": ("NodeID-a",)}, "node.E009", "NODE_PRODUCERS names nodes, but"),
+        ({"network": False, "profile": "embedded"}, "node.E010", "NODE_NETWORK is false, but"),
+        (
+            {"snow_sample_size": 10},
+            "node.E011",
+            "parameters invalid: k = 10, alphaConfidence = 15: fails the condition that: "
+            "alphaConfidence <= k",
+        ),
+        # Right where 15 is the default, and not where 13 is.
+        (
+            {"snow_preference_quorum_size": 14},
+            "node.E011",
+            "parameters invalid: alphaPreference = 14, alphaConfidence = 13: fails the condition",
+        ),
+    ],
+)
+def test_voters_are_told_what_keeps_them_from_deciding(
+    settings: Any, values: dict[str, Any], error: str, words: str
+) -> None:
+    ((found, text),) = said(settings, consensus="snowman", **values)
+    assert found == error
+    assert text.startswith(words)

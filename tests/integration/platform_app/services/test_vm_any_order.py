@@ -1,0 +1,162 @@
+"""Any tree of valid blocks in any order ends in the rows of the winning line, accepted directly.
+
+Two chains of the same genesis on two databases: what one of them has accepted, after any tree of blocks of all
+kinds of transactions, the other one has accepted directly.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from platform_app.blocks.block import AbortBlock, Block, CommitBlock, OptionBlock
+from platform_app.models import ValidatorUptime
+from platform_app.services import following, mempool
+from platform_app.state.staker import Priority
+from platform_app.store import blocks
+from primitives.ids import ID
+from tests.builders.platform_random import History
+from tests.integration.platform_app.sides import ALIASES, Side, sides
+from tests.searching import seeds
+
+__all__ = ["sides"]
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
+
+STEPS = 60
+
+
+class Tree:
+    """Lets a node build, verify, accept, reject and restart at random."""
+
+    def __init__(self, side: Side, seed: int) -> None:
+        self.side = side
+        self.random = Random(seed)
+        self.history: History = side.history(seed)
+        self.known: dict[ID, Block] = {}
+        """All blocks that were ever processing."""
+        self.line: list[Block] = []
+        """Those that were accepted, since a restart only as far as they are stored."""
+        self.seen: set[type[Block]] = set()
+        self.rejected = 0
+
+    def run(self, steps: int) -> None:
+        actions: list[Callable[[], None]] = [self.build] * 6 + [self.accept] * 4
+        actions += [self.reject, self.verify_again, self.restart]
+        for _ in range(steps):
+            self.random.choice(actions)()
+            assert self.side.vm._tree.state.place == blocks.read(self.side.chain.db)
+            assert self.side.vm.last_accepted() == self._last().block_id
+
+    def finish(self) -> None:
+        """Decide the proposal that waits for its option, if there is one."""
+        if self._last().proposal is not None:
+            self._decide()
+
+    def build(self) -> None:
+        """Issue, and build on any block; verify the options of a proposal."""
+        history, side = self.history, self.side
+        history.pass_time()
+        side.now = max(side.now, history.now)
+        mempool.issue(side.chain, history.txs(3), now=side.now, gossiped=True)
+        parents = [None, *self._processing()]
+        block = side.build(on=self.random.choice(parents))
+        if block is None:
+            return
+        self.known[block.block_id] = block
+        options = side.vm.options(block) or ()
+        for option in options:
+            side.verify(option)
+            self.known[option.block_id] = option
+
+    def accept(self) -> None:
+        """Accept a child of the last accepted block, or of that one too."""
+        children = self._children(self._last())
+        if not children:
+            return
+        line = [self.random.choice(children)]
+        after = self._children(line[0])
+        if after and self.random.random() < 0.6:
+            line.append(self.random.choice(after))
+        self._accept(*line)
+
+    def reject(self) -> None:
+        """Reject any block; of two options of an accepted proposal one has to stay."""
+        chosen = [one for one in self._processing() if not isinstance(one, OptionBlock)]
+        if chosen:
+            self.side.vm.reject(self.random.choice(chosen).block_id)
+
+    def verify_again(self) -> None:
+        """Verify all that was lost and may come back."""
+        for block in list(self.known.values()):
+            if self.side.vm.get_block(block.parent_id) in (self._last(), *self._processing()):
+                self.side.verify(block)
+
+    def restart(self) -> None:
+        """Lose all that is only in memory."""
+        self.side.restart()
+        if self.line and self.line[-1].proposal is not None:
+            self.line.pop()
+
+    def _decide(self) -> None:
+        options = self.side.vm.options(self._last())
+        assert options is not None
+        chosen = self.random.choice(options)
+        self.side.verify(chosen)
+        self._accept(chosen)
+
+    def _accept(self, *line: Block) -> None:
+        before = len(self._processing())
+        self.side.accept(*line)
+        self.rejected += before - len(line) - len(self._processing())
+        self.line += line
+        self.seen |= {type(one) for one in line}
+        if line[-1].proposal is None:
+            history = self.side.history()
+            self.history.state = history.state
+            self._let_some_be_offline()
+
+    def _let_some_be_offline(self) -> None:
+        for staker in self.history.state.stakers.values():
+            if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT and staker.tx_id[0] % 2:
+                ValidatorUptime.objects.filter(staker=staker.tx_id).update(
+                    up_duration=0, last_updated=staker.end
+                )
+
+    def _last(self) -> Block:
+        return self.line[-1] if self.line else self.side.genesis
+
+    def _processing(self) -> list[Block]:
+        accepted = {one.block_id for one in self.line}
+        return [
+            one
+            for one in self.known.values()
+            if one.block_id not in accepted and self.side.vm.get_block(one.block_id)
+        ]
+
+    def _children(self, parent: Block) -> list[Block]:
+        return [one for one in self._processing() if one.parent_id == parent.block_id]
+
+
+@pytest.mark.parametrize("seed", seeds(8, thorough=200))
+def test_any_order_ends_in_the_rows_of_the_winning_line(
+    sides: tuple[Side, Side], seed: int
+) -> None:
+    side, other = sides
+    tree = Tree(side, seed)
+    tree.run(STEPS)
+    tree.finish()
+    following.accept(
+        other.chain, [following.parse_block(one.raw) for one in tree.line], now=side.now + 9
+    )
+    assert [one.block_id for one in tree.line] == side.written
+    assert side.chain.tip() == other.chain.tip()
+    assert side.rows() == other.rows()
+
+
+def test_such_trees_have_rivals_and_proposals_that_end_both_ways(sides: tuple[Side, Side]) -> None:
+    tree = Tree(sides[0], 1)
+    tree.run(4 * STEPS)
+    assert tree.rejected > 5
+    assert any(issubclass(one, CommitBlock) for one in tree.seen)
+    assert any(issubclass(one, AbortBlock) for one in tree.seen)

@@ -1,0 +1,168 @@
+"""P-Chains of the same genesis on two databases: what one of them has accepted the other one accepts too."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connections
+
+from chaindb.database import Database
+from platform_app.apps import platform_chain, use
+from platform_app.blocks.block import Block
+from platform_app.chain import PlatformChain, Settings
+from platform_app.config import DAY, UNIT
+from platform_app.services import mempool
+from platform_app.services.composition import compose
+from platform_app.services.vm import PlatformVM
+from platform_app.txs import staking
+from platform_app.txs.base import Tx
+from primitives.ids import ID
+from tests.builders import platform, platform_rows
+from tests.builders.platform_random import FEE, KEY_OF, History, funded
+from tests.builders.platform_replay import remembered
+from tests.builders.platform_tables import OWN
+
+ALIASES = ("default", "second")
+
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+@dataclass
+class Side:
+    """A chain whose coins belong to known keys, and its VM."""
+
+    chain: PlatformChain
+    written: list[ID] = field(default_factory=list)
+    now: int = platform.NOW
+    spent: int = 0
+    """Coins of the genesis that tests have spent."""
+
+    def __post_init__(self) -> None:
+        self.genesis = self.on_chain(lambda: platform_rows.begin_with(funded()))
+
+    @property
+    def vm(self) -> PlatformVM:
+        assert isinstance(self.chain.vm, PlatformVM)
+        return self.chain.vm
+
+    def on_chain(self, work: Callable[[], Any]) -> Any:
+        """Do something for which this is the process's chain."""
+        before = platform_chain()
+        use(self.chain)
+        try:
+            return work()
+        finally:
+            use(before)
+
+    def history(self, seed: int = 1) -> History:
+        """Return who draws transactions on the accepted state. It is the first database's only."""
+        made = History(seed, self.on_chain(remembered))
+        made.now = self.now
+        return made
+
+    def restart(self) -> None:
+        """Lose all that is only in memory."""
+        self.chain = self.another_process()
+
+    def another_process(self) -> PlatformChain:
+        """Return the same chain as another process has it."""
+        return quiet(self.chain.node, self.chain.db)
+
+    def transfer(self, memo: bytes = b"", *, again: bool = False) -> Tx:
+        """Return a transfer of the next coin of the genesis, or of the last one once more."""
+        self.spent += not again
+        number = self.spent - 1
+        owner = platform.ADDRESSES[number % 5]
+        return platform.signed(
+            inputs=platform.spend_all(platform.utxo(20_000 * UNIT, owner, number=number)),
+            outputs=(platform.output(20_000 * UNIT - FEE, owner),),
+            keys=[[KEY_OF[owner]]],
+            memo=memo,
+        )
+
+    def staking(self, days: int = 2) -> Tx:
+        """Return a transaction that makes a node a validator at once."""
+        history = self.history(self.spent)
+        return history._new_validator(staking.AddValidatorTx, 0, self.now + days * DAY)
+
+    def send(self, *txs: Tx) -> tuple[Tx, ...]:
+        """Put transactions into the mempool; all of them must get in."""
+        for outcome in mempool.issue(self.chain, txs, now=self.now):
+            if isinstance(outcome, Exception):
+                raise outcome
+        return txs
+
+    def build(self, on: Block | None = None) -> Block | None:
+        """Build a second later on a block, or on the last accepted one."""
+        self.now += 1
+        self.vm.set_preference(self.vm.last_accepted() if on is None else on.block_id)
+        return self.vm.build(now=self.now)
+
+    def built(self, *txs: Tx, on: Block | None = None) -> Block:
+        """Build a block that has transactions."""
+        self.send(*txs)
+        block = self.build(on)
+        assert block is not None
+        return block
+
+    def verify(self, *blocks: Block) -> None:
+        """Verify blocks that come from elsewhere."""
+        for block in blocks:
+            self.vm.verify(self.vm.parse(block.raw), now=self.now + 1)
+
+    def accept(self, *blocks: Block) -> None:
+        self.vm.accept([one.block_id for one in blocks], written=self.written.append)
+
+    def proposed(self) -> Block:
+        """Let a stay begin and end; return the proposal to reward it, which is processing."""
+        self.accept(self.built(self.staking()))
+        self.now += 3 * DAY
+        block = self.build()
+        assert block is not None
+        assert block.proposal is not None
+        return block
+
+    def waiting(self) -> set[ID]:
+        """Return what is in the mempool."""
+        return {
+            ID(bytes(row[0]))
+            for row in self.chain.db.rows("SELECT tx_id FROM platform_app_mempooltx")
+        }
+
+    def rows(self) -> Rows:
+        """Return all rows of the accepted chain, by table."""
+        return rows(self.chain.db.alias)
+
+
+def quiet(node: Settings, db: Database) -> PlatformChain:
+    """Return a chain whose blocks are built on command: nobody hears who asks for one."""
+    chain = compose(PlatformChain(node, db, platform_chain().identity))
+    chain.producer.request = lambda: None
+    return chain
+
+
+def rows(alias: str) -> Rows:
+    """Return all rows that nodes with the same blocks have alike, by table."""
+    found = {}
+    models = apps.get_app_config("platform_app").get_models()
+    for model in models:
+        if model._meta.model_name not in OWN and not model._meta.proxy:
+            with connections[alias].cursor() as cursor:
+                cursor.execute(f"SELECT * FROM {model._meta.db_table}")  # the model's own name
+                listed = (tuple(map(_plain, row)) for row in cursor.fetchall())
+                found[model._meta.db_table] = sorted(listed, key=repr)
+    return found
+
+
+def _plain(value: object) -> object:
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+@pytest.fixture
+def sides() -> tuple[Side, Side]:
+    """Two nodes that have the same genesis and know nothing of each other."""
+    first, second = (Side(quiet(settings.NODE, Database(alias))) for alias in ALIASES)
+    return first, second

@@ -1,0 +1,45 @@
+"""A block for consensus: the same one, whatever it was made of."""
+
+import pytest
+
+from cchain_app.blocks import evm_block as module
+from cchain_app.blocks.accepted import encode_block
+from cchain_app.blocks.candidate import parse_block
+from cchain_app.blocks.errors import BlockEncoding
+from cchain_app.blocks.evm_block import evm_block, parse_evm_block
+from chainvm.port import Block
+from tests.builders.accepted import accepted
+from tests.builders.transactions import legacy, signed
+
+EXECUTED = accepted(7, [signed(), legacy(nonce=1)])
+RAW = encode_block(EXECUTED.header, [one.raw for one in EXECUTED.transactions])
+
+
+def test_it_is_one_block_whatever_it_was_made_of():
+    blocks = [evm_block(EXECUTED), parse_evm_block(RAW), evm_block(parse_block(RAW))]
+    for one in blocks:
+        block: Block = one
+        assert block.raw == RAW
+        assert (block.block_id, block.parent_id) == (EXECUTED.hash, EXECUTED.header.parent_hash)
+        assert block.height == 7
+        assert one.candidate() == parse_block(RAW)
+    assert len(set(blocks)) == 1
+    assert evm_block(accepted(8)) not in blocks
+
+
+def test_an_executed_block_is_encoded_only_when_its_bytes_are_asked_for(monkeypatch):
+    encoded: list[object] = []
+    monkeypatch.setattr(module, "encode_block", lambda *given: encoded.append(given) or RAW)
+    block = evm_block(EXECUTED)
+    assert (block.height, block.header) == (7, EXECUTED.header)
+    assert not encoded
+    assert block.raw == RAW
+    assert len(encoded) == 1
+
+
+def test_what_stands_behind_the_header_is_read_when_it_is_asked_for():
+    cut = encode_block(EXECUTED.header, [b"\x02" + bytes(11), b"\xff"])
+    block = parse_evm_block(cut)
+    assert block.hash == EXECUTED.hash
+    with pytest.raises(BlockEncoding):
+        block.candidate()

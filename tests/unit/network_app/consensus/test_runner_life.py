@@ -1,0 +1,189 @@
+"""How a chain's runner begins, ends, begins anew, and what it says of itself; time is virtual."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from tests.builders.chain_vm import GENESIS
+from tests.builders.queries import A, B, answers, nothing_processing, pull, push
+from tests.builders.voting import PEERS, SlotVM, Voter, chits, until, virtually
+
+
+def test_an_engine_begins_anew_after_a_commit_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            voter.vm.fails = True
+            await voter.hear(PEERS[0], push(A))
+            seen = 0
+            while voter.runner.report().is_running:
+                seen = voter.answer_all(A, GENESIS, seen)
+                await asyncio.sleep(0.01)
+            assert voter.runner.report().processing == ()
+            # What it says next is what is stored, and nothing of what it was about to.
+            await until(lambda: voter.runner.report().is_running)
+            await voter.hear(PEERS[0], pull(B, 2))
+            assert answers(voter, 2) == [nothing_processing()]
+            voter.vm.fails = False
+            await voter.hear(PEERS[0], push(A, 3))
+            await voter.accept(A, GENESIS)
+            report = voter.runner.report()
+            assert report.last_accepted == A.block_id
+            assert report.totals.restarts == 1
+            assert report.totals.accepted.blocks == 1
+
+    virtually(run())
+    assert any(one.exc_info for one in caplog.records)
+
+
+def test_nothing_of_a_decision_goes_out_before_it_is_committed() -> None:
+    async def run() -> None:
+        vm = SlotVM()
+        async with Voter(vm) as voter:
+            await voter.hear(PEERS[0], push(A))
+            asked = []
+            accept = vm.accept
+
+            def slowly(*args: Any, **more: Any) -> None:
+                asked.append(voter.hear(PEERS[1], pull(A, 2)))
+                assert answers(voter, 2) == []
+                accept(*args, **more)
+
+            vm.accept = slowly  # type: ignore[method-assign]
+            vm.slowness = 0.05
+            await voter.accept(A, GENESIS)
+            await asyncio.gather(*asked)
+            assert answers(voter, 2) == [nothing_processing(A)]
+
+    virtually(run())
+
+
+def test_answers_to_an_engine_that_has_ended_are_none_to_the_next() -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            await until(lambda: voter.peers.told("pull_query"))
+            seen = len(voter.peers.sent)
+            voter.vm.fails = True
+            await voter.hear(PEERS[0], push(A))
+            while voter.runner.report().is_running:
+                seen = voter.answer_all(A, GENESIS, seen)
+                await asyncio.sleep(0.01)
+            await until(lambda: voter.runner.report().is_running)
+            voter.peers.sent = [
+                (one, message)
+                for one, message in voter.peers.sent
+                if (one, message.pull_query.request_id) in voter.requests._open
+            ]
+            assert voter.peers.sent  # questions of the first engine that nobody has answered yet
+            await asyncio.gather(
+                *(
+                    voter.hear(one, chits(A, message.pull_query.request_id))
+                    for one, message in voter.peers.sent
+                )
+            )
+            await asyncio.sleep(0.05)
+            engine = voter.runner._engine
+            assert engine is not None
+            assert not engine._accepted_frontiers
+            assert voter.runner.report().tables.requests == 0
+
+    virtually(run())
+
+
+def test_who_waits_when_it_ends_is_let_go_and_nothing_is_left_for_the_next() -> None:
+    async def run() -> None:
+        voter = Voter()
+        async with voter:
+            await voter.runner.lock.acquire()
+            waiting = [voter.hear(PEERS[0], push(A, number)) for number in range(100, 103)]
+            await asyncio.sleep(1.0)
+            assert not any(one.done() for one in waiting)
+        await asyncio.gather(*waiting)
+        voter.runner.lock.release()
+        async with voter:
+            await asyncio.sleep(1.0)
+            assert voter.vm.verified == []
+            assert answers(voter, 100) == []
+            # It ticks and builds as the first one did.
+            asked = len(voter.peers.told("pull_query"))
+            await until(lambda: len(voter.peers.told("pull_query")) > asked + 5)
+            voter.vm.waiting.append("a")
+            voter.runner.blocks_waiting()
+            await until(lambda: voter.vm.verified)
+
+    virtually(run())
+
+
+def test_who_is_gone_is_waited_for_no_longer() -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            await voter.hear(PEERS[0], push(A))
+            voter.peers.sent.clear()
+            await until(lambda: voter.peers.told("pull_query"))
+            (gone, _) = voter.peers.told("pull_query")[0]
+            voter.peers.there.remove(gone)
+            voter.runner.disconnected(gone)
+            assert not [one for one, _ in voter.requests._open if one == gone]
+            assert gone in voter.runner.report().stake.absent
+
+    virtually(run())
+
+
+def test_who_holds_the_lock_sees_no_step() -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            async with voter.runner.lock:
+                asked = voter.hear(PEERS[0], push(A, 2))
+                await asyncio.sleep(1.0)
+                assert not asked.done()
+                assert answers(voter, 2) == []
+                assert voter.vm.verified == []
+            await asked
+            assert voter.vm.verified == [A.block_id]
+
+    virtually(run())
+
+
+def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def run() -> None:
+        async with Voter() as voter:
+            for one in PEERS[:3]:
+                voter.runner.disconnected(one)
+            await asyncio.sleep(2.0)
+            assert voter.runner.report().obstacle == "hears 40 % of the stake, needs 80 %"
+            await voter.hear(PEERS[3], push(A))
+            queries = len(voter.peers.told("pull_query"))
+            await asyncio.sleep(5.0)
+            assert len(voter.peers.told("pull_query")) == queries  # it asks nobody in vain
+            for one in PEERS[:2]:
+                voter.runner.connected(one)
+            await asyncio.sleep(2.0)
+            assert voter.runner.report().obstacle is None
+
+    virtually(run())
+    said = [one.getMessage() for one in caplog.records if "hears" in one.getMessage()]
+    assert said == [
+        "P-Chain: hears 40 % of the stake, needs 80 %",
+        "P-Chain: hears enough of the stake again",
+    ]
+
+
+def test_who_does_not_validate_any_more_has_no_vote_by_silence() -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            await until(lambda: voter.peers.told("pull_query"))
+            voter.answer_all(GENESIS, GENESIS)
+            await asyncio.sleep(0.5)
+            engine = voter.runner._engine
+            assert engine is not None
+            known = dict(engine._accepted_frontiers)
+            assert known
+            for one in known:
+                del voter.peers.facts[one]
+            await asyncio.sleep(1.1)
+            assert not engine._accepted_frontiers
+
+    virtually(run())

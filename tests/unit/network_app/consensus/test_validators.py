@@ -1,0 +1,110 @@
+"""Who is drawn, who counts as connected, and how many may be benched."""
+
+from random import Random
+
+from network_app.consensus.validators import REFRESH, CurrentValidators
+from network_app.peers.bench import Bench
+from network_app.ports import ValidatorFacts
+from network_app.snowman.parameters import Parameters
+from primitives.ids import NodeID
+from tests.builders.memory_network import node_id
+from tests.builders.voting import CONFIG, OWN, PEERS, Peers
+
+
+class Case:
+    """The validators of a directory, with a clock that stands still unless a test moves it."""
+
+    def __init__(self, peers: Peers | None = None) -> None:
+        self.peers, self.bench, self.now = peers or Peers(), Bench(CONFIG), 0.0
+        self.validators = CurrentValidators(
+            self.peers,
+            self.bench,
+            Parameters(),
+            own=OWN,
+            alias="P",
+            random=Random(1),
+            clock=lambda: self.now,
+        )
+
+    def silent(self, node_id: NodeID, alias: str = "P") -> None:
+        """Have a node not answer, as often as it takes."""
+        for _ in range(9):
+            self.bench.failed(node_id, alias, self.now)
+        self.now += REFRESH
+
+
+def test_this_node_is_connected_to_itself() -> None:
+    case = Case()
+    assert case.validators.connected_share() == 0.2
+    for one in PEERS[:2]:
+        case.validators.connected(one)
+    assert case.validators.connected_share() == 0.6
+    case.validators.disconnected(PEERS[0])
+    assert case.validators.connected_share() == 0.4
+    assert case.validators.stake().absent == dict.fromkeys((PEERS[0], *PEERS[2:]), 1000)
+
+
+def test_who_does_not_validate_counts_nothing() -> None:
+    case = Case(Peers(PEERS))
+    case.validators.connected(node_id("stranger"))
+    assert case.validators.connected_share() == 0.0  # nor does this node
+    assert not case.validators.is_validator(OWN)
+    assert case.validators.random_connected() is None
+
+
+def test_without_validators_nobody_is_drawn() -> None:
+    case = Case(Peers(()))
+    assert case.validators.connected_share() == 0.0
+    assert case.validators.sample(20) is None
+
+
+def test_all_are_drawn_by_stake_wherever_they_are() -> None:
+    case = Case()
+    case.peers.facts[OWN] = ValidatorFacts(6000, None)
+    drawn = [case.validators.sample(20) for _ in range(200)]
+    shares = {one: sum((d or {})[one] for d in drawn) / 4000 for one in (OWN, *PEERS)}
+    assert set(shares) == {OWN, *PEERS}
+    assert abs(shares[OWN] - 0.6) < 0.05
+
+
+def test_one_of_those_that_are_connected_is_asked_for_news() -> None:
+    case = Case()
+    assert case.validators.random_connected() is None
+    for one in PEERS[:2]:
+        case.validators.connected(one)
+    assert {case.validators.random_connected() for _ in range(50)} == set(PEERS[:2])
+
+
+def test_a_benched_validator_counts_as_one_that_is_away() -> None:
+    peers = Peers()
+    peers.facts |= dict.fromkeys((OWN, *PEERS[1:]), ValidatorFacts(5000, None))
+    case = Case(peers)
+    for one in PEERS:
+        case.validators.connected(one)
+    case.silent(PEERS[0])
+    assert case.validators.is_benched(PEERS[0])
+    assert case.validators.stake().absent == {PEERS[0]: 1000}
+    case.silent(PEERS[1], alias="C")
+    assert not case.validators.is_benched(PEERS[1])
+    case.now += CONFIG.bench_time
+    assert not case.validators.is_benched(PEERS[0])
+
+
+def test_no_more_stake_is_benched_than_a_third_of_what_polls_do_without() -> None:
+    case = Case()
+    for one in PEERS:
+        case.validators.connected(one)
+        case.silent(one)
+    assert not any(map(case.validators.is_benched, PEERS))  # a fifth is more than a twelfth
+    assert case.validators.connected_share() == 1.0
+
+
+def test_who_is_benched_is_looked_at_now_and_then() -> None:
+    stranger = node_id("stranger")
+    case = Case()
+    assert not case.validators.is_benched(stranger)
+    for _ in range(9):
+        case.bench.failed(stranger, "P", case.now)
+    assert not case.validators.is_benched(stranger)
+    case.now += REFRESH
+    assert case.validators.is_benched(stranger)

@@ -1,0 +1,224 @@
+"""A blocking VM as the engine sees it: what is asked in the thread, what is refused, what a commit moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from chainvm.port import HeadMoved, Written
+from network_app.consensus.vm import Built, ThreadedVM, VotedChain
+from network_app.proposervm.vm import NotOurSlot
+from network_app.snowman.topological import Decision
+from primitives.ids import ID
+from tests.builders.chain_vm import GENESIS, InvalidTextBlock, TextBlock, text_block
+from tests.builders.voting import CHAIN, NOW, OWN, SlotVM
+
+A = text_block(GENESIS, "a")
+RIVAL = text_block(GENESIS, "rival")
+B = text_block(A, "b")
+
+
+@dataclass
+class Watched(SlotVM):
+    """Counts the calls of `accept`, and raises what it is told to."""
+
+    runs: list[list[ID]] = field(default_factory=list)
+    raises: Exception | None = None
+
+    def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
+        self.runs.append(list(block_ids))
+        super().accept(block_ids, written=written)
+
+    def verify(self, block: TextBlock, *, now: int) -> None:
+        if self.raises is not None:
+            raise self.raises
+        super().verify(block, now=now)
+
+    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+        if self.raises is not None:
+            raise self.raises
+        return super().build(now=now, allow_empty=allow_empty)
+
+
+@dataclass
+class Heard:
+    """What an observer is told."""
+
+    told: list[Any] = field(default_factory=list)
+
+    def issued(self, block: TextBlock) -> None:
+        self.told.append(("issued", block.text))
+
+    def decided(self, decisions: Sequence[Decision]) -> None:
+        self.told.append(("decided", [one.accepted for one in decisions]))
+
+    def built(self, outcome: Built) -> None:
+        self.told.append(("built", outcome))
+
+
+class Case:
+    """A VM, what it is behind, and what was written beside blocks."""
+
+    def __init__(self) -> None:
+        self.vm = Watched()
+        self.heard = Heard()
+        self.written: list[ID] = []
+        chain: VotedChain[TextBlock] = VotedChain(
+            "P",
+            CHAIN,
+            self.vm,
+            self.vm.run,
+            lambda: NOW + 0.9,
+            minimum_delay=1,
+            refusals=(InvalidTextBlock,),
+            written=self.written.append,
+        )
+        self.threaded = ThreadedVM(chain, self.heard)
+
+    async def begun(self) -> "Case":
+        assert await self.threaded.begin() == GENESIS
+        self.vm.calls.clear()
+        return self
+
+
+async def test_what_is_processing_is_answered_without_the_thread() -> None:
+    case = await Case().begun()
+    assert await case.threaded.verify(A)
+    assert case.vm.calls == ["verify"]
+    assert await case.threaded.get_block(A.block_id) is A
+    assert await case.threaded.get_block(GENESIS.block_id) == GENESIS
+    assert case.vm.calls == ["verify"]
+    assert await case.threaded.get_block(B.block_id) is None
+    assert case.vm.calls == ["verify", "get_block"]
+
+
+async def test_a_block_that_the_chain_refuses_is_not_processing() -> None:
+    case = await Case().begun()
+    assert not await case.threaded.verify(text_block(GENESIS, "invalid"))
+    assert not await case.threaded.verify(B)  # its parent is unknown
+    assert case.heard.told == []
+
+
+async def test_a_block_over_which_the_chain_fails_is_refused_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    case = await Case().begun()
+    assert await case.threaded.parse(A.raw + b"\xff") is None  # no text
+    case.vm.raises = ZeroDivisionError()
+    assert not await case.threaded.verify(A)
+    assert await case.threaded.build() is None
+    assert case.threaded.last_build is Built.FAILED
+    assert len([one for one in caplog.records if one.exc_info]) == 3
+
+
+async def test_bytes_that_are_no_block_are_none() -> None:
+    case = await Case().begun()
+    assert await case.threaded.parse(b"nothing") is None
+    assert await case.threaded.parse(A.raw) == A
+
+
+async def test_a_chain_that_another_process_has_moved_ends_the_engine() -> None:
+    case = await Case().begun()
+    case.vm.raises = HeadMoved()
+    with pytest.raises(HeadMoved):
+        await case.threaded.verify(A)
+    with pytest.raises(HeadMoved):
+        await case.threaded.build()
+
+
+async def test_what_came_of_building() -> None:
+    case = await Case().begun()
+    assert await case.threaded.build() is None
+    case.vm.waiting = ["a"]
+    assert await case.threaded.build() == A
+    case.vm.raises = NotOurSlot(3, OWN)
+    assert await case.threaded.build() is None
+    outcomes = [Built.NOTHING, Built.BLOCK, Built.NOT_NOW]
+    assert case.heard.told == [("built", one) for one in outcomes]
+    assert await case.threaded.builds_from() == NOW
+    assert case.vm.delays == [1]
+
+
+async def test_all_blocks_of_one_step_are_accepted_together() -> None:
+    case = await Case().begun()
+    for block in (A, RIVAL, B):
+        assert await case.threaded.verify(block)
+    accepted: list[TextBlock] = []
+    case.threaded.on_accepted.append(accepted.append)
+    await case.threaded.decide(
+        [
+            Decision(A.block_id, GENESIS.block_id, (RIVAL.block_id,)),
+            Decision(B.block_id, A.block_id, ()),
+        ]
+    )
+    assert case.vm.runs == [[A.block_id, B.block_id]]
+    assert case.written == [A.block_id, B.block_id]
+    assert accepted == [A, B]
+    assert case.heard.told[-1] == ("decided", [A.block_id, B.block_id])
+    assert await case.threaded.get_block(RIVAL.block_id) is None
+    assert await case.threaded.get_block(B.block_id) is B
+
+
+async def test_of_a_commit_that_fails_nobody_is_told() -> None:
+    case = await Case().begun()
+    await case.threaded.verify(A)
+    case.vm.fails = True
+    accepted: list[TextBlock] = []
+    case.threaded.on_accepted.append(accepted.append)
+    with pytest.raises(OSError, match="the disk is full"):
+        await case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    assert accepted == []
+    assert case.heard.told == [("issued", "a")]
+    assert await case.threaded.begin() == GENESIS
+    assert await case.threaded.get_block(A.block_id) is None
+
+
+async def test_the_preference_is_told_when_it_changes_and_after_each_decision() -> None:
+    case = await Case().begun()
+    await case.threaded.verify(A)
+    for _ in range(3):
+        await case.threaded.set_preference(A.block_id)
+    assert case.vm.calls.count("set_preference") == 1
+    await case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    await case.threaded.set_preference(A.block_id)
+    assert case.vm.calls.count("set_preference") == 2
+
+
+@dataclass
+class Asked(SlotVM):
+    """Notes whether an empty block was asked for."""
+
+    asked: list[bool] = field(default_factory=list)
+
+    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+        self.asked.append(allow_empty)
+        return super().build(now=now, allow_empty=allow_empty)
+
+
+@pytest.mark.parametrize("by_clock", [True, False])
+async def test_blocks_by_the_clock_may_be_empty(*, by_clock: bool) -> None:
+    vm = Asked()
+    chain: VotedChain[TextBlock] = VotedChain(
+        "C", CHAIN, vm, vm.run, lambda: NOW, allow_empty=by_clock
+    )
+    await ThreadedVM(chain, Heard()).build()
+    assert vm.asked == [by_clock]
+
+
+async def test_what_is_decided_is_on_the_disk_before_anybody_hears_of_it() -> None:
+    vm, heard, flushed = SlotVM(), Heard(), list[tuple[int, int]]()
+    chain: VotedChain[TextBlock] = VotedChain(
+        "C",
+        CHAIN,
+        vm,
+        vm.run,
+        lambda: NOW,
+        flush=lambda: flushed.append((len(vm.accepted), len(heard.told))),
+    )
+    threaded = ThreadedVM(chain, heard)
+    await threaded.begin()
+    await threaded.verify(A)
+    await threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    assert flushed == [(2, 1)]
+    assert heard.told == [("issued", "a"), ("decided", [A.block_id])]

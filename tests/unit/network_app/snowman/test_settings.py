@@ -1,0 +1,53 @@
+"""The parameters that an operator can set, and what they are where nothing is set."""
+
+from dataclasses import replace
+
+import pytest
+
+from network_app.snowman.parameters import (
+    InvalidParameters,
+    Parameters,
+    default_alpha,
+    parameters_of,
+)
+from nodeproject.settings.node import NodeSettings
+
+
+@pytest.mark.parametrize(
+    ("validators", "local", "alpha"),
+    [
+        (1, True, 15), (3, True, 15), (4, True, 13), (5, True, 13), (9, True, 13), (10, True, 15),
+        (5, False, 15),
+    ],
+)  # fmt: skip
+def test_few_validators_of_a_local_network_need_fewer_votes(
+    validators: int, alpha: int, *, local: bool
+) -> None:
+    assert default_alpha(validators, local=local) == alpha
+
+
+def test_the_defaults_are_the_references() -> None:
+    assert parameters_of(NodeSettings(), 15) == Parameters()
+    assert parameters_of(NodeSettings(), 13) == Parameters(alpha_preference=13, alpha_confidence=13)
+
+
+def test_each_can_be_set() -> None:
+    node = NodeSettings(
+        snow_sample_size=10,
+        snow_preference_quorum_size=6,
+        snow_confidence_quorum_size=8,
+        snow_commit_threshold=9,
+        snow_concurrent_repolls=2,
+        snow_optimal_processing=3,
+        snow_max_processing=50,
+        snow_max_time_processing=2.5,
+    )
+    assert parameters_of(node, 15) == Parameters(10, 6, 8, 9, 2, 3, 50, 2.5)
+    assert parameters_of(replace(node, snow_confidence_quorum_size=0), 7).alpha_confidence == 7
+
+
+def test_what_is_impossible_is_refused_in_the_references_words() -> None:
+    with pytest.raises(
+        InvalidParameters, match=r"^parameters invalid: k = 31, alphaPreference = 15"
+    ):
+        parameters_of(NodeSettings(snow_sample_size=31), 15)

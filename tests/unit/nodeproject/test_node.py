@@ -1,0 +1,57 @@
+"""A node is an object: two in one process share nothing, and a changed setting makes another one."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.conf import settings as given
+
+from cchain_app.apps import evm_chain
+from nodeproject.apps import this_node
+from nodeproject.node import Node
+from platform_app.apps import platform_chain
+
+PARTS = (
+    "evm_chain", "platform_chain", "turn", "evm_rpc", "platform_rpc", "observation", "doors", "plain",
+)  # fmt: skip
+
+
+def test_two_nodes_share_nothing() -> None:
+    one, another = Node(given.NODE), Node(replace(given.NODE, network_id=5, batch_limit=7))
+
+    for name in ("processes", *PARTS):
+        assert getattr(one, name) is not getattr(another, name)
+    for name in ("gate_config", "workers", "interpreter", "memory", "connections", "cchain"):
+        assert getattr(one.doors, name) is not getattr(another.doors, name)
+    assert one.platform_chain.config.network_id == given.NODE.network_id
+    assert another.platform_chain.config.network_id == 5
+
+
+def test_what_belongs_together_is_one_node_s() -> None:
+    node = Node(given.NODE)
+
+    for name in PARTS:
+        assert getattr(node, name) is getattr(node, name)
+    assert node.evm_rpc.chain is node.evm_chain
+    assert node.platform_rpc.chain is node.platform_chain
+    assert node.observation.metrics is node.processes.process
+
+
+@pytest.mark.parametrize(("network_id", "renews"), [(12345, True), (1337, False), (5, False)])
+def test_only_on_the_local_network_its_validator_renews_itself(
+    network_id: int, *, renews: bool
+) -> None:
+    node = Node(replace(given.NODE, network_id=network_id))
+
+    assert (node.platform_chain.own is not None) is renews
+
+
+def test_a_changed_setting_makes_another_node(settings: Any) -> None:
+    before = this_node()
+
+    settings.NODE = replace(settings.NODE, batch_limit=3)
+
+    assert this_node() is not before
+    assert this_node().settings is settings.NODE
+    assert (evm_chain(), platform_chain()) == (this_node().evm_chain, this_node().platform_chain)
+    assert this_node().processes is before.processes
