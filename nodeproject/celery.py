@@ -1,10 +1,14 @@
 """The Celery app: `celery -A nodeproject.celery worker` in production, a thread in the embedded profile."""
 
 import logging
+import sys
+from functools import cached_property
 from typing import Any, Final
 
-from celery import Celery
+from celery import Celery, platforms
+from celery.apps.beat import Beat
 from celery.signals import beat_init, task_postrun, worker_init
+from typing_extensions import override
 
 from nodeproject.profile import choose_settings
 
@@ -12,7 +16,32 @@ choose_settings()
 
 _log: Final = logging.getLogger(__name__)
 
-app = Celery("node", amqp="nodeproject.reconnecting:BrokerAMQP")
+
+class _Beat(Beat):
+    """The beat, which ends wherever a signal finds it."""
+
+    @override
+    def install_sync_handler(self, service: Any) -> None:
+        """End at SIGTERM and SIGINT; what ends then writes the schedule (`Service.start`).
+
+        Celery's own handler writes it by itself, in the midst of what the signal interrupts. Inside a
+        transaction that closes the connection and fails, the failure is logged by whoever catches
+        errors there, and the beat goes on as if it had never been asked to end.
+        """
+        platforms.signals.update(SIGTERM=_end, SIGINT=_end)
+
+
+def _end(*_: object) -> None:
+    sys.exit()
+
+
+class _App(Celery):
+    @cached_property
+    def Beat(self) -> Any:  # noqa: N802  # Celery's name
+        return self.subclass_with_self(_Beat)
+
+
+app = _App("node", amqp="nodeproject.reconnecting:BrokerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # A block takes a few milliseconds: a new connection for each task would double that. `release`
 # below does what is needed after a task.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -70,6 +71,28 @@ def test_filters_are_shared_by_all_processes(
     sent = [one.call("eth_sendRawTransaction", sender.transfer(STRANGER)) for one in connections]
     heard = [one for client in connections for one in client.call("eth_getFilterChanges", made)]
     assert [one for one in heard if one in sent] == sent
+
+
+@on_production
+def test_a_beat_ends_at_a_signal_that_finds_it_in_a_transaction(node: CheckedNode) -> None:
+    node.kill_process("beat")
+    with psycopg.connect(node.database_url) as others:
+        others.execute("SELECT 1 FROM django_celery_beat_periodictask FOR UPDATE")
+        beat = node.one_more("beat")
+        with psycopg.connect(node.database_url, autocommit=True) as asking:
+            beat.wait_until(lambda: _somebody_waits_for_tasks(asking))
+        beat.ask_to_end()
+        beat.wait_for_end()
+    node.restart_process("beat")
+
+
+def _somebody_waits_for_tasks(asking: psycopg.Connection[tuple[int]]) -> bool:
+    """Whether a statement about the beat's tasks waits for a lock, which is in a transaction."""
+    waiting = asking.execute(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event_type = 'Lock' AND query LIKE '%periodictask%'"
+    )
+    return waiting.fetchone() is not None
 
 
 @on_production

@@ -160,6 +160,10 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         """Kill one of the processes beside the web server (SIGKILL)."""
         self._processes[1 + list(BESIDE).index(name)].kill()
 
+    def one_more(self, name: str) -> ServerProcess:
+        """Start one more of the processes beside the web server; who asks for it ends it."""
+        return self._run(f"one-more-{name}", BESIDE[name])
+
     def stop(self) -> None:
         """End the node as an operator does (SIGTERM) and wait for it."""
         for process in self._processes:
@@ -198,11 +202,16 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         with self.client() as client:
             return client.call(method, *params)
 
+    @property
+    def database_url(self) -> str:
+        """Where the production profile keeps its rows."""
+        return self._settings["NODE_DATABASE_URL"]
+
     @contextmanager
     def database(self) -> Iterator[Ask]:
         """Give a function that answers SQL, all of it as of one moment."""
         if self._production:
-            with psycopg.connect(self._settings["NODE_DATABASE_URL"]) as postgresql:
+            with psycopg.connect(self.database_url) as postgresql:
                 postgresql.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 yield lambda statement: postgresql.execute(statement.encode()).fetchall()
             return
