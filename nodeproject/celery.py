@@ -37,6 +37,7 @@ def _end(*_: object) -> None:
 
 class _App(Celery):
     @cached_property
+    @override
     def Beat(self) -> Any:  # noqa: N802  # Celery's name
         return self.subclass_with_self(_Beat)
 
