@@ -38,7 +38,7 @@ def _end(*_: object) -> None:
 class _App(Celery):
     @cached_property
     @override
-    def Beat(self) -> Any:  # noqa: N802  # Celery's name
+    def Beat(self) -> Any:
         return self.subclass_with_self(_Beat)
 
 
