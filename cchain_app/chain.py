@@ -21,7 +21,6 @@ from cchain_app.syncing import Progress, up_to_date
 from cchain_app.txs.codec import RecoverMany
 from chaindb.database import Database
 from chaindb.locks import Lock
-from chaindb.offers import Offer
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
@@ -78,7 +77,6 @@ class EvmChain:
         self.aliases = aliases
         self._find_id = blockchain_id
         self._genesis_file = genesis_file
-        self.offer = Offer(MOST_TRANSACTIONS)
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""

@@ -52,10 +52,6 @@ class Settings(Protocol):
         """Whether the validators decide on blocks."""
 
     @property
-    def takes_turns(self) -> bool:
-        """Whether several nodes may make blocks."""
-
-    @property
     def cache_accounts(self) -> int:
         """Accounts kept in memory."""
 

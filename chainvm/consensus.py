@@ -5,7 +5,7 @@ committed in one step. Where validators vote, a block that was built is processi
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
@@ -38,44 +38,13 @@ class Consensus(Protocol[B_co]):
         """Say whether this node may make the block at a height now (Unix seconds)."""
 
 
-class TurnOver(Exception):
-    """The turn ended while a block was built; it is as if that had never been."""
-
-    def __init__(self, height: int) -> None:
-        super().__init__(f"the turn ended while block {height} was built")
-        self.height = height
+def always() -> bool:
+    """Say yes: nobody else makes the chain's blocks."""
+    return True
 
 
-class Turns(Protocol):
-    """Whose turn it is to make a block, where several nodes make them and nobody votes."""
-
-    def may_produce(self, height: int, now: int | None) -> bool:
-        """Say whether this node may make the block at a height now (Unix seconds).
-
-        None for the time: whether its turn still lasts, by the clock. It is asked twice for each block.
-        """
-
-    def was_late(self, reason: TurnOver) -> None:
-        """Note that a block came to nothing."""
-
-    def was_accepted(self) -> None:
-        """Note that a block was accepted."""
-
-
-class Alone:
-    """Every turn is this node's."""
-
-    def may_produce(self, height: int, now: int | None) -> bool:
-        """Say yes."""
-        del height, now
-        return True
-
-    def was_late(self, reason: TurnOver) -> None:
-        """Never happens."""
-        raise AssertionError(reason)
-
-    def was_accepted(self) -> None:
-        """Note nothing."""
+def _nothing(_: ID) -> None:
+    """Write nothing beside an accepted block."""
 
 
 class SoleConsensus(Generic[B]):
@@ -86,23 +55,24 @@ class SoleConsensus(Generic[B]):
     Args:
         vm: The chain.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
-        turns: Whether it is this node's turn.
+        may_produce: Says whether this node makes the chain's blocks, now.
     """
 
     def __init__(
         self,
         vm: ChainVM[B],
         building: Callable[[int], AbstractContextManager[None]],
-        turns: Turns | None = None,
+        may_produce: Callable[[], bool] = always,
     ) -> None:
         self.vm = vm
         self.lock = threading.RLock()
         self._building = building
-        self._turns: Turns = turns or Alone()
+        self._may_produce = may_produce
 
     def may_produce(self, height: int, now: int) -> bool:
         """Say whether this node may make the block at a height now (Unix seconds)."""
-        return self._turns.may_produce(height, now)
+        del height, now  # one node makes all blocks, at any time
+        return self._may_produce()
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
         """Build a block on the last accepted one and accept it; of a proposal, with its preferred option.
@@ -110,20 +80,15 @@ class SoleConsensus(Generic[B]):
         Where another process has accepted a block meanwhile it is built anew. Returns the last block.
         """
         with self.lock:
-            while True:
+            while self._may_produce():
                 last = self.vm.get_block(self.vm.last_accepted())
                 assert last is not None
-                height = last.height + 1
-                if not self._turns.may_produce(height, now):
-                    return None
                 try:
-                    with self._building(height):
+                    with self._building(last.height + 1):
                         return self._produce(last, now=now, allow_empty=allow_empty)
                 except HeadMoved:
                     continue
-                except TurnOver as over:
-                    self._turns.was_late(over)
-                    return None
+            return None
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)
@@ -135,16 +100,5 @@ class SoleConsensus(Generic[B]):
         if options is not None:
             self.vm.verify(options[0], now=now)
             decided.append(options[0])
-        self._accept(decided)
+        self.vm.accept([one.block_id for one in decided], written=_nothing)
         return decided[-1]
-
-    def _accept(self, blocks: Sequence[B]) -> None:
-        height = blocks[0].height
-
-        def written(block_id: ID) -> None:
-            del block_id
-            if not self._turns.may_produce(height, None):
-                raise TurnOver(height)
-
-        self.vm.accept([one.block_id for one in blocks], written=written)
-        self._turns.was_accepted()

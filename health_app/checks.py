@@ -54,7 +54,7 @@ def measure_c_chain(refusal: str = "") -> Finding:
     return rules.c_chain(
         _outstanding(Chain.C),
         refusal,
-        _conflict(Chain.C),
+        _obstacle(Chain.C),
         _standstill(Chain.C),
         limits=_limits(),
     )
@@ -67,7 +67,7 @@ def measure_p_chain(refusal: str = "") -> Finding:
         _outstanding(Chain.P),
         stake,
         refusal,
-        _conflict(Chain.P),
+        _obstacle(Chain.P),
         _standstill(Chain.P),
         in_network=network.in_network(),
         limits=_limits(),
@@ -195,15 +195,15 @@ def _standstill(chain: Chain) -> Standstill | None:
     """Return the block that others should make, where this node follows and knows what waits for it.
 
     By interval a transaction may wait for as long as that lasts, too; blocks that are made by hand are
-    never due. Where several take turns, or vote, it is this node's fault as much as theirs.
+    never due. Where the validators vote it is this node's fault as much as theirs.
     """
     node, now = settings.NODE, clock.now()
-    if not (node.bootstrap or node.producers or node.votes):
+    if not (node.bootstrap or node.producer or node.votes):
         return None  # it makes all blocks itself, and that costs no query
     if not network.is_bootstrapped(chain):
         return None
-    makers = node_network().producers.nodes
-    if makers == frozenset({platform_chain().node_id}):
+    maker = node_network().producer.node_id
+    if maker == platform_chain().node_id:
         return None
     found: platform.Due | cchain.Due | None = None
     patience = 0.0
@@ -215,9 +215,8 @@ def _standstill(chain: Chain) -> Standstill | None:
     if found is None:
         return None
     seconds = min(now - found.since, time.time() - _BEGAN) - patience
-    if makers is None or len(makers) > 1:
-        return Standstill(found.transactions, seconds, "", connected=False, voted=node.votes)
-    (maker,) = makers
+    if maker is None:
+        return Standstill(found.transactions, seconds, "", connected=False)
     connected = maker in network.connected_ids()
     return Standstill(found.transactions, seconds, str(maker), connected=connected)
 
@@ -238,10 +237,10 @@ def _overdue(chain: Chain) -> float | None:
     return max(0.0, min(now - found.since, time.time() - _BEGAN))
 
 
-def _conflict(chain: Chain) -> str:
-    """Return which block of those who make blocks contradicts ours, and what a chain stands before."""
+def _obstacle(chain: Chain) -> str:
+    """Return what keeps a chain from going on, in words; empty where nothing does."""
     row = _reported_sync(chain)
-    return "" if row is None else ", ".join(filter(None, (row.conflict, row.obstacle)))
+    return "" if row is None else row.obstacle or ""
 
 
 def _heard_since_start() -> bool:

@@ -51,11 +51,9 @@ class Standstill(NamedTuple):
     """That wait for it; 0: a staker begins or ends."""
     seconds: float
     maker: str
-    """Who makes blocks; empty: several by turns."""
+    """Who makes all blocks; empty: the validators vote."""
     connected: bool
     """Whether this node is connected to the one."""
-    voted: bool = False
-    """Whether the validators vote on blocks."""
 
 
 class Traffic(NamedTuple):
@@ -75,7 +73,7 @@ class Traffic(NamedTuple):
 def c_chain(
     blocks: Outstanding,
     refusal: str = "",
-    conflict: str = "",
+    obstacle: str = "",
     standstill: Standstill | None = None,
     *,
     limits: Limits = Limits(),  # noqa: B008  # a constant
@@ -83,11 +81,11 @@ def c_chain(
     """Judge the C-Chain: no block may be stuck.
 
     Unspecified: nor may the database take no writes, for the reason `refusal`; this node may not be on
-    another chain than those who make the blocks, or stand before what it refuses, as `conflict` says;
+    a chain may stand before what it refuses, as `obstacle` says;
     and those may not stand still.
     """
     message = {"consensus": _consensus(blocks), "vm": None}
-    faults = _stuck(blocks, limits, refusal, conflict) + _still(standstill)
+    faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
     return Finding(message, _because("consensus is not healthy", faults))
 
 
@@ -103,7 +101,7 @@ def p_chain(
     blocks: Outstanding,
     connected_stake: float,
     refusal: str = "",
-    conflict: str = "",
+    obstacle: str = "",
     standstill: Standstill | None = None,
     *,
     in_network: bool,
@@ -114,7 +112,7 @@ def p_chain(
     Unspecified: a network of one has nobody to be connected to, so then the stake is only told.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
-    faults = _stuck(blocks, limits, refusal, conflict) + _still(standstill)
+    faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
     if in_network and connected_stake < LEAST_CONNECTED_STAKE:
         faults.append(
             f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
@@ -185,10 +183,10 @@ def _consensus(blocks: Outstanding) -> Json:
     }
 
 
-def _stuck(blocks: Outstanding, limits: Limits, refusal: str, conflict: str) -> list[str]:
+def _stuck(blocks: Outstanding, limits: Limits, refusal: str, obstacle: str) -> list[str]:
     faults = [f"the database takes no writes: {refusal}"] if refusal else []
-    if conflict:
-        faults.append(conflict)
+    if obstacle:
+        faults.append(obstacle)
     if blocks.count > limits.blocks:
         faults.append(f"number of outstanding blocks {blocks.count} > {limits.blocks}")
     if blocks.longest > limits.seconds:
@@ -204,10 +202,8 @@ def _still(standstill: Standstill | None) -> list[str]:
     if not standstill.transactions:
         waits = "the change of a staker waits"
     maker = f"{standstill.maker} makes no blocks"
-    if standstill.voted:
+    if not standstill.maker:
         maker = "the validators accept none"
-    elif not standstill.maker:
-        maker = "none of those who take turns makes blocks"
     elif not standstill.connected:
         maker = f"{standstill.maker}, which makes the blocks, is not connected"
     return [f"{waits} for {seconds_text(standstill.seconds)} and {maker}"]

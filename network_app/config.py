@@ -118,15 +118,10 @@ class NetworkConfig:
     fetch_again: float = 0.5
     """Seconds before all peers are asked once more for a block that none gave."""
     poll_interval: float = 0.1
-    """Seconds between pull queries while blocks come."""
-    slowest_poll: float = 2.0
-    """Unspecified: an idle follower asks less and less often, down to this."""
+    """Seconds between pull queries to a validator, whether or not blocks come (snowman.md 9)."""
     refused_again: float = 60.0
     """Seconds before the bytes of a block that was refused are tried again, whoever has accepted it."""
     unnamed_for: float = 300.0
-    """Seconds after which a chain that follows no longer stands before what no validator, and nobody who
-    makes blocks, has named since. They are asked every `slowest_poll`."""
-    behind_by: int = 256
-    """Blocks that are missing above which a node bootstraps anew instead of asking one by one."""
+    """Seconds after which a chain no longer stands before a block that was not refused again since."""
     sync_repeat: float = 10.0
     """Seconds that a failed round of bootstrapping waits at most, and between two bootstraps."""

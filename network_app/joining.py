@@ -1,8 +1,8 @@
 """The first start of a node that joins a network: it has no genesis, and asks those it follows for it.
 
 What they give is written to files in the data directory, where the chains find it, with whom they named
-for the producers of blocks (`turns`). Whoever does not want to trust them gives the files and the names:
-NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCERS.
+for the producer of all blocks (`producer`). Whoever does not want to trust them gives the files and the name:
+NODE_PLATFORM_GENESIS, NODE_GENESIS and NODE_PRODUCER.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from django.conf import settings
 from cchain_app.apps import evm_chain
 from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
-from network_app import turns
+from network_app import producer
 from network_app.addresses import bootstrappers
 from network_app.apps import node_network
 from network_app.config import UPGRADE_TIME, NetworkConfig
@@ -45,24 +45,39 @@ class NobodyAnswers(Exception):
         )
 
 
+class OtherConsensus(Exception):
+    """NODE_CONSENSUS is not what it is on the nodes of the network that this one joins."""
+
+    def __init__(self, *, votes: bool) -> None:
+        words = (
+            "the validators of this network vote on its blocks: set NODE_CONSENSUS=snowman"
+            if votes
+            else "one node makes all blocks of this network: set NODE_CONSENSUS=sole"
+        )
+        super().__init__(words)
+
+
 def fetch_genesis() -> None:
     """Fetch the network's genesis, unless it is given, comes with the node, or is there already.
 
     Raises:
         MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
         NobodyAnswers: No node has told it.
+        OtherConsensus: By another rule than this node's blocks are decided on there.
     """
     node = settings.NODE
     is_known = node.platform_genesis or node.has_built_in_network
     if not node.bootstrap or is_known or node.genesis_directory.exists():
         return
     answer = asyncio.run(_ask())
+    if answer.producer and (answer.producer == producer.VALIDATORS) != node.votes:
+        raise OtherConsensus(votes=not node.votes)
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
-    if answer.producers:
-        files[node_network().producers.told_path.name] = " ".join(answer.producers).encode()
+    if answer.producer and not node.votes:
+        files[node_network().producer.told_path.name] = answer.producer.encode()
     _write(node.genesis_directory, files)
     evm_chain().read_genesis_again()
-    node_network().producers.read_again()
+    node_network().producer.read_again()
 
 
 def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
@@ -79,10 +94,11 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
     try:
         platform = parse_genesis(answer.platform)
         cchain = load_genesis(answer.cchain)
-        turns.named(answer.producers)
+        if answer.producer not in {"", producer.VALIDATORS}:
+            producer.named(answer.producer)
     except (CodecError, GenesisError, GenesisFileError) as error:
         raise UnusableGenesis(str(error)) from error
-    except turns.MalformedProducer as error:
+    except producer.MalformedProducer as error:
         raise UnusableGenesis(f"it names {error.text!r} for a producer") from error
     if platform.network_id != network_id:
         raise UnusableGenesis(f"it is of network {platform.network_id}, not {network_id}")

@@ -8,7 +8,7 @@ from cchain_app.chain import EvmChain
 from chaindb.building import building
 from chaindb.chains import Chain
 from chainvm.port import Block, ChainVM
-from network_app import ports, turns
+from network_app import ports, producer, selectors
 from network_app.chains import voting
 from network_app.chains.accepting import Acceptor
 from network_app.chains.cchain import EvmInner
@@ -17,20 +17,19 @@ from network_app.chains.consensus import OuterConsensus
 from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.platform import PlatformInner
-from network_app.chains.trust import Judge
 from network_app.chains.validators import PlatformValidators
 from network_app.chains.voting import VotedConsensus
 from network_app.chains.wrapping import Wrapper
 from network_app.consensus.runner import Runner
-from network_app.consensus.validators import CurrentValidators
+from network_app.consensus.validators import CurrentValidators, OneValidator
+from network_app.producer import Producer
 from network_app.proposervm.building import Signature
 from network_app.proposervm.verification import Proposers, Upgrades
 from network_app.proposervm.vm import ProposerVM
-from network_app.snowman.parameters import Parameters, default_alpha, parameters_of
+from network_app.snowman.parameters import ONE_VOTE, Parameters, default_alpha, parameters_of
 from network_app.sync.handler import Shared
 from network_app.sync.requests import Requests
 from network_app.sync.voting import TakePart
-from network_app.turns import ChainTurns, Producers
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID
@@ -44,7 +43,7 @@ PUBLIC_EPOCH = 300
 B = TypeVar("B", bound=Block)
 
 
-class Settings(turns.Settings, voting.Settings, Protocol):
+class Settings(producer.Settings, voting.Settings, Protocol):
     """What the network looks at of the node's settings; see `NodeSettings` for what each one means."""
 
     @property
@@ -76,11 +75,12 @@ class NodeNetwork:
         self._node = node
         self._platform = platform
         self._evm = evm
-        self.producers = Producers(node, platform)
+        self.producer = Producer(node, platform)
+        """Who makes this network's blocks."""
         local = node.network_id == LOCAL
         self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
         """Which rules of outer blocks hold: on this node's networks all, from genesis on."""
-        self._validators = PlatformValidators(platform, proposers or self.producers.validators_at)
+        self._validators = PlatformValidators(platform, proposers or self.producer.validators_at)
         self.platform = self._chain(
             Chain.P, platform, platform.vm, PlatformInner(platform), lambda: PRIMARY_NETWORK_ID
         )
@@ -105,7 +105,7 @@ class NodeNetwork:
         return [one for one in both if one.alias in self._node.chains]
 
     def decide(self) -> None:
-        """Let the chains' makers of blocks make them with their outer ones, in this node's turns.
+        """Let the chains' makers of blocks make them with their outer ones, if this node makes them.
 
         Where the validators vote they only tell that there is something to put into one.
         """
@@ -127,15 +127,23 @@ class NodeNetwork:
         return parameters_of(self._node, default_alpha(count, local=local))
 
     def take_part(self) -> TakePart | None:
-        """Return what makes this node's part in the voting on each chain; None where nobody votes. Blocking."""
-        if not self._node.votes:
+        """Return what makes this node's part in deciding on each chain; None for the node that decides alone.
+
+        Blocking. Where one node makes all blocks the others take part as if it were the only validator: what
+        it has accepted they accept by its vote (`k = 1`), and nobody asks for theirs.
+        """
+        producer, node = self.producer.node_id, self._node
+        if producer is None:
+            parameters, only = self.parameters(), None
+        elif producer == self.producer.own:
             return None
-        parameters = self.parameters()
-        voted = {one.alias: one.voted(self._node) for one in self.chains}
+        else:
+            parameters, only = ONE_VOTE, OneValidator(producer)
+        voted = {one.alias: one.voted(node, followed=producer) for one in self.chains}
 
         def take_part(chain: ports.Chain, shared: Shared, requests: Requests) -> Runner[Any]:
             validators = CurrentValidators(
-                shared.directory,
+                only or shared.directory,
                 shared.bench,
                 parameters,
                 own=shared.network.node_id,
@@ -160,7 +168,7 @@ class NodeNetwork:
             chain.rows,
             self._validators.proposers,
             chain_id=lambda: chain.chain_id,
-            own=lambda: self.producers.own,
+            own=lambda: self.producer.own,
         )
 
     def _chain(
@@ -172,18 +180,15 @@ class NodeNetwork:
         chain_id: Callable[[], ID],
     ) -> NetworkChain[B]:
         rows = OuterRows(chain.db, alias, inner.blocks)
-        is_here = alias in self._node.chains
         counted = partial(building, alias)
         consensus = OuterConsensus(
             vm,
             partial(self._wrap, rows, chain_id),
             counted,
-            ChainTurns(alias, self.producers, rows, chain_id, chain.offer, is_here=is_here),
+            lambda: self.producer.is_own and selectors.is_bootstrapped(alias),
         )
-        judge = Judge[B](alias, self._validators)
-        after = partial(self._ask_for_block, inner)
-        acceptor = Acceptor(rows, inner, consensus, judge, building=counted, after=after)
-        return NetworkChain(rows, chain_id, inner, acceptor, judge)
+        acceptor = Acceptor(rows, inner, consensus, building=counted)
+        return NetworkChain(rows, chain_id, inner, acceptor)
 
     def _wrap(self, rows: OuterRows, chain_id: Callable[[], ID], vm: ChainVM[B]) -> ProposerVM[B]:
         """Put the proposer VM around a chain, once all its accepted blocks have outer ones."""
@@ -198,8 +203,3 @@ class NodeNetwork:
             signature=signature,
             upgrades=upgrades,
         )
-
-    def _ask_for_block(self, inner: InnerChain[B]) -> None:
-        """Wake the maker of blocks: with others' blocks it may have become this node's turn."""
-        if self.producers.includes_own:
-            inner.request_block()

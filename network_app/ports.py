@@ -147,10 +147,6 @@ class NotYet(Exception):
     """A block cannot be judged yet: its option, or the P-Chain height that it names, is missing."""
 
 
-class Unvouched(NotYet):
-    """Nobody signed a block, and none of those who make blocks has said that it is accepted."""
-
-
 class NoRoom(Exception):
     """A transaction that is not taken in now and may be later: the pool is full, or its sender's part."""
 
@@ -173,8 +169,6 @@ class ParsedBlock(NamedTuple):
     """The outer block's bytes."""
     needs_option: bool
     """It is a proposal: it is accepted together with the option that follows it."""
-    proposer: NodeID | None = None
-    """Who is said to have signed it, which is not verified; None: nobody signs such a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +200,6 @@ class Chain(Protocol):
             InvalidBlock: It is none.
         """
 
-    def producers(self) -> frozenset[NodeID]:
-        """Return who makes blocks of this network, as far as it is known here by now."""
-
-    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
-        """Return which of some nodes has signed a block, or None; what is inside is not read.
-
-        Raises:
-            InvalidBlock: It is no block, or the signature is not that of the node that it names.
-        """
-
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         """Return the accepted blocks at these heights."""
 
@@ -234,31 +218,16 @@ class Chain(Protocol):
     def accepted_since(self, height: int, count: int) -> list[tuple[BlockPlace, bytes]]:
         """Return accepted blocks above a height, in order: what a producer pushes."""
 
-    def accept(
-        self,
-        raws: Sequence[bytes],
-        *,
-        bootstrapping: bool,
-        agreed: bool = False,
-        tellers: Sequence[Collection[NodeID]] = (),
-    ) -> Accepted:
-        """Verify, execute and accept blocks in order; those that are accepted already are passed over.
+    def accept(self, raws: Sequence[bytes]) -> Accepted:
+        """Verify, execute and accept blocks of the past in order; accepted ones are passed over.
 
-        All that can be are committed; proposals only with their options. Blocks that nobody signs, the
-        first one and options, need somebody who vouches for them: whoever signed one behind them; who
-        makes blocks, or made the proposal, by telling of them; or those that this node trusts.
-
-        Args:
-            raws: The blocks.
-            bootstrapping: They are of the past: who was to propose them when is not asked.
-            agreed: The nodes that this one trusts have agreed on them.
-            tellers: For each block, who told over their own connections that they have accepted it.
+        That the network has accepted them the caller knows. All that can be are committed; proposals only
+        with their options.
 
         Raises:
             InvalidBlock: One is refused; those before it are accepted.
             UnknownParent: The first does not follow the last accepted block.
-            NotYet: The next one cannot be judged yet; those before it are accepted. Unvouched: since
-                nobody vouches for it.
+            NotYet: The next one cannot be judged yet; those before it are accepted.
         """
 
     # blocks fetched while bootstrapping; they survive a restart
@@ -311,16 +280,6 @@ class Gathering(NamedTuple):
         )
 
 
-class Standing(NamedTuple):
-    """What one of the others that take turns says of a chain."""
-
-    agreed_at: float | None
-    """Unix seconds at which it was asked and had no block that is missing here; None: it has one,
-    or has not answered yet."""
-    waited_for: bool
-    """Whether it is there, so that nobody takes over before it agrees."""
-
-
 class SyncState(NamedTuple):
     """How far a chain is; what `Records.sync` stores."""
 
@@ -336,12 +295,8 @@ class SyncState(NamedTuple):
     """Unix seconds."""
     waiting: Gathering | None = None
     """For whom it waits before it begins."""
-    conflict: str | None = None
-    """Which block of those who make blocks contradicts one that is accepted here."""
     obstacle: str | None = None
     """What keeps it from going on where the network has gone on."""
-    roll: Mapping[NodeID, Standing] | None = None
-    """The others that take turns; None where this node does not, or has not asked them yet."""
 
 
 class Records(Protocol):

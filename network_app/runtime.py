@@ -32,7 +32,6 @@ from network_app.services import records
 from network_app.services.records import DatabaseRecords
 from network_app.sync.gate import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
-from network_app.turns import named
 from network_app.wire.p2p_pb2 import Message
 from platform_app import notifications as platform_notifications
 from platform_app.apps import platform_chain
@@ -64,12 +63,11 @@ class RunningNetwork:
     """The connections, what happens on them, and the reports of it.
 
     Raises:
-        MalformedProducer: NODE_PRODUCERS has something else than node IDs.
+        MalformedProducer: NODE_PRODUCER is no node ID.
         InvalidParameters: Where the validators vote, by the NODE_SNOW_… settings nothing can be decided.
     """
 
     def __init__(self) -> None:
-        named(settings.NODE.producers)
         config = network_config()
         self._directory = ValidatorDirectory()
         self._addresses = addresses.bootstrappers()
@@ -104,6 +102,7 @@ class RunningNetwork:
             now=time.time,
             genesis=_genesis,
             take_part=node_network().take_part(),
+            producer=node_network().producer.node_id,
         )
         self._handler.router = self._router
 
@@ -186,7 +185,7 @@ def _genesis() -> GenesisBytes:
     return GenesisBytes(
         accepted.genesis_bytes(platform_chain()) or b"",
         genesis_text(evm_chain()).encode(),
-        node_network().producers.told_to_others,
+        node_network().producer.told_to_others,
     )
 
 
@@ -212,8 +211,7 @@ class _Reports:
 
     def is_due(self, connected: int, now: float) -> bool:
         """Say whether to report now."""
-        # Whoever takes turns needs a report of the last seconds (`turns.SILENCE`).
-        alone = connected == 0 == self._connected and not settings.NODE.producers
+        alone = connected == 0 == self._connected
         return not alone or now - self._at >= LONELY_HEARTBEAT
 
     def done(self, connected: int, now: float) -> None:

@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error, Info, Warning, register
 
 from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
-from network_app import addresses, turns
+from network_app import addresses, producer
 from network_app.snowman.parameters import (
     DEFAULT_ALPHA,
     SMALL_ALPHA,
@@ -95,11 +95,11 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E008",
             )
         )
-    if node.producers not in {(), ("all",)}:
+    if node.producer:
         found.append(
             Error(
-                "NODE_PRODUCERS names nodes, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
-                hint="Each validator proposes in its slots: leave NODE_PRODUCERS out.",
+                "NODE_PRODUCER names a node, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
+                hint="Each validator proposes in its slots: leave NODE_PRODUCER out.",
                 id="node.E009",
             )
         )
@@ -186,13 +186,14 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
-    """Addresses and producers are such, and others can reach the address that they are told."""
+    """Addresses and the producer are such, and others can reach the address that they are told."""
     try:
         addresses.bootstrappers()
         told = addresses.advertised()
         listening = addresses.listening()
-        turns.named(settings.NODE.producers)
-    except (addresses.MalformedAddress, turns.MalformedProducer) as error:
+        if settings.NODE.producer:
+            producer.named(settings.NODE.producer)
+    except (addresses.MalformedAddress, producer.MalformedProducer) as error:
         return [Error(str(error), id="node.E006")]
     if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:
         return [

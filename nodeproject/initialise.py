@@ -22,7 +22,7 @@ from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
-from network_app.joining import NobodyAnswers, fetch_genesis
+from network_app.joining import NobodyAnswers, OtherConsensus, fetch_genesis
 from nodeproject.database_faults import explained, verify_reachable, verify_version
 from nodeproject.identity import make_identity
 from nodeproject.node import Node
@@ -37,6 +37,7 @@ from primitives.node_identity import IdentityError
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
     CodecError, IdentityError, MalformedAddress, NobodyAnswers,
+    OtherConsensus,
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ EACH_ITS_OWN: Final = frozenset(
         "NODE_PARAMETERS", "NODE_CHAIN_ID", "NODE_STAKING_CERT_FILE", "NODE_STAKING_KEY_FILE",
         "NODE_SIGNER_KEY_FILE", "NODE_SECRET_KEY_FILE", "NODE_HTTP_HOST", "NODE_HTTP_PORT",
         "NODE_STAKING_HOST", "NODE_STAKING_PORT", "NODE_PUBLIC_IP", "NODE_BOOTSTRAP",
-        "NODE_PRODUCERS", "NODE_NETWORK", "NODE_DATABASE_URL", "NODE_REDIS_URL",
+        "NODE_PRODUCER", "NODE_CONSENSUS", "NODE_NETWORK", "NODE_DATABASE_URL", "NODE_REDIS_URL",
     }
 )  # fmt: skip
 """Variables that make up the network, or that several nodes cannot share. All others reach the nodes."""
@@ -118,7 +118,8 @@ def settings_of(
         "NODE_STAKING_PORT": str(node.staking_port),
         "NODE_GENESIS": str(files.cchain),
         "NODE_PLATFORM_GENESIS": str(files.platform),
-        "NODE_PRODUCERS": "all" if turns else str(first.node_id),
+        "NODE_CONSENSUS": "snowman" if turns else "sole",
+        "NODE_PRODUCER": "" if turns else str(first.node_id),
         "NODE_BOOTSTRAP": ",".join(others) if turns or node is not first else "",
     }
 

@@ -136,7 +136,7 @@ class Producer(threading.Thread):
 def producers(node: Node, stopping: threading.Event) -> list[Producer]:
     """Return the makers of both chains' blocks, not started yet; they stop when told so."""
     settings = node.settings
-    by_clock = settings.mining == "interval" and not settings.takes_turns
+    by_clock = settings.mining == "interval"
     return [
         Producer(
             Chain.P,

@@ -11,7 +11,6 @@ from django.db import DEFAULT_DB_ALIAS
 
 from chaindb.database import Database
 from chaindb.locks import Lock
-from chaindb.offers import Offer
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import ChainVM
@@ -53,10 +52,6 @@ class Settings(Protocol):
     @property
     def genesis_directory(self) -> Path:
         """Where genesis bytes that came from other nodes are kept."""
-
-    @property
-    def producers(self) -> tuple[str, ...]:
-        """Who makes blocks, by name; nobody where it is left open."""
 
     @property
     def votes(self) -> bool:
@@ -113,7 +108,6 @@ class PlatformChain:
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
-        self.offer = Offer(MOST_TXS)
         self.looks = Looks()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db)
         """Is asked for a block in the transaction that stores what waits for it, or after it."""

@@ -48,7 +48,6 @@ def choose(
         chain.pool_limits.minimum_tip,
         MOST_BYTES,
     )
-    chosen = tuple(chain.offer.of(chosen))
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))
     found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)

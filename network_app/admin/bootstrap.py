@@ -22,7 +22,7 @@ class ChainSyncAdmin(IdentifierAdmin):
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
     ordering = ("-chain",)
     fieldsets = (
-        (None, {"fields": ("name", "state", "fork", "obstacle", "way", "rate", "left")}),
+        (None, {"fields": ("name", "state", "obstacle", "way", "rate", "left")}),
         ("Heights", {"fields": ("start", "height_now", "target")}),
         ("Blocks", {"fields": ("waiting", "undecided")}),
         ("Times", {"fields": ("started", "finished", "reported")}),
@@ -48,13 +48,6 @@ class ChainSyncAdmin(IdentifierAdmin):
     def state(self, row: Any) -> SafeString:
         """Return whether the frontier is reached."""
         return display.sync_phase(row, is_fresh=row.is_fresh)
-
-    @admin.display(description="Fork")
-    def fork(self, row: ChainSync) -> SafeString:
-        """Return which block of those who make them contradicts one that is accepted here."""
-        if row.conflict is None:
-            return display.faint("none")
-        return display.line(display.badge("forked", "bad"), row.conflict)
 
     @admin.display(description="Stands before")
     def obstacle(self, row: ChainSync) -> SafeString | str:

@@ -191,8 +191,6 @@ def progress_bar(row: ChainSync) -> SafeString:
 
 def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
     """Return a chain's state; nothing goes on where the network's process is silent."""
-    if row.conflict is not None:
-        return badge("forked", "bad")
     if row.obstacle is not None:
         return badge("stands still", "bad")
     if row.phase == SyncPhase.BOOTSTRAPPED:

@@ -1,9 +1,12 @@
-"""Others' blocks: verified and accepted through the proposer VM, under the lock of who decides on the chain's."""
+"""Others' blocks of the past: verified and accepted while bootstrapping, under the lock of who decides on the chain's.
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+That the network has accepted them the beacons say (p2p.md 9); here it is seen that they follow its rules.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
 
 from chaindb import clock
 from chainvm.port import Block, HeadMoved
@@ -12,28 +15,50 @@ from chainvm.processing import UnknownParent as ParentNotHere
 from network_app.chains.consensus import OuterConsensus
 from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
-from network_app.chains.trust import Judge, Judged, Trust, invalid
-from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
-from network_app.proposervm.block import parse
-from network_app.proposervm.errors import CutOff, OuterBlockError
+from network_app.ports import Accepted, BlockPlace, InvalidBlock, NotYet, UnknownParent
+from network_app.proposervm.block import SignedBlock, parse
+from network_app.proposervm.errors import CutOff, NotYetValid, OuterBlockError, WrongSignature
+from network_app.proposervm.verification import ParentFacts
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.services import clock as network_clock
 from primitives.hashing import sha256
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 B = TypeVar("B", bound=Block)
 
 
+@dataclass(frozen=True, slots=True)
+class _Verified(Generic[B]):
+    """A block whose outer rules hold."""
+
+    block: ProposerBlock[B]
+    facts: ParentFacts
+    """What its child needs to know of it."""
+    now: int
+    """The node's time once it is accepted, Unix seconds."""
+
+
+class _Line(NamedTuple, Generic[B]):
+    """New blocks that follow each other and the last accepted one."""
+
+    blocks: list[_Verified[B]]
+    stopped_by: Exception | None
+    """Why those that were given after them are not among them."""
+
+
+def invalid(block: ProposerBlock[B], reason: object, *, spoiled: bool = False) -> InvalidBlock:
+    """Return that a block is refused."""
+    return InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
+
+
 class Acceptor(Generic[B]):
-    """Takes in others' blocks of one chain.
+    """Takes in blocks of one chain that the network accepted before.
 
     Args:
         rows: The outer blocks of its accepted blocks.
         inner: The chain without them.
         consensus: Who decides on its blocks.
-        judge: Verifies their outer blocks.
         building: Counts blocks, by the first one's height, as outstanding while they are accepted.
-        after: Called whenever blocks were accepted.
     """
 
     def __init__(
@@ -41,42 +66,38 @@ class Acceptor(Generic[B]):
         rows: OuterRows,
         inner: InnerChain[B],
         consensus: OuterConsensus[B],
-        judge: Judge[B],
         *,
         building: Callable[[int], AbstractContextManager[None]],
-        after: Callable[[], None],
     ) -> None:
         self.consensus = consensus
         self._rows = rows
         self._inner = inner
-        self._judge = judge
         self._building = building
-        self._after = after
 
-    def accept(self, raws: Sequence[bytes], trust: Trust) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> Accepted:
         """Verify and accept blocks in order; see `ports.Chain.accept`."""
         with self.consensus.lock:
             vm = self.consensus.outer
             vm.last_accepted()
             now = clock.now()
-            run = self._judge.judge(vm, self._new(vm, raws, trust), trust, now)
-            accepted, reason = self._accept_all(vm, run.blocks, now)
-        if reason is not None or run.stopped_by is not None:
-            raise reason or run.stopped_by or AssertionError
+            line = self._verify_outer(vm, raws, now)
+            accepted, reason = self._accept_all(vm, line.blocks, now)
+        if reason is not None or line.stopped_by is not None:
+            raise reason or line.stopped_by or AssertionError
         return accepted
 
     def _accept_all(
-        self, vm: ProposerVM[B], judged: Sequence[Judged[B]], now: int
+        self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int
     ) -> tuple[Accepted, InvalidBlock | None]:
         """Accept blocks as far as what is inside of them is right, and say what stops them.
 
         Raises:
             UnknownParent: Another process has accepted a block meanwhile.
         """
-        if not judged:
+        if not verified:
             return Accepted(), None
-        with self._building(judged[0].block.height):
-            verified, refused = self._verify(vm, judged)
+        with self._building(verified[0].block.height):
+            verified, refused = self._verify(vm, verified)
             return self._accept(vm, verified, now) if verified else Accepted(), refused
 
     def parse(self, raw: bytes) -> ProposerBlock[B]:
@@ -97,34 +118,53 @@ class Acceptor(Generic[B]):
             raise invalid(block, "no chain is so high")
         return block
 
-    def _new(
-        self, vm: ProposerVM[B], raws: Sequence[bytes], trust: Trust
-    ) -> Iterator[tuple[ProposerBlock[B], Collection[NodeID]]]:
+    def _verify_outer(self, vm: ProposerVM[B], raws: Sequence[bytes], now: int) -> _Line[B]:
+        """Return the blocks that may be accepted as far as their outer rules go.
+
+        On a local network whose blocks one node makes the clock follows them.
+        """
+        parent, leaps = vm.last, network_clock.follows()
+        found: list[_Verified[B]] = []
+        reason: Exception | None = None
+        try:
+            for block in self._new(vm, raws):
+                if leaps and isinstance(block.outer, SignedBlock):
+                    now = max(now, block.outer.time)
+                parent = _facts_of(vm, block, parent, now)
+                found.append(_Verified(block, parent, now))
+        except (InvalidBlock, UnknownParent, NotYet) as stopped_by:
+            reason = stopped_by
+        if found and found[-1].facts.options:
+            found.pop()
+            reason = reason or NotYet("the option of a proposal is missing")
+        return _Line(found, reason)
+
+    def _new(self, vm: ProposerVM[B], raws: Sequence[bytes]) -> Iterator[ProposerBlock[B]]:
         """Read blocks one after the other, and pass over those that are accepted already.
 
         Raises:
             InvalidBlock: One is none, or another one is accepted at its height.
         """
-        for index, raw in enumerate(raws):
+        for raw in raws:
             block = self.parse(raw)
             if block.height > vm.last.height:
-                yield block, trust.told_by(index)
+                yield block
                 continue
             accepted = vm.get_block_id_at_height(block.height)
             if block.block_id != accepted:
                 raise invalid(block, f"at its height the block {accepted} is accepted")
 
     def _verify(
-        self, vm: ProposerVM[B], judged: Sequence[Judged[B]]
-    ) -> tuple[list[Judged[B]], InvalidBlock | None]:
+        self, vm: ProposerVM[B], new: Sequence[_Verified[B]]
+    ) -> tuple[list[_Verified[B]], InvalidBlock | None]:
         """Verify what is inside of blocks together, as far as they are right; and say what stops them.
 
         Raises:
             UnknownParent: Another process has accepted a block meanwhile.
         """
         refused: InvalidBlock | None = None
-        line: list[Judged[B]] = []
-        for one in judged:
+        line: list[_Verified[B]] = []
+        for one in new:
             try:
                 inner = self._inner.read(one.block.inner)
             except self._inner.refused as error:
@@ -135,7 +175,7 @@ class Acceptor(Generic[B]):
             line.pop()
         if not line or self._verify_together(vm, line) is None:
             return line, refused
-        verified: list[Judged[B]] = []
+        verified: list[_Verified[B]] = []
         for unit in _units(line):
             reason = self._verify_together(vm, unit)
             if reason is not None:
@@ -143,7 +183,7 @@ class Acceptor(Generic[B]):
             verified += unit
         return verified, refused
 
-    def _verify_together(self, vm: ProposerVM[B], line: Sequence[Judged[B]]) -> Exception | None:
+    def _verify_together(self, vm: ProposerVM[B], line: Sequence[_Verified[B]]) -> Exception | None:
         """Verify what is inside of blocks, all or none; return why they are refused.
 
         Raises:
@@ -164,7 +204,7 @@ class Acceptor(Generic[B]):
             return error
         return None
 
-    def _accept(self, vm: ProposerVM[B], verified: Sequence[Judged[B]], now: int) -> Accepted:
+    def _accept(self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int) -> Accepted:
         """Accept verified blocks in one transaction, in which the clock follows them.
 
         Raises:
@@ -180,20 +220,43 @@ class Acceptor(Generic[B]):
             vm.accept([one.block.block_id for one in verified], written=written)
         except HeadMoved as error:
             raise _overtaken() from error
-        self._after()
         return Accepted(
             tuple(BlockPlace(one.block.height, one.block.block_id) for one in verified),
             sum(self._inner.transactions_in(one.block.inner) for one in verified),
         )
 
 
+def _facts_of(
+    vm: ProposerVM[B], block: ProposerBlock[B], parent: ParentFacts, now: int
+) -> ParentFacts:
+    """Verify a block's outer rules and return what its child needs to know of it.
+
+    Raises:
+        InvalidBlock: One is broken.
+        UnknownParent: Blocks are missing before it.
+        NotYet: It may be right later.
+    """
+    if block.height > parent.height + 1:
+        raise UnknownParent(f"{block.parent_id} is not accepted here")
+    # A block of the P-Chain may name its parent, which is accepted before it.
+    reached = parent.height if vm.chain_id == PRIMARY_NETWORK_ID else 0
+    try:
+        return vm.verify_outer(block, parent, now=now, bootstrapping=True, reached=reached)
+    except NotYetValid as error:
+        raise NotYet(str(error)) from error
+    except WrongSignature as error:
+        raise invalid(block, error, spoiled=True) from error
+    except OuterBlockError as error:
+        raise invalid(block, error) from error
+
+
 def _overtaken() -> UnknownParent:
     return UnknownParent("another block was accepted meanwhile")
 
 
-def _units(line: Sequence[Judged[B]]) -> list[list[Judged[B]]]:
+def _units(line: Sequence[_Verified[B]]) -> list[list[_Verified[B]]]:
     """Split blocks into the least that can be accepted: single ones, proposals with their options."""
-    units: list[list[Judged[B]]] = []
+    units: list[list[_Verified[B]]] = []
     for one in line:
         if units and units[-1][-1].facts.options:
             units[-1].append(one)

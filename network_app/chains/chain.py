@@ -1,11 +1,10 @@
 """`ports.Chain`: a chain of this node behind outer blocks, as the network sees it.
 
-Questions are answered from rows and write nothing. Others' blocks are verified and accepted through the
-proposer VM, under the lock of who decides on the chain's blocks.
+Questions are answered from rows and write nothing.
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from chaindb import clock
@@ -14,16 +13,11 @@ from chainvm.port import Block
 from network_app.chains.accepting import Acceptor
 from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import OuterRows
-from network_app.chains.trust import Judge, Trust
 from network_app.chains.voting import Settings, voted_chain
 from network_app.consensus.vm import VotedChain
-from network_app.ports import Accepted, BlockPlace, InvalidBlock, ParsedBlock
-from network_app.proposervm import signing
-from network_app.proposervm.block import SignedBlock, parse
-from network_app.proposervm.errors import OuterBlockError
+from network_app.ports import Accepted, BlockPlace, ParsedBlock
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
-from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
 
 CHUNK = 128
@@ -44,7 +38,6 @@ class NetworkChain(Generic[B]):
         chain_id: Returns its ID, once there is a genesis.
         inner: The chain without them.
         acceptor: Takes in others' blocks.
-        judge: Knows who makes blocks.
     """
 
     def __init__(
@@ -53,7 +46,6 @@ class NetworkChain(Generic[B]):
         chain_id: Callable[[], ID],
         inner: InnerChain[B],
         acceptor: Acceptor[B],
-        judge: Judge[B],
     ) -> None:
         self.alias = rows.alias
         self.consensus = acceptor.consensus
@@ -63,7 +55,6 @@ class NetworkChain(Generic[B]):
         self._chain_id = chain_id
         self._inner = inner
         self._acceptor = acceptor
-        self._judge = judge
         self._on_disk = 0
         """Height up to which blocks are there whatever happens: only of those others are told."""
 
@@ -72,8 +63,10 @@ class NetworkChain(Generic[B]):
         """The ID of the chain."""
         return self._chain_id()
 
-    def voted(self, node: Settings) -> VotedChain[ProposerBlock[B]]:
-        """Return the chain for the engine that votes on it. Blocking."""
+    def voted(
+        self, node: Settings, *, followed: NodeID | None = None
+    ) -> VotedChain[ProposerBlock[B]]:
+        """Return the chain for the engine that votes on it, or asks the one whom it follows. Blocking."""
         return voted_chain(
             Chain(self.alias),
             self.chain_id,
@@ -81,6 +74,7 @@ class NetworkChain(Generic[B]):
             self.rows,
             refused=self._inner.refused,
             node=node,
+            followed=followed,
         )
 
     def begin(self) -> None:
@@ -152,35 +146,11 @@ class NetworkChain(Generic[B]):
             block.height,
             raw,
             needs_option=self._inner.is_proposal(block.inner),
-            proposer=block.proposer,
         )
 
-    def producers(self) -> frozenset[NodeID]:
-        """Return who makes blocks of this network, as far as it is known here by now."""
-        return self._judge.producers_since(self.rows.last())
-
-    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
-        """Return which of some nodes has signed a block, or None. Raises InvalidBlock."""
-        try:
-            block = parse(raw)
-            if not isinstance(block, SignedBlock) or block.proposer not in among:
-                return None
-            message = signing.header(self.chain_id, block.parent_id, block.outer_id)
-            signing.verify_signature(block.certificate, message, block.signature)
-        except OuterBlockError as error:
-            raise InvalidBlock(ID(sha256(raw)), None, str(error)) from error
-        return block.proposer
-
-    def accept(
-        self,
-        raws: Sequence[bytes],
-        *,
-        bootstrapping: bool,
-        agreed: bool = False,
-        tellers: Sequence[Collection[NodeID]] = (),
-    ) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> Accepted:
         """Verify, execute and accept blocks in order; see `ports.Chain.accept`."""
-        return self._acceptor.accept(raws, Trust(bootstrapping, agreed, tellers))
+        return self._acceptor.accept(raws)
 
     # blocks fetched while bootstrapping
 

@@ -14,9 +14,11 @@ from network_app import selectors
 from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import OuterRows
 from network_app.consensus.vm import VotedChain
+from network_app.proposervm.block import SignedBlock
 from network_app.proposervm.verification import Proposers
 from network_app.proposervm.vm import ProposerBlock
 from network_app.proposervm.windower import proposer_at, slot_of
+from network_app.services import clock as network_clock
 from network_app.snowman.parameters import Settings as Parameters
 from primitives.ids import ID, NodeID
 
@@ -100,6 +102,46 @@ class VotedConsensus(Generic[B]):
         return proposer_at(self._chain_id(), height, slot, proposers) in {None, self._own()}
 
 
+class _FollowedTime(Generic[B]):
+    """The node's time where blocks are verified and accepted.
+
+    Where the validators vote it is the wall's: nobody moves the clock. Where one node makes all blocks its
+    clock may have been moved (staking time travel), and others see that by its blocks.
+
+    Args:
+        consensus: The chain in its outer blocks.
+        followed: Who makes all blocks; None: the validators vote.
+    """
+
+    def __init__(self, consensus: OuterConsensus[B], followed: NodeID | None) -> None:
+        self._consensus = consensus
+        self._followed = followed if network_clock.follows() else None
+        self._offset = clock.offset()
+
+    def now(self) -> float:
+        """Return the node's time in Unix seconds."""
+        return time.time() + self._offset
+
+    def verified_at(self, block: ProposerBlock[B]) -> int:
+        """Return the time at which a block is verified, Unix seconds."""
+        return max(int(self.now()), self._told_by(block))
+
+    def follow(self, block_id: ID) -> None:
+        """Move the node's clock to an accepted block's time; in the transaction in which it is stored."""
+        if self._followed is None:
+            return
+        block = self._consensus.outer.get_block(block_id)
+        told = 0 if block is None else self._told_by(block)
+        if told > self.now():
+            network_clock.follow(told)
+            self._offset = clock.offset()
+
+    def _told_by(self, block: ProposerBlock[B]) -> int:
+        """Return a block's time if it is by whom this node follows, else 0; the signature is verified later."""
+        is_told = block.proposer is not None and block.proposer == self._followed
+        return block.outer.time if is_told and isinstance(block.outer, SignedBlock) else 0
+
+
 def voted_chain(
     alias: Chain,
     chain_id: ID,
@@ -108,6 +150,7 @@ def voted_chain(
     *,
     refused: type[Exception],
     node: Settings,
+    followed: NodeID | None,
 ) -> VotedChain[ProposerBlock[B]]:
     """Return a chain for the engine that votes on it; all of it happens in one thread. Blocking.
 
@@ -120,10 +163,10 @@ def voted_chain(
         rows: Those of its accepted blocks.
         refused: The class of the reasons for which a block is refused.
         node: When blocks are made.
+        followed: Who makes all blocks, and is no other's vote; None: the validators vote.
     """
     thread = OneThread(f"consensus-{alias}")
-    # Nobody moves the clock where the validators vote: no block names a time that is not the wall's.
-    offset = clock.offset()
+    time_of = _FollowedTime(consensus, followed)
     by_clock = alias is Chain.C and node.mining == "interval"
     delay = PLATFORM_DELAY if alias is Chain.P else 0
 
@@ -139,9 +182,11 @@ def voted_chain(
         chain_id,
         consensus.outer,
         run,
-        lambda: time.time() + offset,
+        time_of.now,
         minimum_delay=int(node.block_interval) if by_clock else delay,
         refusals=(refused,),
+        verified_at=time_of.verified_at,
+        written=time_of.follow,
         flush=rows.db.flush,
         allow_empty=by_clock,
     )

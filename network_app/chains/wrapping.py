@@ -94,7 +94,7 @@ class Wrapper:
         """Return a block's time: its own, or the start of the first slot after it that is ours.
 
         Where none has begun it stays its own: others take such a block only while they bootstrap.
-        That are blocks which were made here before the settings told of others that take turns.
+        That are blocks which were made here before the settings named another maker of blocks, or votes.
         """
         time = max(one.time, parent.time)
         if parent.p_chain_height is None:

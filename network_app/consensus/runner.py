@@ -87,6 +87,8 @@ class Runner(Generic[B]):
         """Held during each step: whoever looks at the chain while holding it sees what is committed."""
         self.on_accepted = self._vm.on_accepted
         """Called for each block that is accepted, in order, once it is committed."""
+        self.on_refused = self._vm.on_refused
+        """Called for each block that breaks a rule of the chain, with which one."""
         self.behind = asyncio.Event()
         """Set when so much is missing that bootstrapping is the faster way."""
         self._room = Room(validators.is_validator, self.behind.set)

@@ -4,12 +4,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from random import Random, SystemRandom
+from typing import Protocol
 
 from typing_extensions import override
 
 from network_app.consensus.report import Stake
 from network_app.peers.bench import Bench
-from network_app.ports import Directory, ValidatorFacts
+from network_app.ports import ValidatorFacts
 from network_app.snowman.parameters import Parameters
 from network_app.snowman.ports import Validators
 from network_app.snowman.sampling import sample
@@ -17,6 +18,28 @@ from primitives.ids import NodeID
 
 REFRESH = 1.0
 """Seconds between looks at who is benched."""
+
+
+class Known(Protocol):
+    """Who knows the validators of now: a `ports.Directory`, or `OneValidator`."""
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        """Return them."""
+
+
+class OneValidator:
+    """The directory of a network on whose blocks one node decides: nobody else is asked.
+
+    Args:
+        node_id: That node.
+    """
+
+    def __init__(self, node_id: NodeID) -> None:
+        self._validators = {node_id: ValidatorFacts(1, None)}
+
+    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+        """Return that node."""
+        return self._validators
 
 
 class CurrentValidators(Validators):
@@ -37,7 +60,7 @@ class CurrentValidators(Validators):
 
     def __init__(
         self,
-        directory: Directory,
+        directory: Known,
         bench: Bench,
         parameters: Parameters,
         *,

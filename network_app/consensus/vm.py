@@ -56,6 +56,8 @@ class VotedChain(Generic[B]):
     """Seconds after a block's time in which this node builds nothing on it (p2p.md 11.5)."""
     refusals: tuple[type[Exception], ...] = ()
     """By which classes of its own the chain refuses a block."""
+    verified_at: Callable[[B], int] | None = None
+    """Returns the time at which a block is verified, Unix seconds; None: `now`."""
     written: Written = _nothing
     """Writes what belongs to an accepted block, in the transaction in which it is stored."""
     flush: Callable[[], None] = _at_once
@@ -111,6 +113,7 @@ class ThreadedVM(EngineVM[B]):
             OuterBlockError,
             *chain.refusals,
         )
+        self._verified_at = chain.verified_at
         self._written = chain.written
         self._flush = chain.flush
         self._allow_empty = chain.allow_empty
@@ -122,6 +125,8 @@ class ThreadedVM(EngineVM[B]):
         """What came of the last attempt."""
         self.on_accepted: list[Callable[[B], None]] = []
         """Called for each block that is accepted, in order, once it is committed."""
+        self.on_refused: list[Callable[[B, Exception], None]] = []
+        """Called for each block that breaks a rule."""
         self.lock = asyncio.Lock()
         """Held during a step of the engine: what it knows and what is committed agree between two."""
 
@@ -179,10 +184,13 @@ class ThreadedVM(EngineVM[B]):
 
     @override
     async def verify(self, block: B) -> bool:
+        now = int(self.now()) if self._verified_at is None else self._verified_at(block)
         try:
-            await self.run(partial(self._vm.verify, block, now=int(self.now())))
+            await self.run(partial(self._vm.verify, block, now=now))
         except self._refusals as error:
             _log.debug("block %s at height %d: %s", block.block_id, block.height, error)
+            for listener in self.on_refused:
+                listener(block, error)
             return False
         except HeadMoved:
             raise

@@ -29,18 +29,9 @@ class ChainSync(models.Model):
     )
     beacons_connected = models.IntegerField(null=True, help_text="Those of them that are connected")
     # That it may be null lets SQLite add it to the table instead of copying that.
-    conflict = models.TextField(  # noqa: DJ001
-        null=True,
-        help_text="Which signed block contradicts one that is accepted here",
-    )
-    obstacle = models.TextField(  # noqa: DJ001  as above
+    obstacle = models.TextField(  # noqa: DJ001
         null=True,
         help_text="What keeps it from going on where the network has gone on",
-    )
-    roll = models.JSONField(
-        null=True,
-        help_text="Of each that takes turns: when it was last asked and had no block that is missing"
-        " here (Unix seconds), and whether it is waited for",
     )
     outstanding = models.IntegerField(help_text="Blocks received and not decided yet")
     oldest_outstanding_at = models.DateTimeField(null=True)

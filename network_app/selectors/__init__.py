@@ -15,7 +15,7 @@ from network_app.selectors.peers import (
     peers,
     uptime_of_self,
 )
-from network_app.selectors.sync import Sync, is_bootstrapped, roll, syncs, waiting
+from network_app.selectors.sync import Sync, is_bootstrapped, syncs, waiting
 
 __all__ = [
     "HEARTBEAT_TOLERANCE",
@@ -29,7 +29,6 @@ __all__ = [
     "is_bootstrapped",
     "is_fresh",
     "peers",
-    "roll",
     "status",
     "syncs",
     "uptime_of_self",

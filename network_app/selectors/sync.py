@@ -6,9 +6,7 @@ from django.conf import settings
 
 from chaindb.chains import Chain, present
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import Standing
 from network_app.selectors.network import is_fresh, status
-from primitives.ids import NodeID
 
 Sync = ChainSync
 
@@ -30,14 +28,6 @@ def waiting() -> str:
     return ", ".join(dict.fromkeys(str(one) for one in words if one is not None))
 
 
-def roll(alias: str) -> Mapping[NodeID, Standing] | None:
-    """Return what the others that take turns say of a chain, P or C; None before they were asked."""
-    row = ChainSync.objects.filter(chain=alias).first()
-    if row is None or row.roll is None:
-        return None
-    return {NodeID.parse(text): Standing(*one) for text, one in row.roll.items()}
-
-
 def is_bootstrapped(alias: str) -> bool:
     """Say whether a chain has reached the frontier since this node's start.
 
@@ -47,14 +37,13 @@ def is_bootstrapped(alias: str) -> bool:
 
     Unspecified: the X-Chain is only a name here (it has no blocks), and is always done. A chain that stands
     before a block which the network has accepted and the rules here refuse is not, until it goes on:
-    the reference says so by its health alone, and goes on to make blocks. Without voting a block made here
-    would take the place of the accepted one for good, so the turns pass by. One that this node does not
+    the reference says so by its health alone. One that this node does not
     take part in never is, as in the reference.
     """
     node = settings.NODE
     if alias in set(Chain) - set(present()):
         return False
-    if alias == "X" or not (node.bootstrap or node.takes_turns):
+    if alias == "X" or not (node.bootstrap or node.votes):
         return True
     row = ChainSync.objects.filter(chain=alias).first()
     if row is not None and row.obstacle is not None:

@@ -87,6 +87,10 @@ def _require(fulfilled: bool, values: str, condition: str) -> None:  # noqa: FBT
         raise InvalidParameters(f"{values}: fails the condition that: {condition}")
 
 
+ONE_VOTE = Parameters(k=1, alpha_preference=1, alpha_confidence=1, beta=1, concurrent_repolls=1)
+"""By which one validator's vote decides: that of whoever makes all blocks."""
+
+
 class Settings(Protocol):
     """What an operator can set of the parameters; see `NodeSettings` for what each one means."""
 

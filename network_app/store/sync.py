@@ -1,11 +1,9 @@
 """Writes how far each chain is."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import Standing, SyncState
-from primitives.ids import NodeID
+from network_app.ports import SyncState
 
 PERIOD = 2.0
 """Seconds over which a rate is measured, at least."""
@@ -15,8 +13,8 @@ WEIGHT = 0.5
 """Of the newest measurement in the running average."""
 
 _STATE = (
-    "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "conflict",
-    "obstacle", "roll", "outstanding", "oldest_outstanding_at", "updated_at",
+    "phase", "height", "target_height", "fetched", "beacons", "beacons_connected", "obstacle",
+    "outstanding", "oldest_outstanding_at", "updated_at",
 )  # fmt: skip
 _END = ("finished_at", "seconds_left")
 
@@ -34,9 +32,7 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
     waiting = state.waiting
     row.beacons = None if waiting is None else waiting.configured
     row.beacons_connected = None if waiting is None else waiting.connected
-    row.conflict = state.conflict
     row.obstacle = state.obstacle
-    row.roll = None if state.roll is None else roll_row(state.roll)
     row.oldest_outstanding_at = _moment(state.oldest_outstanding)
     row.updated_at = now
     if phase == SyncPhase.BOOTSTRAPPED:
@@ -44,11 +40,6 @@ def write(alias: str, state: SyncState, now: datetime) -> None:
         row.seconds_left = 0.0
     # Not all of it: its rate is measured by another process at the same time.
     row.save(update_fields=(*_STATE, *_END) if state.bootstrapped else _STATE)
-
-
-def roll_row(roll: Mapping[NodeID, Standing]) -> dict[str, list[float | bool | None]]:
-    """Return what nodes say as a row has it."""
-    return {str(node_id): list(one) for node_id, one in roll.items()}
 
 
 def measure(now: datetime) -> list[ChainSync]:

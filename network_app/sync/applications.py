@@ -25,8 +25,8 @@ class GenesisBytes(NamedTuple):
     platform: bytes
     cchain: bytes
     """A genesis file, JSON."""
-    producers: tuple[str, ...] = ()
-    """Who makes the blocks, as NODE_PRODUCERS names them."""
+    producer: str = ""
+    """Who makes all blocks; "all" where the validators vote."""
 
 
 class GenesisTeller:
@@ -53,7 +53,7 @@ class GenesisTeller:
     def _make(self) -> bytes:
         told = self._read()
         return GenesisAnswer(
-            platform=told.platform, cchain=told.cchain, producers=told.producers
+            platform=told.platform, cchain=told.cchain, producer=told.producer
         ).SerializeToString()
 
 

@@ -3,13 +3,11 @@
 import asyncio
 import logging
 import math
-from collections.abc import Collection
 
 from network_app.config import NetworkConfig
 from network_app.peers.dialer import BackOff
 from network_app.ports import Accepted, BlockPlace, Gathering
 from network_app.sync.choosing import Choice
-from network_app.sync.claims import Claims, Credit
 from network_app.sync.errors import (
     BlockRefused,
     Forked,
@@ -23,7 +21,7 @@ from network_app.sync.errors import (
 )
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Claim, Found, Frontier
+from network_app.sync.frontier import Agreed, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
@@ -42,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Bootstrap:
     """Rounds of one chain. What was fetched is stored, so that a restart goes on where it was.
 
-    Without `claims` nobody is believed alone: what the beacons do not agree on is left to votes.
+    Nobody is believed alone: what the beacons do not agree on is left to votes.
     """
 
     def __init__(
@@ -53,7 +51,6 @@ class Bootstrap:
         choice: Choice,
         config: NetworkConfig,
         *,
-        claims: Claims | None,
         progress: Progress,
         witnesses: Witnesses,
     ) -> None:
@@ -62,7 +59,6 @@ class Bootstrap:
         self._fetcher = fetcher
         self._choice = choice
         self._config = config
-        self._claims = claims
         self._progress = progress
         self._witnesses = witnesses
         self._reached = False
@@ -90,16 +86,13 @@ class Bootstrap:
             await self._gather()
         while True:
             try:
-                executed, stay = await self._round(before)
+                executed = await self._round()
             except RoundFailed as error:
                 await self._failed(error)
                 await asyncio.sleep(self._pause(back_off))
                 continue
-            if stay and not executed:
-                await asyncio.sleep(self._pause(back_off))
-                continue
             back_off.reset()
-            if not stay and not 0 < executed < before / 2:
+            if not 0 < executed < before / 2:
                 self._fetcher.forget_sources()
                 self._head.obstacle.gone()
                 self._reached = True
@@ -131,70 +124,26 @@ class Bootstrap:
         finally:
             self._progress.waiting = None
 
-    async def _round(self, before: float) -> tuple[int, bool]:
-        """Do steps 1 to 4 once; return how many blocks were executed, and whether to go on anyway.
-
-        When what the beacons agree on leads no further than `before` makes likely, it is looked
-        whether single ones, or validators, are ahead.
-        """
+    async def _round(self) -> int:
+        """Do steps 1 to 4 once; return how many blocks were executed."""
         start = await self._head.refresh()
         await self._finish_fetched()
-        found = await self._ask()
-        for one in found.agreed:
+        for one in await self._ask():
             if await self._height_of(one.block_id) is None:
                 await self._reacher.reach(one)
-        executed = self._head.place.height - start.height
-        if 0 < executed < before / 2:
-            return executed, True
-        stay = await self._follow_claims(() if executed else found.tips)
-        return self._head.place.height - start.height, stay
+        return self._head.place.height - start.height
 
-    async def _ask(self) -> Found:
+    async def _ask(self) -> list[Agreed]:
         try:
-            return await self._frontier.ask()
+            return await self._frontier.ask(of_connected=self._reached)
         except NoAgreement:
             if not self._reached:
                 raise
-            return Found([], [])
+            return []
 
     async def _height_of(self, block_id: ID) -> int | None:
         (height,) = await self._head.run(self._head.chain.height_of, [block_id])
         return height
-
-    async def _follow_claims(self, tips: Collection[Claim]) -> bool:
-        """Go where single peers say they are; return whether it is too early to call this the end.
-
-        That ends: who fails often is ignored (`claims`).
-        """
-        claims = self._claims
-        if claims is None:
-            return False
-        heard = await claims.heard(tips, self._frontier.beacons().connected)
-        reached = [await self._try(claim, claims.credit) for claim in heard]
-        return not all(reached) or any(claim.height is not None for claim in heard)
-
-    async def _try(self, claim: Claim, credit: Credit) -> bool:
-        """Try to reach what somebody claims; nothing of it is left when that fails."""
-        start, target = self._head.place.height, self._progress.target_height
-        try:
-            height = await self._height_of(claim.block_id)
-            if height is None:
-                await self._reacher.reach(claim)
-                await self._forget_fetched()  # what nobody has signed is left to following
-            elif claim.height not in (None, height):
-                raise WrongHeight(claim.block_id, height, claim.height or 0)
-        except RoundFailed as error:
-            culprit = await self._clean_up(error)
-            if self._head.obstacle.is_resting:
-                return False
-            _log.warning("%s-Chain: %s", self._head.chain.alias, error)
-            if self._head.place.height == start or isinstance(error, WrongHeight):
-                credit.failed(claim.supporters if culprit is None else [culprit])
-            self._progress.target_height = target
-            await self._forget_fetched()
-            return False
-        credit.kept(claim.supporters)
-        return True
 
     def _executed(self, before: BlockPlace, accepted: Accepted) -> None:
         """Note a batch. The first shows that there is a way to go: until its end no query is answered.
@@ -231,12 +180,10 @@ class Bootstrap:
                     await self._forget_fetched()
                 raise
             try:
-                await self._executor.execute(NO_END, agreed=False)
+                await self._executor.execute(NO_END)
             except Stuck:
                 if self._head.place.height == start.height:
                     raise
-            if self._head.place.height == start.height:  # what is left nobody vouches for
-                await self._forget_fetched()
             await run(chain.forget_fetched, self._head.place.height)
 
     async def _clean_up(self, error: RoundFailed) -> NodeID | None:

@@ -10,7 +10,6 @@ SyncError
     ├── NoAgreement        the beacons have accepted nothing in common
     ├── OtherGenesis       they began with another block
     ├── NobodyHas          no peer gave a block that beacons have accepted
-    ├── NobodyNames        who claims blocks does not say which one is at a height on the way
     ├── TooMuchFetched     there is no room for what would have to be stored and is not executed
     ├── WrongHeight        a block's height does not fit its parent's
     ├── Forked             what the beacons accepted does not follow our last block
@@ -97,17 +96,6 @@ class NobodyHas(RoundFailed):
     def __init__(self, block_id: ID) -> None:
         super().__init__(f"no peer gave block {block_id}")
         self.block_id = block_id
-
-
-class NobodyNames(RoundFailed):
-    """A height on the way to a claimed block at which none of those who claim it names one."""
-
-    def __init__(self, height: int, claimed: ID) -> None:
-        super().__init__(
-            f"nobody who claims block {claimed} names the one at height {height} before it"
-        )
-        self.height = height
-        self.claimed = claimed
 
 
 class TooMuchFetched(RoundFailed):

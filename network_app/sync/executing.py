@@ -10,7 +10,6 @@ from network_app.ports import (
     InvalidBlock,
     NotYet,
     UnknownParent,
-    Unvouched,
 )
 from network_app.sync.errors import BlockRefused, Stuck
 from network_app.sync.head import Head
@@ -42,11 +41,8 @@ class Executor:
         self._count = config.execute_batch
         self._forgotten = 0
 
-    async def execute(self, up_to: int, *, agreed: bool) -> None:
+    async def execute(self, up_to: int) -> None:
         """Execute all stored blocks up to a height.
-
-        Unless they are agreed on by the nodes that this one trusts, the last ones are left over if
-        nobody has signed them: until more is there, or for following.
 
         Raises:
             BlockRefused: One is invalid. Those before it are accepted.
@@ -57,8 +53,7 @@ class Executor:
         while batch:
             ahead = asyncio.ensure_future(self._read(above + len(batch), up_to))
             try:
-                if not await self._accept(batch, agreed=agreed):
-                    break
+                await self._accept(batch)
                 above += len(batch)
                 batch = await ahead
             finally:
@@ -82,22 +77,18 @@ class Executor:
             )
         return raws
 
-    async def _accept(self, batch: list[bytes], *, agreed: bool) -> bool:
-        """Hand over blocks; return whether to go on. If not, they wait for who vouches for them."""
+    async def _accept(self, batch: list[bytes]) -> None:
         before = self._head.place
         try:
-            accepted = await self._head.accept(batch, bootstrapping=True, agreed=agreed)
+            accepted = await self._head.accept(batch)
         except InvalidBlock as error:
             if error.height is None or error.height > self._head.place.height:
                 raise BlockRefused(error) from error
-        except Unvouched:
-            return self._head.place.height > before.height
         except (NotYet, UnknownParent) as error:
             if self._head.place.height == before.height:
                 raise Stuck(before.height, str(error)) from error
         else:
             self._on_accept(before, accepted)
-        return True
 
     async def _forget(self) -> None:
         self._forgotten = self._head.place.height

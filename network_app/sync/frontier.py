@@ -28,23 +28,6 @@ class Agreed(NamedTuple):
     supporters: frozenset[NodeID]
 
 
-class Claim(NamedTuple):
-    """A block that single peers say they have accepted."""
-
-    block_id: ID
-    supporters: frozenset[NodeID]
-    height: int | None = None
-    """That they say it has, when they do."""
-
-
-class Found(NamedTuple):
-    """What beacons say of the frontier."""
-
-    agreed: list[Agreed]
-    tips: list[Claim]
-    """Last accepted blocks of some, which fewer than enough have accepted."""
-
-
 def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed]:
     """Return the blocks that enough nodes name, those that most name first. Pure."""
     counted = Counter(block_id for named in votes.values() for block_id in set(named))
@@ -73,71 +56,46 @@ class Frontier:
         self._requests = requests
         self._choice = choice
         self._config = config
-        self._beacons = beacons
+        self.beacons = beacons
+        """Returns the bootstrappers."""
         self._witnesses = witnesses
 
-    def beacons(self) -> Beacons:
-        """Return the bootstrappers, or when none are configured the validators that are connected.
+    async def ask(self, *, of_connected: bool = False) -> list[Agreed]:
+        """Return the blocks at the frontier that the bootstrappers agree on.
 
-        Validators are asked only, and not trusted: what they have accepted is a claim.
-        """
-        known = self._beacons()
-        if known.configured:
-            return known
-        validators = frozenset(self._choice.validators())
-        return Beacons(validators, len(validators))
-
-    async def ask(self) -> Found:
-        """Return the blocks at the frontier that the bootstrappers agree on, and the others.
-
-        Without bootstrappers nothing is agreed on, whoever is connected just now.
+        Args:
+            of_connected: More than half of those that are connected have to agree; else of all.
 
         Raises:
             NoAgreement: The bootstrappers agree on none.
             OtherGenesis: They agree on none since some follow another chain.
         """
-        beacons, are_trusted = self.beacons(), self._beacons().configured > 0
+        beacons = self.beacons()
+        if of_connected:
+            beacons = beacons._replace(configured=len(beacons.connected))
         sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
-        tips = dict(zip(sample, await ask_each(self._frontier_of, sample), strict=True))
-        union = sorted({tip for tip in tips.values() if tip is not None})
-        if not union and are_trusted:
+        tips = await ask_each(self._frontier_of, sample)
+        union = sorted({tip for tip in tips if tip is not None})
+        if not union:
             raise NoAgreement(len(sample))
 
         async def accepted_by(node_id: NodeID) -> tuple[NodeID, Collection[ID]]:
             return node_id, await self._witnesses.accepted_of(node_id, union)
 
         votes = dict(await ask_each(accepted_by, sorted(beacons.connected)))
-        found = agreed(votes, beacons.majority) if are_trusted else []
-        if not found and are_trusted:
+        found = agreed(votes, beacons.majority)
+        if not found:
             other_genesis = self._witnesses.other_genesis(beacons.connected)
             raise other_genesis or NoAgreement(len(beacons.connected))
-        foreign = self._witnesses.foreign(beacons.connected)
-        common = {one.block_id for one in found}
-        claims = [
-            Claim(
-                block_id,
-                frozenset(
-                    one
-                    for one in votes.keys() - foreign
-                    if block_id in votes[one] or tips.get(one) == block_id
-                ),
-            )
-            for block_id in union
-            if block_id not in common
-        ]
-        return Found(found, [one for one in claims if one.supporters])
+        return found
 
-    async def accepted_at(
-        self, height: int, place: BlockPlace, among: Collection[NodeID] | None = None
-    ) -> Agreed | None:
+    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
         """Return the block at a height that the beacons agree on, or None.
 
-        Chits tell it, which are the answer to a query about our last block. With `among` these
-        peers are asked, and what most of them name is enough.
+        Chits tell it, which are the answer to a query about our last block.
         """
         beacons = self.beacons()
-        asked = beacons.connected if among is None else among
-        sample = self._choice.sample(asked, self._config.frontier_sample)
+        sample = self._choice.sample(beacons.connected, self._config.frontier_sample)
 
         async def named_by(node_id: NodeID) -> tuple[NodeID, list[ID]]:
             query = PullQuery(container_id=bytes(place.block_id), requested_height=height)
@@ -146,8 +104,7 @@ class Frontier:
             return node_id, [] if named is None else [named]
 
         votes = dict(await ask_each(named_by, sample))
-        enough = min(beacons.majority, len(sample) // 2 + 1) if among is None else 1
-        found = agreed(votes, enough)
+        found = agreed(votes, min(beacons.majority, len(sample) // 2 + 1))
         return found[0] if found else None
 
     async def _frontier_of(self, node_id: NodeID) -> ID | None:

@@ -1,7 +1,6 @@
 """One chain's life on the network, whoever decides on its blocks: it reaches the frontier, and serves peers.
 
-What it does from there on is `following_handler`'s where the makers of blocks decide, and `voting`'s where
-the validators vote.
+What it does from there on is `voting`'s, or `producing`'s in the one node that makes all blocks.
 """
 
 import asyncio
@@ -16,9 +15,7 @@ from network_app.ports import Chain, Directory, PeerNetwork, Run
 from network_app.sync.beacons import Beacons
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.budget import Budget
-from network_app.sync.buffer import Buffer
 from network_app.sync.choosing import Choice
-from network_app.sync.claims import Claims
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier
 from network_app.sync.head import Head
@@ -26,7 +23,6 @@ from network_app.sync.lasting import until_done
 from network_app.sync.progress import Progress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
-from network_app.sync.roll import Roll
 from network_app.sync.serving import Query, Question, Serving
 from network_app.sync.transactions import Gossip
 from network_app.sync.witnesses import Witnesses
@@ -48,6 +44,8 @@ class Shared:
     run: Run
     serve: Run
     beacons: Callable[[], Beacons]
+    producer: NodeID | None
+    """Who makes all blocks; None where the validators vote."""
 
 
 class ChainHandler(ABC):
@@ -56,10 +54,9 @@ class ChainHandler(ABC):
     Args:
         chain: The chain.
         shared: What it has in common with the others.
-        believes_claims: Whether a block is accepted on what single peers claim, as far as its signature goes.
     """
 
-    def __init__(self, chain: Chain, shared: Shared, *, believes_claims: bool) -> None:
+    def __init__(self, chain: Chain, shared: Shared) -> None:
         network, choice, config = shared.network, shared.choice, shared.config
         self._shared = shared
         self.chain = chain
@@ -69,17 +66,16 @@ class ChainHandler(ABC):
         )
         self.serving = Serving(self.head, network, config, shared.budget, shared.serve)
         self._fetcher = Fetcher(self.head, self.requests, choice, config)
-        self._witnesses = Witnesses(self.head, self.requests, choice, config, shared.beacons)
-        self._buffer = Buffer()
-        self._roll = Roll()
-        self.progress = Progress(self.head, self._buffer, self._roll)
+        self._witnesses = Witnesses(
+            self.head, self.requests, choice, config, shared.beacons, producer=shared.producer
+        )
+        self.progress = Progress(self.head)
         self._bootstrap = Bootstrap(
             self.head,
             Frontier(self.requests, choice, config, shared.beacons, self._witnesses),
             self._fetcher,
             choice,
             config,
-            claims=Claims(self.head, self.requests, choice, config) if believes_claims else None,
             progress=self.progress,
             witnesses=self._witnesses,
         )
@@ -107,10 +103,6 @@ class ChainHandler(ABC):
     @abstractmethod
     def blocks_waiting(self) -> None:
         """Note that there may be something to put into a block."""
-
-    @abstractmethod
-    def look_again(self) -> None:
-        """Note that another chain has advanced: a block may have waited for that."""
 
     # --- told by the connections
 

@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
 from network_app.ports import (
     Accepted,
@@ -15,14 +14,11 @@ from network_app.ports import (
     Run,
     UnknownParent,
 )
-from network_app.sync.conflicts import Conflicts
 from network_app.sync.obstacles import Obstacle
-from primitives.ids import EMPTY_ID, ID, NodeID
+from primitives.ids import EMPTY_ID, ID
 
 RECENT = 1024
 """Accepted blocks whose IDs are kept in memory."""
-LOOK = 5.0
-"""Seconds after which it is asked anew who makes blocks."""
 
 
 class Head:
@@ -32,9 +28,6 @@ class Head:
         self.chain = chain
         self.run = run
         self.place = BlockPlace(0, EMPTY_ID)
-        self.producers: frozenset[NodeID] = frozenset()
-        """Who makes blocks of this network, as far as it is known here."""
-        self.conflicts = Conflicts(chain.alias, clock)
         self.obstacle = Obstacle(chain.alias, clock)
         self.following = False
         """Whether the chain has reached the frontier and takes part in queries."""
@@ -43,8 +36,6 @@ class Head:
         """Held while blocks of peers are being accepted."""
         self._recent: OrderedDict[int, ID] = OrderedDict()
         self._received: OrderedDict[int, None] = OrderedDict()
-        self._clock = clock
-        self._looked: float | None = None
         self._told = 1
         self._seen = 0
 
@@ -63,34 +54,22 @@ class Head:
         place = await self.run(self.chain.last_accepted)
         self._seen = max(self._seen, told)
         self._move([place])
-        await self._look()
         return self.place
 
     async def fresh(self) -> BlockPlace:
         """Return the last accepted block, which is only asked for when it may have changed."""
         return await self.refresh() if self.stale else self.place
 
-    async def accept(
-        self,
-        raws: Sequence[bytes],
-        *,
-        bootstrapping: bool,
-        agreed: bool = False,
-        tellers: Sequence[Collection[NodeID]] = (),
-    ) -> Accepted:
+    async def accept(self, raws: Sequence[bytes]) -> Accepted:
         """Hand blocks to the chain, one call at a time; see `Chain.accept`, also for what is raised."""
-        hand_over = partial(
-            self.chain.accept, raws, bootstrapping=bootstrapping, agreed=agreed, tellers=tellers
-        )
         async with self.accepting:
             try:
-                accepted = await self.run(hand_over)
+                accepted = await self.run(self.chain.accept, raws)
             except (InvalidBlock, NotYet, UnknownParent):
                 await self.refresh()
                 raise
             if accepted.places:
                 self._receive(accepted.places)
-                await self._look()
             else:
                 await self.refresh()
             return accepted
@@ -98,10 +77,6 @@ class Head:
     def advanced(self, places: Sequence[BlockPlace]) -> None:
         """Note blocks that were made here."""
         self._move(places)
-
-    def takes_turns(self, node_id: NodeID) -> bool:
-        """Say whether a node is one of several that make blocks."""
-        return node_id in self.producers and len(self.producers) > 1
 
     def at(self, height: int) -> ID | None:
         """Return the accepted block at a height if it is one of the latest."""
@@ -111,18 +86,10 @@ class Head:
         """Say whether the accepted block at a height is one of the latest that peers sent."""
         return height in self._received
 
-    async def _look(self) -> None:
-        """Ask now and then who makes blocks."""
-        now = self._clock()
-        if self._looked is None or now - self._looked >= LOOK:
-            self.producers = await self.run(self.chain.producers)
-            self._looked = now
-
     def _receive(self, places: Sequence[BlockPlace]) -> None:
         self._received.update((place.height, None) for place in places)
         while len(self._received) > RECENT:
             self._received.popitem(last=False)
-        self.conflicts.advanced()
         self._move(places)
 
     def _move(self, places: Sequence[BlockPlace]) -> None:

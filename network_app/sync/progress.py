@@ -2,19 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from network_app.ports import Gathering, Records, Run, Standing, SyncState
-from network_app.sync.buffer import Buffer
+from network_app.ports import Gathering, Records, Run, SyncState
 from network_app.sync.head import Head
-from network_app.sync.roll import Roll
-from primitives.ids import NodeID
 
 LOOK = 0.1
 """Seconds between looks at what has changed."""
 PERIOD = 1.0
-"""Seconds between reports of a chain on its way, of blocks that wait, or of a roll that is not complete."""
+"""Seconds between reports of a chain on its way, or of blocks that wait."""
 LONG_PERIOD = 10.0
 """Seconds between reports of nothing but the height."""
 
@@ -24,8 +21,6 @@ class Progress:
     """One chain's way to the frontier."""
 
     head: Head
-    buffer: Buffer
-    roll: Roll
     start_height: int = 0
     target_height: int = 0
     top_fetched: int = 0
@@ -48,8 +43,7 @@ class Progress:
             now: By that clock.
         """
         height, following = self.head.place.height, self.head.following
-        undecided = [held.since for held in self.buffer.undecided()]
-        undecided += [now - seconds for seconds in self.processing()]
+        undecided = [now - seconds for seconds in self.processing()]
         oldest = min(undecided, default=None)
         return SyncState(
             bootstrapped=following,
@@ -60,18 +54,12 @@ class Progress:
             outstanding=len(undecided),
             oldest_outstanding=None if oldest is None else since(oldest),
             waiting=None if following else self.waiting,
-            conflict=self.head.conflicts.words,
             obstacle=self.head.obstacle.words,
-            roll=self.roll.standings() if following else None,
         )
 
 
 class ProgressReporter:
-    """Writes the chains' states.
-
-    A node on which nothing happens writes nothing, unless it takes turns with others: then it writes who
-    agrees with it, about once a second.
-    """
+    """Writes the chains' states. A node on which nothing happens writes nothing."""
 
     def __init__(
         self,
@@ -109,8 +97,6 @@ class ProgressReporter:
         before, since = self._written[alias]
         if _standing(state) != _standing(before):
             return True
-        if state.roll != before.roll:
-            return _is_complete(state.roll) or at - since >= PERIOD
         if state == before:
             return False
         only_height = state.bootstrapped and state.outstanding == before.outstanding
@@ -119,10 +105,4 @@ class ProgressReporter:
 
 def _standing(state: SyncState) -> tuple[object, ...]:
     """Return what is told at once when it changes."""
-    return state.bootstrapped, state.conflict, state.obstacle
-
-
-def _is_complete(roll: Mapping[NodeID, Standing] | None) -> bool:
-    """Say whether all who are waited for have answered the same call alike, or nobody is asked."""
-    said = {one.agreed_at for one in (roll or {}).values() if one.waited_for}
-    return len(said) <= 1
+    return state.bootstrapped, state.obstacle

@@ -5,10 +5,10 @@ import asyncio
 from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace
 from network_app.sync.choosing import Choice
-from network_app.sync.errors import Forked, NoAgreement, NobodyNames, WrongHeight
+from network_app.sync.errors import Forked, NoAgreement
 from network_app.sync.executing import Executor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Claim, Frontier
+from network_app.sync.frontier import Agreed, Frontier
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from primitives.ids import EMPTY_ID
@@ -18,7 +18,7 @@ LOOK = 0.1
 
 
 class Reacher:
-    """Brings one chain to blocks that the beacons agree on, or that single peers claim."""
+    """Brings one chain to blocks that the beacons agree on."""
 
     def __init__(
         self,
@@ -43,18 +43,13 @@ class Reacher:
         self._unexecuted = 0
         """Pieces that are stored and not executed yet."""
 
-    async def reach(self, found: Agreed | Claim) -> None:
+    async def reach(self, found: Agreed) -> None:
         """Fetch and execute all up to a block, both at the same time.
-
-        What is only claimed is asked of those who claim it: others do not answer if it is not true.
 
         Raises:
             RoundFailed: It came to nothing, or not to its end; see the classes below it.
         """
-        claimed = isinstance(found, Claim)
-        top = await self._fetcher.block(found.block_id, found.supporters, others=not claimed)
-        if isinstance(found, Claim) and found.height not in (None, top.height):
-            raise WrongHeight(top.block_id, top.height, found.height or 0)
+        top = await self._fetcher.block(found.block_id, found.supporters)
         if top.height <= self._head.place.height:
             (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
             if ours == top.block_id:
@@ -68,7 +63,7 @@ class Reacher:
         fetching = asyncio.create_task(self._fetch(place, found, fetched))
         try:
             while (height := await fetched.get()) is not None:
-                await self._executor.execute(height, agreed=not claimed)
+                await self._executor.execute(height)
                 self._unexecuted -= 1
                 self._fetcher.forget_sources(self._head.place.height)
             await fetching
@@ -77,10 +72,10 @@ class Reacher:
             await asyncio.gather(fetching, return_exceptions=True)
 
     async def _fetch(
-        self, top: BlockPlace, found: Agreed | Claim, fetched: asyncio.Queue[int | None]
+        self, top: BlockPlace, found: Agreed, fetched: asyncio.Queue[int | None]
     ) -> None:
         """Fetch piece by piece, upwards; say up to which height all is there, None at the end."""
-        low, among, claimed = self._head.place, found.supporters, isinstance(found, Claim)
+        low, among = self._head.place, found.supporters
         try:
             while low.height < top.height:
                 while self._executes() and self._waiting_above(low) > self._config.most_fetched:
@@ -88,11 +83,8 @@ class Reacher:
                 goal = await self._goal(low, top, found)
                 # Each peer is read at a limited rate, so it is quicker to ask several; validators
                 # have what lies deep below the frontier.
-                spread = goal != top and not claimed
-                askable = {*among, *self._choice.validators()} if spread else among
-                await self._fetcher.fill(
-                    goal, low, askable, others=not claimed, drains=self._executes
-                )
+                askable = {*among, *self._choice.validators()} if goal != top else among
+                await self._fetcher.fill(goal, low, askable, drains=self._executes)
                 low = goal
                 self._progress.top_fetched = low.height
                 self._unexecuted += 1
@@ -108,31 +100,25 @@ class Reacher:
         """Return how many blocks wait to be executed when one more piece is fetched."""
         return low.height + self._piece - self._head.place.height
 
-    async def _goal(self, low: BlockPlace, top: BlockPlace, way: Agreed | Claim) -> BlockPlace:
+    async def _goal(self, low: BlockPlace, top: BlockPlace, way: Agreed) -> BlockPlace:
         """Return the block down from which the next piece is fetched.
 
-        Blocks name their parents only, so the beacons, or those who claim that there is
-        more, are asked for the one at the right height. If the beacons name none, and what is missing
-        may be stored, it is fetched as one piece. A mere claim has to be shown piece by piece: until a
-        piece is executed, any number of blocks may be made up.
+        Blocks name their parents only, so the beacons are asked for the one at the right height. If they
+        name none, and what is missing may be stored, it is fetched as one piece.
 
         Raises:
-            NobodyNames: Nobody names the block of a claim's piece.
             NoAgreement: The beacons name none, and too many blocks are missing.
         """
         gap = top.height - low.height
         if gap <= self._piece:
             return top
         height = low.height + self._piece
-        among, claimed = way.supporters, isinstance(way, Claim)
-        found = await self._frontier.accepted_at(height, low, among if claimed else None)
+        found = await self._frontier.accepted_at(height, low)
         if found is not None:
-            able = {*found.supporters, *among}
-            block = await self._fetcher.block(found.block_id, able, others=not claimed)
+            able = {*found.supporters, *way.supporters}
+            block = await self._fetcher.block(found.block_id, able)
             if block.height == height:
                 return BlockPlace(height, block.block_id)
-        if claimed:
-            raise NobodyNames(height, way.block_id)
         if gap <= self._config.most_fetched:
             return top
         raise NoAgreement(len(self._frontier.beacons().connected))

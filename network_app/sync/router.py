@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from typing_extensions import override
@@ -24,7 +23,6 @@ from network_app.sync.applications import GenesisBytes, GenesisTeller
 from network_app.sync.beacons import Beacons
 from network_app.sync.budget import Budget
 from network_app.sync.choosing import Choice
-from network_app.sync.following_handler import FollowingHandler
 from network_app.sync.gate import PeerSlots
 from network_app.sync.handler import ChainHandler, Shared
 from network_app.sync.lasting import until_done
@@ -34,6 +32,7 @@ from network_app.sync.messages import (
     split_handler,
     transactions_in,
 )
+from network_app.sync.producing import ProducingHandler
 from network_app.sync.progress import ProgressReporter
 from network_app.sync.serving import QUESTIONS
 from network_app.sync.voting import TakePart, VotingHandler
@@ -66,7 +65,8 @@ class ChainRouter(MessageHandler):
         serve: The same for what peers ask, in threads that nothing else waits for.
         now: Unix seconds.
         genesis: Reads the genesis for those who ask. Blocking; None: nobody is told.
-        take_part: Makes this node's part in the voting on a chain; None: who makes blocks decides on them.
+        take_part: Makes this node's part in deciding on a chain; None: it makes all blocks, and decides alone.
+        producer: Who makes all blocks; None where the validators vote.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class ChainRouter(MessageHandler):
         now: Callable[[], float],
         genesis: Callable[[], GenesisBytes] | None = None,
         take_part: TakePart | None = None,
+        producer: NodeID | None = None,
     ) -> None:
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
@@ -102,9 +103,10 @@ class ChainRouter(MessageHandler):
             run=run,
             serve=serve,
             beacons=beacons,
+            producer=producer,
         )
         self._lines: dict[bytes, ChainHandler] = {
-            bytes(chain.chain_id): FollowingHandler(chain, shared)
+            bytes(chain.chain_id): ProducingHandler(chain, shared)
             if take_part is None
             else VotingHandler(chain, shared, take_part)
             for chain in chains
@@ -113,9 +115,6 @@ class ChainRouter(MessageHandler):
         self._reporter = ProgressReporter(
             [line.progress for line in self._lines.values()], records, run, now
         )
-        for before, after in pairwise(self._in_order):
-            # A block may name a height of the chain before that has to be there first.
-            before.head.on_advance.append(after.look_again)
 
     @property
     def _in_order(self) -> list[ChainHandler]:

@@ -1,7 +1,6 @@
 """Answers what peers ask about one chain (p2p.md 9 and 10.2).
 
-Queries are answered out of memory and at once, but for those of nodes that take turns; all else in a
-thread, a few at a time. What that may cost is in `budget`.
+Queries are answered out of memory and at once; all else in a thread, a few at a time. What that may cost is in `budget`.
 """
 
 import logging
@@ -83,13 +82,10 @@ class Serving:
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
         """Answer with our vote at once; what is returned is to be awaited when it takes longer.
 
-        While the chain bootstraps there is no answer. Who takes turns in making blocks builds on what is
-        said here (`roll`): such a node hears what is committed, which the event loop may not know yet.
+        While the chain bootstraps there is no answer.
         """
         if not self._head.following:
             return None
-        if isinstance(query, PullQuery) and self._head.takes_turns(node_id):
-            return self._vote_from_rows(node_id, query)
         height, place = query.requested_height, self._head.place
         at_height = place.block_id if height >= place.height else self._head.at(height)
         if at_height is None:
@@ -177,7 +173,7 @@ class Serving:
         return None if raw is None else Put(container=raw)
 
     async def _vote_from_rows(self, node_id: NodeID, query: Query) -> None:
-        """Answer a query for a height of long ago, or of a node that takes turns."""
+        """Answer a query for a height of long ago."""
         async with self._budget.turn(node_id, self._clock() + LONGEST_DEADLINE) as turn:
             if turn is None:
                 return

@@ -1,17 +1,27 @@
-"""A chain whose validators vote on its blocks: once it has reached the frontier it takes part (snowman.md 14)."""
+"""A chain whose blocks are voted on: once it has reached the frontier it takes part (snowman.md 14).
+
+The validators vote, or the one node that makes all blocks has the only vote.
+"""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
 from typing_extensions import override
 
-from network_app.ports import Chain
+from network_app.ports import Chain, InvalidBlock
+from network_app.proposervm.errors import WrongSignature
+from network_app.sync.errors import BlockRefused
 from network_app.sync.handler import ChainHandler, Shared
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question
 from network_app.wire.p2p_pb2 import Get, PullQuery, PushQuery
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
+
+REFUSED = 32
+"""Refused blocks of which it is asked who has accepted them; older ones are forgotten."""
 
 
 class Consensus(Protocol):
@@ -23,6 +33,8 @@ class Consensus(Protocol):
     """Set when so much is missing that bootstrapping is the faster way."""
     on_accepted: list[Callable[[Any], None]]
     """Called for each block that is accepted, once it is committed."""
+    on_refused: list[Callable[[Any, Exception], None]]
+    """Called for each block that breaks a rule of the chain, with which one."""
 
     def connected(self, node_id: NodeID) -> None:
         """Note a new peer."""
@@ -64,9 +76,12 @@ class VotingHandler(ChainHandler):
     """
 
     def __init__(self, chain: Chain, shared: Shared, take_part: TakePart) -> None:
-        super().__init__(chain, shared, believes_claims=False)
+        super().__init__(chain, shared)
         self._consensus = take_part(chain, shared, self.requests)
         self._consensus.on_accepted.append(self._accepted)
+        self._consensus.on_refused.append(self._refused)
+        self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
+        self._was_refused = asyncio.Event()
         self.head.accepting = self._consensus.lock
         self.progress.processing = self._consensus.processing
         self._advanced = asyncio.Event()
@@ -78,10 +93,6 @@ class VotingHandler(ChainHandler):
     @override
     def blocks_waiting(self) -> None:
         self._consensus.blocks_waiting()
-
-    @override
-    def look_again(self) -> None:
-        """Do nothing: a block that was refused too early is named again by votes."""
 
     @override
     def query(self, node_id: NodeID, query: Query) -> Awaitable[None]:
@@ -107,7 +118,7 @@ class VotingHandler(ChainHandler):
 
     @override
     def _work(self) -> list[Callable[[], Awaitable[None]]]:
-        return [self._vote, self._see_accepted]
+        return [self._vote, self._see_accepted, self._judge_refused]
 
     async def _vote(self) -> None:
         """Take part, and bootstrap anew whenever too much is missing, but not all the time."""
@@ -144,3 +155,30 @@ class VotingHandler(ChainHandler):
             await self._advanced.wait()
             self._advanced.clear()
             await self.head.fresh()
+
+    def _refused(self, block: Any, reason: Exception) -> None:
+        """Note a block that breaks a rule here."""
+        spoiled = isinstance(reason, WrongSignature)
+        refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
+        self._refusals[block.block_id] = refused
+        if len(self._refusals) > REFUSED:
+            self._refusals.popitem(last=False)
+        self._was_refused.set()
+
+    async def _judge_refused(self) -> None:
+        """See of refused blocks whether the network has accepted one: then this chain stands before it.
+
+        One after the other, and not all the time: anybody can send what is refused, and each question
+        goes to all validators.
+        """
+        config = self._shared.config
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(config.poll_interval):
+                    await self._was_refused.wait()
+            self._was_refused.clear()
+            self.head.obstacle.lapse(config.unnamed_for)
+            while self._refusals:
+                _, refused = self._refusals.popitem()
+                await self._witnesses.judge(BlockRefused(refused))
+                await asyncio.sleep(config.poll_interval)

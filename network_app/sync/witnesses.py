@@ -19,7 +19,16 @@ from primitives.ids import EMPTY_ID, ID, NodeID
 
 
 class Witnesses:
-    """What peers say of one chain's blocks."""
+    """What peers say of one chain's blocks.
+
+    Args:
+        head: The chain.
+        requests: The open questions.
+        choice: Who is there.
+        config: Periods.
+        beacons: Returns the bootstrappers.
+        producer: Who makes all blocks; None where the validators vote.
+    """
 
     def __init__(
         self,
@@ -28,12 +37,15 @@ class Witnesses:
         choice: Choice,
         config: NetworkConfig,
         beacons: Callable[[], Beacons],
+        *,
+        producer: NodeID | None = None,
     ) -> None:
         self._head = head
         self._requests = requests
         self._choice = choice
         self._config = config
         self._beacons = beacons
+        self._producer = producer
         self._genesis: ID | None = None
         self._foreign: set[NodeID] = set()
 
@@ -89,6 +101,10 @@ class Witnesses:
     def _alias(self) -> str:
         return self._head.chain.alias
 
+    @property
+    def _producers(self) -> frozenset[NodeID]:
+        return frozenset() if self._producer is None else frozenset({self._producer})
+
     async def _own_genesis(self) -> ID:
         if self._genesis is None:
             (found,) = await self._head.run(self._head.chain.accepted_at, [0])
@@ -99,7 +115,7 @@ class Witnesses:
         return OtherGenesis(self._alias, sorted(nodes), self._genesis or EMPTY_ID)
 
     async def _who_accepted(self, block_id: ID) -> set[NodeID]:
-        known = {*self._choice.weights(), *self._head.producers, *self._beacons().connected}
+        known = {*self._choice.weights(), *self._producers, *self._beacons().connected}
         asked = sorted(known.intersection(self._choice.connected()))
 
         async def has(node_id: NodeID) -> bool:
@@ -111,11 +127,10 @@ class Witnesses:
     def _most(self, accepted: Collection[NodeID]) -> Support | None:
         """Return those who speak for the network, if most of them have accepted.
 
-        Validators by their stake; and as there is no voting yet who makes the blocks, and those that this
-        node was told to begin with.
+        Validators by their stake, whoever makes all blocks, and those that this node was told to begin with.
         """
-        weights, own = self._choice.weights(), self._choice.own
-        producers, beacons = self._head.producers - {own}, self._beacons()
+        weights = self._choice.weights()
+        producers, beacons = self._producers, self._beacons()
         stake = sum(weights[one] for one in accepted if one in weights)
         groups = (
             Support(

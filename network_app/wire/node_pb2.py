@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetwork_app/wire/node.proto\x12\x04node\"D\n\rGenesisAnswer\x12\x10\n\x08platform\x18\x01 \x01(\x0c\x12\x0e\n\x06\x63\x63hain\x18\x02 \x01(\x0c\x12\x11\n\tproducers\x18\x03 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bnetwork_app/wire/node.proto\x12\x04node\"C\n\rGenesisAnswer\x12\x10\n\x08platform\x18\x01 \x01(\x0c\x12\x0e\n\x06\x63\x63hain\x18\x02 \x01(\x0c\x12\x10\n\x08producer\x18\x03 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,5 +32,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'network_app.wire.node_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GENESISANSWER']._serialized_start=37
-  _globals['_GENESISANSWER']._serialized_end=105
+  _globals['_GENESISANSWER']._serialized_end=104
 # @@protoc_insertion_point(module_scope)

@@ -16,14 +16,11 @@ CELERY_ENABLE_UTC = True
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 
 # The tasks look at NODE_MINING themselves: beat keeps its schedule in the database, where an entry
-# would outlive a change of the setting. Where several take turns each looks every second: a longer
-# beat would hit the same part of each slot, perhaps one in which nothing is made.
+# would outlive a change of the setting.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-tick": {
         "task": "cchain_app.tick",
-        "schedule": (
-            NODE.block_interval if NODE.mining == "interval" and not NODE.takes_turns else 1.0
-        ),
+        "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
         # A tick that no worker took in time has nothing to say: without this, an hour without a
         # worker would end in thousands of blocks at once. (Each scheduler reads a name of its own.)
         "options": {"expires": 1.0, "expire_seconds": 1},

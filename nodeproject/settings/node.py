@@ -74,16 +74,15 @@ class NodeSettings:
         "needs, whose C-Chain is another one.",
         choices=("P", "C"),
     )
-    producers: tuple[str, ...] = flag(
-        (),
-        "Node IDs of those that make blocks, by turns; `all`: the validators. Nobody votes on these, "
-        "so several only while more than half of their stake is heard. Default: this node; "
-        "with NODE_BOOTSTRAP whom the node named that told the genesis, else its first validator.",
+    producer: str = flag(
+        "",
+        "Node ID of the one that makes all blocks where NODE_CONSENSUS is `sole`. Default: this node; with "
+        "NODE_BOOTSTRAP whom the node named that told the genesis, else its first validator.",
     )
     consensus: str = flag(
         "sole",
-        "Who decides on blocks, the same on all nodes of a network. `sole`: whoever makes them "
-        "(NODE_PRODUCERS). `snowman`: the validators vote, and each proposes in its slots.",
+        "Who decides on blocks, the same on all nodes of a network. `sole`: the one node that makes them "
+        "(NODE_PRODUCER). `snowman`: the validators vote, and each proposes in its slots.",
         choices=("sole", "snowman"),
     )
     snow_sample_size: int = flag(20, "Units of stake that a poll asks.", least=1)
@@ -259,16 +258,6 @@ class NodeSettings:
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
-
-    @property
-    def takes_turns(self) -> bool:
-        """Whether several may make blocks: then each makes them only in its slots.
-
-        The validators vote, or NODE_PRODUCERS names several, or leaves it to what a node is told that
-        follows others.
-        """
-        told = bool(self.bootstrap) and not self.producers
-        return self.votes or told or len(self.producers) > 1 or self.producers == ("all",)
 
     @property
     def has_built_in_network(self) -> bool:

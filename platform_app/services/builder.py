@@ -29,7 +29,7 @@ def waiting(chain: PlatformChain, state: DatabaseState) -> Iterator[Tx]:
         chain: Whose mempool.
         state: The accepted state, which remembers what is read.
     """
-    found = chain.offer.of(mempool.oldest_first(chain.db))
+    found = mempool.oldest_first(chain.db)
     while batch := list(islice(found, _BATCH)):
         state.prefetch(batch)
         yield from batch

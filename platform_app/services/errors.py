@@ -12,7 +12,7 @@ GenesisMismatch             what is there is another network than the settings n
 └── FileOfOtherNetwork      in the genesis file
 NotLocal                    something that only a local network does
 MadeElsewhere               something that only the node does that makes the blocks
-MadeInTurns                 something that one node cannot do where several make the blocks
+DecidedByVotes              something that one node cannot do where the validators vote
 """
 
 from primitives.ids import ID
@@ -123,11 +123,11 @@ class MadeElsewhere(Exception):
         )
 
 
-class MadeInTurns(Exception):
-    """Several nodes of the network make the blocks, and none follows another one's clock."""
+class DecidedByVotes(Exception):
+    """The validators vote on blocks, and none follows another one's clock."""
 
     def __init__(self) -> None:
         super().__init__(
-            "several nodes make this network's blocks (NODE_PRODUCERS, NODE_CONSENSUS), and none of them follows the "
-            "clock of another: the clock is moved where one makes them all"
+            "the validators vote on this network's blocks (NODE_CONSENSUS), and none of them follows the clock of "
+            "another: the clock is moved where one node makes all blocks"
         )

@@ -11,7 +11,7 @@ from chaindb.locks import Lock
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
-from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
+from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
@@ -35,15 +35,15 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
 
     Raises:
         NotLocal: The network is one of the public ones.
-        MadeInTurns: Several nodes make the blocks, whose clocks have to agree.
-        MadeElsewhere: It is not this node's turn to make blocks: others', or it bootstraps.
+        DecidedByVotes: The validators vote, whose clocks have to agree.
+        MadeElsewhere: Another node makes the blocks, or this one bootstraps.
         ClockMovesForward: `seconds` is negative.
     """
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
         raise NotLocal(node.network_id)
-    if node.votes or node.producers == ("all",) or len(node.producers) > 1:
-        raise MadeInTurns
+    if node.votes:
+        raise DecidedByVotes
     if not chain.consensus.may_produce(chain.tip().height + 1, clock.now()):
         raise MadeElsewhere
     with chain.db.atomic(durable=True):

@@ -1,13 +1,12 @@
 """A chain of simple blocks in memory, with real hashes, for tests of what the network does with chains.
 
 A block is its parent's ID, its height, its kind and transactions; behind it stands a seal, which its ID
-does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD. Blocks
-are signed, by always the same, but options and those that are made so.
+does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD.
 """
 
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from network_app.ports import (
     Accepted,
@@ -16,16 +15,13 @@ from network_app.ports import (
     NotYet,
     ParsedBlock,
     UnknownParent,
-    Unvouched,
 )
 from primitives.hashing import sha256
-from primitives.ids import ID, NodeID
+from primitives.ids import ID
 
 HEADER = 32 + 8 + 1
 SEAL = 4
-NORMAL, PROPOSAL, OPTION, UNSIGNED = range(4)
-SIGNER = NodeID(sha256(b"producer")[:20])
-"""The node that tests name so."""
+NORMAL, PROPOSAL, OPTION = range(3)
 BAD = b"BAD"
 
 
@@ -74,8 +70,6 @@ class MemoryChain:
         self.alias = alias
         self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
         self.execution = execution
-        self.makers: Collection[NodeID] = ()
-        """Who makes blocks besides the one who signs them."""
         self.dialect = dialect
         self.raws = [genesis]
         self.heights = {id_of(genesis): 0}
@@ -109,7 +103,7 @@ class MemoryChain:
         kind = self.dialect if kind is None else kind
         with self._lock:
             raw = block_bytes(id_of(self.raws[-1]), len(self.raws), payload, kind)
-            self._append(raw)
+            self.append(raw)
             return id_of(raw)
 
     def make_many(self, count: int, size: int = 0) -> None:
@@ -131,7 +125,8 @@ class MemoryChain:
             self.pool[tx_id] = raw
             return tx_id
 
-    def _append(self, raw: bytes) -> None:
+    def append(self, raw: bytes) -> None:
+        """Accept a block."""
         self.raws.append(raw)
         self.heights[id_of(raw)] = len(self.raws) - 1
         self.commits[id_of(raw)] = time.monotonic()
@@ -147,22 +142,10 @@ class MemoryChain:
             # Without its seal a block hashes to the ID of the whole.
             cut_off = len(raw) >= HEADER
             raise InvalidBlock(ID(sha256(raw)), None, "no block", spoiled=cut_off)
-        if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, UNSIGNED, self.dialect}:
+        if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, self.dialect}:
             raise InvalidBlock(id_of(raw), None, "an unknown kind of block")
         height = int.from_bytes(raw[32:40], "big")
-        kind = raw[HEADER - 1]
-        proposer = None if kind in {OPTION, UNSIGNED} else SIGNER
-        return ParsedBlock(id_of(raw), ID(raw[:32]), height, raw, kind == PROPOSAL, proposer)
-
-    def producers(self) -> frozenset[NodeID]:
-        return frozenset({SIGNER, *self.makers})
-
-    def signer(self, raw: bytes, among: Collection[NodeID]) -> NodeID | None:
-        block = self.parse(raw)
-        if block.proposer is None or block.proposer not in among:
-            return None
-        self._check_seal(block)
-        return block.proposer
+        return ParsedBlock(id_of(raw), ID(raw[:32]), height, raw, raw[HEADER - 1] == PROPOSAL)
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         with self._lock:
@@ -196,30 +179,12 @@ class MemoryChain:
             raws = self.raws[height + 1 : height + 1 + count]
             return [(BlockPlace(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
 
-    def accept(
-        self,
-        raws: Sequence[bytes],
-        *,
-        bootstrapping: bool,
-        agreed: bool = False,
-        tellers: Sequence[Collection[NodeID]] = (),
-    ) -> Accepted:
-        del bootstrapping
+    def accept(self, raws: Sequence[bytes]) -> Accepted:
         self.executing.set()
         assert self.may_execute.wait(60)
-        vouched = len(raws)
-        while vouched and not agreed:
-            told_by = tellers[vouched - 1] if tellers else ()
-            if self.parse(raws[vouched - 1]).proposer or not self.producers().isdisjoint(told_by):
-                break
-            vouched -= 1
-        if 0 < vouched < len(raws) and self.parse(raws[vouched - 1]).needs_option:
-            vouched -= 1
         with self._accepting:
-            done = self._accept(raws[:vouched])
+            done = self._accept(raws)
         self.accepted_in.append(len(done))
-        if vouched < len(raws):
-            raise Unvouched(str(id_of(raws[vouched])))
         return Accepted(tuple(done))
 
     def _accept(self, raws: Sequence[bytes]) -> list[BlockPlace]:
@@ -234,7 +199,7 @@ class MemoryChain:
                 self._check(one, first=not done)
                 time.sleep(self.execution)
                 with self._lock:
-                    self._append(one.raw)
+                    self.append(one.raw)
                 done.append(BlockPlace(one.height, one.block_id))
             todo = todo[len(unit) :]
         return done
@@ -244,6 +209,12 @@ class MemoryChain:
             raise UnknownParent(str(block.parent_id))
         if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
             raise InvalidBlock(block.block_id, block.height, "it follows another block")
+        self.check_content(block, self.height + 1)
+
+    def check_content(self, block: ParsedBlock, height: int) -> None:
+        """Refuse a block that breaks a rule, or is not of this height."""
+        if block.height != height:
+            raise InvalidBlock(block.block_id, block.height, f"its height has to be {height}")
         self._check_seal(block)
         if BAD in payload_of(block.raw) and not self.lenient:
             self.refused.add(block.raw)

@@ -19,6 +19,7 @@ from network_app.wire.p2p_pb2 import Message
 from primitives.hashing import sha256
 from primitives.ids import NodeID
 from tests.builders.memory_chain import MemoryChain
+from tests.builders.memory_follower import following
 
 Tamper = Callable[[Message, NodeID], Message | None]
 """Takes what a node sends, and to whom; returns what is sent instead, or None."""
@@ -51,7 +52,6 @@ def quick_config(**fields: float) -> NetworkConfig:
         "fetch_again": 0.05,
         "refused_again": 0.5,
         "sync_repeat": 0.3,
-        "slowest_poll": 0.4,
         "push_interval": 0.01,
         "pull_interval": 0.2,
     }
@@ -83,6 +83,7 @@ class Node:
         config: NetworkConfig,
         *,
         take_part: TakePart | None = None,
+        producer: NodeID | None = None,
     ) -> None:
         self.name = name
         self.node_id = node_id(name)
@@ -106,6 +107,7 @@ class Node:
             serve=asyncio.to_thread,
             now=time.time,
             take_part=take_part,
+            producer=producer,
         )
         self._running: asyncio.Task[None] | None = None
 
@@ -191,12 +193,25 @@ class World:
         config: NetworkConfig | None = None,
         weight: int = 0,
         take_part: TakePart | None = None,
+        follows: str | None = None,
     ) -> Node:
-        """Add a node, which is not started; with a weight it validates."""
+        """Add a node, which is not started; with a weight it validates.
+
+        It makes all blocks, or follows another one that does, or takes part in some other way.
+        """
         made = chains or (MemoryChain("P"),)
-        for chain in made:
-            chain.makers = self.stakes.keys()
-        node = Node(self, name, made, beacons, config or quick_config(), take_part=take_part)
+        producer = None if follows is None else node_id(follows)
+        if producer is not None:
+            take_part = following(producer)
+        node = Node(
+            self,
+            name,
+            made,
+            beacons,
+            config or quick_config(),
+            take_part=take_part,
+            producer=producer,
+        )
         self.nodes[node.node_id] = node
         if weight:
             self.stakes[node.node_id] = ValidatorFacts(weight, None)

@@ -67,14 +67,14 @@ class NetworkNode(RunningNode):
 
 
 class LocalNetwork(AbstractContextManager["LocalNetwork"]):
-    """Nodes that validate one network. The first makes the blocks, unless they take turns."""
+    """Nodes that validate one network. The first makes the blocks, unless they vote."""
 
     def __init__(
         self,
         directory: Path,
         count: int,
         *,
-        turns: bool = False,
+        votes: bool = False,
         env: Mapping[str, str] | None = None,
         production: Mapping[int, PostgresqlServer] | None = None,
     ) -> None:
@@ -83,14 +83,14 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         Args:
             directory: Holds their data.
             count: How many validate.
-            turns: Whether all make blocks.
+            votes: Whether the validators vote; else the first makes all blocks.
             env: Settings besides.
             production: Which of them run in the production profile, and on which server.
         """
         self.wires = Wires()
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        self._turns = turns
+        self._votes = votes
         self._env = dict(env or {})
         self._production = dict(production or {})
         self._end = ExitStack()
@@ -125,6 +125,7 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
             "NODE_STAKING_PORT": str(port),
             "NODE_PUBLIC_IP": relay.address,
             "NODE_BOOTSTRAP": self._relays[0].address,
+            "NODE_CONSENSUS": "snowman" if self._votes else "sole",
             "NODE_HEALTH_INTERVAL": "1",
             **self._env,
         }
@@ -144,14 +145,15 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
     def _made(self, home: Path, place: int, node_id: NodeID) -> NetworkNode:
         files = Files.below(self._directory)
         others = [relay.address for other, relay in enumerate(self._relays) if other != place]
-        follows = place > 0 or self._turns
+        follows = place > 0 or self._votes
         env = {
             "NODE_STAKING_HOST": _ip(place),
             "NODE_STAKING_PORT": str(self._ports[place]),
             "NODE_PUBLIC_IP": self._relays[place].address,
             "NODE_GENESIS": str(files.cchain),
             "NODE_PLATFORM_GENESIS": str(files.platform),
-            "NODE_PRODUCERS": "all" if self._turns else str(self.node_ids[0]),
+            "NODE_CONSENSUS": "snowman" if self._votes else "sole",
+            "NODE_PRODUCER": "" if self._votes else str(self.node_ids[0]),
             "NODE_BOOTSTRAP": ",".join(others) if follows else "",
             "NODE_HEALTH_INTERVAL": "1",
             **self._env,

@@ -65,10 +65,10 @@ def test_by_interval_blocks_come_with_transactions_and_without(
     assert [block["transactions"] for block in (*blocks[:3], blocks[-1])] == [[]] * 4
 
 
-def test_a_sole_validator_that_takes_turns_goes_on_by_its_interval(make_node: MakeNode) -> None:
+def test_a_validator_that_votes_alone_goes_on_by_its_interval(make_node: MakeNode) -> None:
     """Each block but the first comes in a later slot than the one right after its parent."""
     node = make_node(
-        env={"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "5", "NODE_PRODUCERS": "all"}
+        env={"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "5", "NODE_CONSENSUS": "snowman"}
     )
     node.start()
     with subscribed(node, "newHeads") as connection:

@@ -69,7 +69,7 @@ def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator
             return False
         return True
 
-    with made(home, NODE_BOOTSTRAP=address, NODE_PRODUCERS=producer, **env) as node:
+    with made(home, NODE_BOOTSTRAP=address, NODE_PRODUCER=producer, **env) as node:
         node.start(wait=False)  # it waits for the C-Chain, which may not be there
         wait_for(is_up, "the node answers")
         yield node

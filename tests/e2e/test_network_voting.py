@@ -22,7 +22,7 @@ KEYS = list(DEV_KEYS.values())
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
-    with LocalNetwork(tmp_path_factory.mktemp("voting"), 5, turns=True, env=SNOWMAN) as running:
+    with LocalNetwork(tmp_path_factory.mktemp("voting"), 5, votes=True, env=SNOWMAN) as running:
         running.start()
         wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all")
         wait_for(lambda: all(map(is_ready, running.nodes)), "all are ready")
@@ -126,7 +126,7 @@ def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
 
 def test_by_interval_the_validators_make_empty_blocks(tmp_path: Path) -> None:
     env = {**SNOWMAN, "NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "2"}
-    with LocalNetwork(tmp_path, 4, turns=True, env=env) as running:
+    with LocalNetwork(tmp_path, 4, votes=True, env=env) as running:
         running.start()
         for node in running.nodes:
             wait_for(

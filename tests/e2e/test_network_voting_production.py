@@ -19,7 +19,7 @@ def network(
     with LocalNetwork(
         tmp_path_factory.mktemp("voters"),
         3,
-        turns=True,
+        votes=True,
         env={"NODE_CONSENSUS": "snowman"},
         production={0: postgresql()},
     ) as running:

@@ -70,7 +70,7 @@ PEERS_BLOCK = Walk(
     (
         Step("bytes come from the socket", "network_app/peers/stream.py", "Stream.buffer_updated"),
         Step("a message is read", "network_app/wire/framing.py", "parse"),
-        Step("the block is taken in", "network_app/sync/following.py", "Follower.offer"),
+        Step("the block is taken in", "network_app/consensus/runner.py", "Runner.answer"),
         Step("the outer block is read", "network_app/proposervm/block.py", "parse"),
         Step("the inner block is read", "cchain_app/blocks/candidate.py", "parse_block"),
         Step("its place is verified", "cchain_app/blocks/verification.py", "verify_place"),

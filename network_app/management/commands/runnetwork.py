@@ -10,9 +10,9 @@ from django.db import DatabaseError, OperationalError, connection
 from typing_extensions import override
 
 from network_app.addresses import MalformedAddress
+from network_app.producer import MalformedProducer
 from network_app.runtime import RunningNetwork
 from network_app.snowman.parameters import InvalidParameters
-from network_app.turns import MalformedProducer
 from platform_app.chain import NoGenesis
 
 

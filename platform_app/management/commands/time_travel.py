@@ -15,7 +15,7 @@ from typing_extensions import override
 from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.chain import NoGenesis
-from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
+from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
 from platform_app.services.time_travel import time_travel
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 time_travel(
                     platform_chain(), seconds, lambda at: bar.update(task, completed=at - began)
                 )
-        except (NotLocal, MadeElsewhere, MadeInTurns) as error:
+        except (NotLocal, MadeElsewhere, DecidedByVotes) as error:
             raise CommandError(str(error)) from error
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started

@@ -5,6 +5,7 @@ same clock, which stands still unless a test lets time pass.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,6 +14,7 @@ from django.conf import settings
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from chaindb import clock, models
+from chainvm.consensus import SoleConsensus
 from network_app.chains.chain import NetworkChain
 from network_app.node import NodeNetwork
 from network_app.ports import Accepted
@@ -25,7 +27,6 @@ from platform_app.config import DAY
 from platform_app.services.composition import compose
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
-from tests.builders.ending_turn import deciding
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.nodes import node
 from tests.builders.process import begin_anew
@@ -110,7 +111,7 @@ class World:
     def make_bare(self) -> None:
         """Let blocks be made without outer ones from now on, as before there were any."""
         for chain in (platform_chain(), evm_chain()):
-            chain.consensus = deciding(chain, lambda *_: True)
+            chain.consensus = SoleConsensus(chain.vm, lambda _: nullcontext())
 
     def node(
         self,
@@ -134,7 +135,7 @@ class World:
         made = NodeNetwork(settings.NODE, p, c, proposers)
         made.identity, made.upgrades = identity, UPGRADES
         if not makes_blocks:
-            made.producers.nodes = frozenset({STRANGER.node_id})
+            made.producer.node_id = STRANGER.node_id
         return Chains(made.platform, made.evm)
 
     def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:
@@ -195,17 +196,9 @@ def raws(chain: NetworkChain[Any]) -> list[bytes]:
     return found[::-1] if top.height else []
 
 
-def follow(
-    chain: NetworkChain[Any],
-    blocks: Sequence[bytes],
-    *,
-    bootstrapping: bool = False,
-    agreed: bool = False,
-    by: NodeIdentity = MAKER,
-) -> Accepted:
-    """Accept blocks in one call, as somebody has sent them, or as they are agreed on."""
-    tellers = [{by.node_id}] * len(blocks)
-    return chain.accept(blocks, bootstrapping=bootstrapping, agreed=agreed, tellers=tellers)
+def follow(chain: NetworkChain[Any], blocks: Sequence[bytes]) -> Accepted:
+    """Accept blocks of the past in one call."""
+    return chain.accept(blocks)
 
 
 def forged(
@@ -235,10 +228,8 @@ def forged(
     return build_signed(**fields, chain_id=chain.chain_id, certificate=der, key=by.tls_key).raw
 
 
-def refusal(
-    refused: type[Exception], chain: NetworkChain[Any], *blocks: bytes, **options: Any
-) -> Any:
+def refusal(refused: type[Exception], chain: NetworkChain[Any], *blocks: bytes) -> Any:
     """Return why blocks are not accepted."""
     with pytest.raises(refused) as caught:
-        follow(chain, blocks, **options)
+        follow(chain, blocks)
     return caught.value

@@ -1,14 +1,14 @@
 """A node that decides alone: built, verified, accepted, or as if it had never been."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
-from chainvm.consensus import SoleConsensus, TurnOver
+from chainvm.consensus import SoleConsensus
 from chainvm.port import HeadMoved, Written
 from primitives.ids import ID
-from tests.builders.chain_vm import COMMIT, GENESIS, TextBlock, TextVM, text_block
+from tests.builders.chain_vm import COMMIT, GENESIS, TextVM, text_block
 
 Counted = list[tuple[int, bool]]
 
@@ -35,26 +35,6 @@ def building(counted: Counted):
             counted.append((height, False))
 
     return counting
-
-
-class SomeTurns:
-    """Says yes as often as it was told to; notes how blocks ended."""
-
-    def __init__(self, *answers: bool) -> None:
-        self.answers = list(answers)
-        self.asked: list[tuple[int, int | None]] = []
-        self.late: list[int] = []
-        self.accepted = 0
-
-    def may_produce(self, height: int, now: int | None) -> bool:
-        self.asked.append((height, now))
-        return self.answers.pop(0)
-
-    def was_late(self, reason: TurnOver) -> None:
-        self.late.append(reason.height)
-
-    def was_accepted(self) -> None:
-        self.accepted += 1
 
 
 def test_a_block_is_built_and_accepted_at_once(vm, building, counted):
@@ -84,23 +64,12 @@ def test_it_builds_on_what_is_accepted_whatever_was_preferred(vm, building):
     assert len(vm.tree) == 0
 
 
-def test_nothing_is_built_out_of_turn(vm, building, counted):
+def test_nothing_is_built_where_another_node_makes_the_blocks(vm, building, counted):
     vm.waiting = ["one"]
-    turns = SomeTurns(False)
-    assert SoleConsensus(vm, building, turns).produce(now=7) is None
-    assert (turns.asked, vm.accepted, counted) == ([(1, 7)], [GENESIS], [])
-
-
-def test_a_turn_that_ends_meanwhile_undoes_the_block(vm, building, monkeypatch):
-    undoing(vm, monkeypatch)
-    vm.waiting = ["one"]
-    turns = SomeTurns(True, False, True, True)
-    consensus = SoleConsensus(vm, building, turns)
+    consensus = SoleConsensus(vm, building, lambda: False)
     assert consensus.produce(now=7) is None
-    assert (turns.late, turns.accepted, vm.accepted) == ([1], 0, [GENESIS])
-    assert consensus.produce(now=8) == text_block(GENESIS, "one")
-    assert turns.asked == [(1, 7), (1, None), (1, 8), (1, None)]
-    assert turns.accepted == 1
+    assert not consensus.may_produce(1, 7)
+    assert (vm.accepted, counted) == ([GENESIS], [])
 
 
 def test_where_somebody_was_faster_the_block_is_built_anew(vm, building, counted, monkeypatch):
@@ -127,20 +96,3 @@ def test_what_fails_is_told_and_the_lock_is_free(vm, building):
         consensus.produce(now=1)
     vm.fails = False
     assert consensus.produce(now=1) == text_block(GENESIS, "one")
-
-
-def undoing(vm: TextVM, monkeypatch) -> None:
-    """Let what is raised inside an acceptance undo it, as a transaction does."""
-    accept: Callable[..., None] = vm.accept
-
-    def durable(block_ids: Sequence[ID], *, written: Written) -> None:
-        accepted: list[TextBlock] = list(vm.accepted)
-        waiting = list(vm.waiting)
-        try:
-            accept(block_ids, written=written)
-        except TurnOver:
-            vm.accepted[:], vm.waiting[:] = accepted, waiting
-            vm.tree.begin_at(vm.accepted[-1].block_id)
-            raise
-
-    monkeypatch.setattr(vm, "accept", durable)

@@ -175,7 +175,7 @@ def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
         ),
         (
             Standstill(0, 42.0, "", connected=False),
-            "the change of a staker waits for 42s and none of those who take turns makes blocks",
+            "the change of a staker waits for 42s and the validators accept none",
         ),
         (
             Standstill(1, 42.0, "NodeID-x", connected=False),

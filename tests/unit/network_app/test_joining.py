@@ -55,11 +55,11 @@ def test_what_is_none_or_another_networks_is_refused(
         check_genesis(answer, network_id, chain_id)
 
 
-def test_whom_it_names_for_producers_are_nodes(told: GenesisAnswer) -> None:
-    for names in (("all",), ("NodeID-111111111111111111116DBWJs",)):
-        answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producers=names)
+def test_whom_it_names_for_the_producer_is_a_node(told: GenesisAnswer) -> None:
+    for name in ("", "all", "NodeID-111111111111111111116DBWJs"):
+        answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producer=name)
         check_genesis(answer, genesis.NETWORK_ID, None)
-    answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producers=["alice"])
+    answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producer="alice")
     with pytest.raises(UnusableGenesis, match=r"^it names 'alice' for a producer$"):
         check_genesis(answer, genesis.NETWORK_ID, None)
 

@@ -3,11 +3,10 @@
 import pytest
 
 from network_app.sync import backlog
-from network_app.sync.claims import MOST_FAILURES
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
-from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, Tamper, World, polled, quick_config, running, until
+from tests.builders.memory_chain import MemoryChain, block_bytes
+from tests.builders.memory_network import World, quick_config, running, until
 
 KIB = 1024
 PIECE = 200
@@ -25,57 +24,6 @@ def chain_of(count: int, size: int = 0) -> MemoryChain:
 def without_votes(message: Message, _: NodeID) -> Message | None:
     """Say nothing about single heights."""
     return None if message.HasField("chits") else message
-
-
-def honest(message: Message, _: NodeID) -> Message:
-    """Change nothing."""
-    return message
-
-
-async def joined_beside(claimer: MemoryChain, tamper: Tamper) -> tuple[Node, Node]:
-    """Let a node join whose beacons are a producer, an empty one and a claimer; return when it follows."""
-    world = World()
-    config = quick_config(ancestors_count=PIECE, most_fetched_bytes=ROOM)
-    producer = world.add("one", chain_of(600), weight=1)
-    empty = world.add("two", beacons=["one"])
-    claiming = world.add("claimer", claimer, config=SMALL_ANSWERS)
-    claiming.tamper = tamper
-    joining = world.add("joining", beacons=["one", "two", "claimer"], config=config)
-    for other in (empty, claiming, producer):
-        world.link(other, joining)
-    async with running(producer, empty, claiming, joining):
-        await until(joining.follows)
-        producer.make_block()
-        await until(lambda: joining.chain.height == 601)
-        await polled(joining)
-    assert joining.chain.raws == producer.chain.raws
-    assert joining.chain.stored == {}
-    assert joining.chain.most_bytes_stored <= ROOM
-    return joining, claiming
-
-
-async def test_nothing_is_stored_of_a_long_claim_whose_pieces_nobody_names(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    chain = chain_of(6000, size=1)
-    joining, claiming = await joined_beside(chain, without_votes)
-    top = id_of(chain.raws[-1])
-    assert f"nobody who claims block {top} names the one at height " in caplog.text
-    assert claiming.sent["ancestors"] == 0
-    assert joining.chain.most_stored <= 600
-    # It gave its last block each time, until it was not believed any more.
-    assert 1 <= claiming.sent["put"] <= MOST_FAILURES
-
-
-async def test_a_claim_of_more_bytes_than_may_be_stored_is_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    joining, claiming = await joined_beside(chain_of(700, size=10 * KIB), honest)
-    assert TOO_MUCH in caplog.text
-    # The block of the first piece was named and given, and many of those below it.
-    assert claiming.sent["ancestors"] > 4
-    assert joining.chain.most_bytes_stored > 0.8 * ROOM
-    assert joining.aside() == []
 
 
 async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(

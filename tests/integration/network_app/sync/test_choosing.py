@@ -49,7 +49,7 @@ async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -
     beacon = world.add("beacon")
     world.link(node, beacon)
     add_silent_strangers(world, node)
-    fetcher = node.engine.line("P").follower._fetcher
+    fetcher = node.engine.line("P")._fetcher
     with pytest.raises(NobodyHas):
         await fetcher.block(UNKNOWN, [beacon.node_id])
     assert node.sent["get"] == ROUNDS * (1 + MOST_OTHERS)
@@ -82,7 +82,7 @@ async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> Non
     world = World()
     producer = world.add("one", chain_of(10), weight=1)
     away = world.add("two", chain_of(10))
-    follower = world.add("follower", beacons=["one", "two"])
+    follower = world.add("follower", beacons=["one", "two"], follows="one")
     world.link_all()
     async with running(producer, follower):
         await until(lambda: follower.chain.height == 10 and follower.follows())
@@ -90,7 +90,7 @@ async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> Non
         world.cut(producer.node_id, follower.node_id)
         producer.chain.make_many(600)
         producer.engine.blocks_accepted("P")
-        announcer = producer.engine.line("P").announcer
+        announcer = producer.engine.line("P")._announcer
         await until(lambda: announcer._pushed == 610)  # so these are not pushed to who comes now
         world.link(producer, follower)
         await until(lambda: follower.chain.height == 610 and follower.follows())

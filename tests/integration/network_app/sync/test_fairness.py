@@ -34,7 +34,7 @@ def muted_pair() -> tuple[Node, Node]:
 
 async def test_a_peer_is_asked_for_one_block_at_a_time() -> None:
     node, peer = muted_pair()
-    fetcher = node.engine.line("P").follower._fetcher
+    fetcher = node.engine.line("P")._fetcher
     wanted = [ID(bytes([at]) * 32) for at in range(3)]
     asking = [
         asyncio.create_task(fetcher.try_one(peer.node_id, one, 0, alone=True)) for one in wanted

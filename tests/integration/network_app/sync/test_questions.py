@@ -271,7 +271,7 @@ async def test_a_question_whose_deadline_has_passed_is_not_answered(serving: Nod
 async def test_who_joins_is_told_the_genesis() -> None:
     world = World()
     node = world.add("first", MemoryChain("P"), MemoryChain("C"))
-    told = GenesisBytes(b"platform genesis", b'{"config": {}}', ("all",))
+    told = GenesisBytes(b"platform genesis", b'{"config": {}}', "all")
     read: list[GenesisBytes] = []
 
     def read_it() -> GenesisBytes:
@@ -304,7 +304,7 @@ async def test_who_joins_is_told_the_genesis() -> None:
     await asyncio.sleep(0.01)
     world.link(node, joining)  # type: ignore[arg-type]
     answer = await asyncio.wait_for(fetching, 60)
-    assert (answer.platform, answer.cchain, tuple(answer.producers)) == told
+    assert (answer.platform, answer.cchain, answer.producer) == told
 
     again = await joining.engine.ask(joining, node.node_id)  # type: ignore[arg-type]
     assert again is not None
@@ -319,7 +319,7 @@ async def test_a_database_that_is_away_for_a_moment_ends_nothing(
 ) -> None:
     world = World()
     producer = world.add("producer", weight=1)
-    follower = world.add("follower", beacons=["producer"])
+    follower = world.add("follower", beacons=["producer"], follows="producer")
     producer.chain.make_many(10)
     world.link_all()
     fetched, failures = follower.chain.fetched, [OSError("gone")]
@@ -332,27 +332,29 @@ async def test_a_database_that_is_away_for_a_moment_ends_nothing(
     follower.chain.fetched = sometimes  # type: ignore[method-assign]
     async with running(producer, follower):
         await until(follower.follows)
-        accept = follower.chain.accept
+        append = follower.chain.append
         broken = [OSError("gone again")]
 
-        def fails_once(*args: object, **fields: object) -> object:
+        def fails_once(raw: bytes) -> None:
             if broken:
                 raise broken.pop()
-            return accept(*args, **fields)  # type: ignore[arg-type]
+            append(raw)
 
-        follower.chain.accept = fails_once  # type: ignore[method-assign, assignment]
+        follower.chain.append = fails_once  # type: ignore[method-assign]
         producer.make_block()
         await until(lambda: follower.chain.height == 11)
     assert [one.message for one in caplog.records if one.levelname == "ERROR"] == [
         "P-Chain start: failed and begins anew",
-        "P-Chain: failed and begins anew",
+        "P-Chain consensus: failed and begins anew",
     ]
 
 
 async def test_benched_peers_are_told_by_chain() -> None:
     world = World()
     node = world.add(
-        "node", config=quick_config(least_request_timeout=0.02, most_request_timeout=0.03)
+        "node",
+        config=quick_config(least_request_timeout=0.02, most_request_timeout=0.03),
+        follows="peer",
     )
     peer = world.add("peer", weight=1)
     world.link_all(muted=1)

@@ -18,7 +18,7 @@ from network_app.wire.p2p_pb2 import (
     PushQuery,
 )
 from primitives.ids import NodeID
-from tests.builders.memory_chain import UNSIGNED, MemoryChain, id_of
+from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import Node, World, running, until
 
 
@@ -29,6 +29,7 @@ class Part:
         self.lock = asyncio.Lock()
         self.behind = asyncio.Event()
         self.on_accepted: list[Callable[[Any], None]] = []
+        self.on_refused: list[Callable[[Any, Exception], None]] = []
         self.peers: list[NodeID] = []
         self.asked: list[str] = []
         self.wakes = 0
@@ -104,30 +105,6 @@ async def test_it_takes_part_once_it_has_reached_the_frontier() -> None:
         await until(case.voter.follows)
 
 
-async def test_what_one_peer_claims_is_no_decision() -> None:
-    case = Case()
-    case.stranger.chain.make_many(12)  # the same ten, and two that nobody else has
-    async with running(*case.nodes):
-        await until(lambda: case.part.is_running)
-        assert case.part.begun == [10]
-        # The same claim decides where signatures do.
-        follower = case.world.add("follower", beacons=["one", "two", "three"])
-        for node in (*case.beacons, case.stranger):
-            case.world.link(follower, node)
-        async with running(follower):
-            await until(lambda: follower.chain.height == 12)
-        assert case.voter.chain.height == 10
-
-
-async def test_what_the_beacons_agree_on_needs_no_signature() -> None:
-    case = Case()
-    for node in case.beacons:
-        node.chain.make(kind=UNSIGNED)
-    async with running(*case.nodes):
-        await until(lambda: case.part.is_running)
-        assert case.part.begun == [11]
-
-
 async def test_queries_and_questions_for_a_block_are_the_voters() -> None:
     case = Case()
     async with running(*case.nodes):
@@ -190,9 +167,7 @@ async def test_nothing_is_accepted_from_peers_during_a_step() -> None:
             node.chain.make_many(1)
         async with case.part.lock:
             accepting = asyncio.create_task(
-                case.voter.engine.line("P").head.accept(
-                    [case.beacons[0].chain.raws[11]], bootstrapping=True
-                )
+                case.voter.engine.line("P").head.accept([case.beacons[0].chain.raws[11]])
             )
             done, _ = await asyncio.wait([accepting], timeout=0)
             assert not done

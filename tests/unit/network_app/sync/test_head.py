@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from network_app.sync.head import LOOK, Head
-from primitives.ids import NodeID
-from tests.builders.memory_chain import SIGNER, MemoryChain
-
-
-async def at_once(work: Callable[..., Any], *args: object) -> Any:
-    return work(*args)
+from network_app.sync.head import Head
+from tests.builders.memory_chain import MemoryChain
 
 
 async def test_a_block_that_is_made_during_the_question_is_asked_for_again() -> None:
@@ -39,19 +34,3 @@ async def test_a_question_that_fails_leaves_the_place_stale() -> None:
     with pytest.raises(OSError, match=r"^the database is away$"):
         await head.refresh()
     assert head.stale
-
-
-async def test_who_makes_blocks_is_asked_for_now_and_then() -> None:
-    chain, now = MemoryChain(), [0.0]
-    head = Head(chain, at_once, lambda: now[0])
-    assert head.producers == frozenset()
-    await head.refresh()
-    assert head.producers == {SIGNER}
-    other = NodeID(b"o" * 20)
-    chain.makers = [other]
-    now[0] = LOOK - 1
-    await head.refresh()
-    assert head.producers == {SIGNER}
-    now[0] = LOOK
-    await head.refresh()
-    assert head.producers == {SIGNER, other}

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from network_app.ports import SyncState
-from network_app.sync.buffer import Buffer
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress, ProgressReporter
-from network_app.sync.roll import Roll
 from tests.builders.memory_chain import MemoryChain
 
 
@@ -37,7 +35,7 @@ async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
     records = FailingRecords()
     chain = MemoryChain()
     head = Head(chain, at_once)
-    way = Progress(head, Buffer(), Roll())
+    way = Progress(head)
     reporter = ProgressReporter([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
     await reporter.report(way)
     records.fails = head.following = True

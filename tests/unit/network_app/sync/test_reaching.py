@@ -9,14 +9,12 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.ports import BlockPlace, ParsedBlock
 from network_app.sync.beacons import Beacons
-from network_app.sync.buffer import Buffer
-from network_app.sync.errors import NoAgreement, NobodyNames
+from network_app.sync.errors import NoAgreement
 from network_app.sync.executing import Executor
-from network_app.sync.frontier import Agreed, Claim
+from network_app.sync.frontier import Agreed
 from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
-from network_app.sync.roll import Roll
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 
@@ -39,10 +37,8 @@ class Peers:
         """Added to the height of the block that is named; None: none is."""
         self.filled: list[int] = []
 
-    async def accepted_at(
-        self, height: int, place: BlockPlace, among: Collection[NodeID] | None = None
-    ) -> Agreed | None:
-        del place, among
+    async def accepted_at(self, height: int, place: BlockPlace) -> Agreed | None:
+        del place
         if self.offset is None:
             return None
         return Agreed(id_of(self.chain.raws[height + self.offset]), frozenset({PEER}))
@@ -53,16 +49,14 @@ class Peers:
     def validators(self) -> list[NodeID]:
         return [PEER]
 
-    async def block(
-        self, block_id: ID, among: Collection[NodeID], *, others: bool = True
-    ) -> ParsedBlock:
-        del among, others
+    async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
+        del among
         return self.chain.parse(self.chain.raws[self.chain.heights[block_id]])
 
     async def fill(
-        self, top: BlockPlace, low: BlockPlace, among: object, *, others: bool, drains: object
+        self, top: BlockPlace, low: BlockPlace, among: object, *, drains: object
     ) -> None:
-        del among, others, drains
+        del among, drains
         self.filled.append(top.height)
         raws = self.chain.raws[low.height + 1 : top.height + 1]
         self.mine.keep_fetched([self.chain.parse(raw) for raw in raws])
@@ -71,9 +65,7 @@ class Peers:
         del up_to
 
 
-async def reach(
-    height: int, offset: int | None, kind: type[Agreed] | type[Claim]
-) -> tuple[Peers, Exception | None]:
+async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | None]:
     """Let a chain without blocks go to a height; return whom it asked, and why it did not get there."""
     theirs, mine = MemoryChain(), MemoryChain()
     theirs.make_many(height)
@@ -88,56 +80,41 @@ async def reach(
         whole,
         CONFIG,
         executor=Executor(head, CONFIG, lambda _before, _accepted: None),
-        progress=Progress(head, Buffer(), Roll()),
+        progress=Progress(head),
     )
     try:
-        await reacher.reach(kind(id_of(theirs.raws[-1]), frozenset({PEER})))
-    except (NobodyNames, NoAgreement) as error:
+        await reacher.reach(Agreed(id_of(theirs.raws[-1]), frozenset({PEER})))
+    except NoAgreement as error:
         return peers, error
     return peers, None
 
 
-@pytest.mark.parametrize("kind", [Agreed, Claim])
-async def test_a_long_way_is_gone_in_pieces(kind: type[Agreed] | type[Claim]) -> None:
-    peers, error = await reach(95, 0, kind)
+async def test_a_long_way_is_gone_in_pieces() -> None:
+    peers, error = await reach(95, 0)
     assert error is None
     assert peers.filled == [*range(10, 100, 10), 95]
     assert peers.mine.raws == peers.chain.raws
 
 
-@pytest.mark.parametrize("kind", [Agreed, Claim])
-async def test_one_piece_needs_nobody_who_names_blocks(kind: type[Agreed] | type[Claim]) -> None:
-    peers, error = await reach(10, None, kind)
+async def test_one_piece_needs_nobody_who_names_blocks() -> None:
+    peers, error = await reach(10, None)
     assert error is None
     assert peers.filled == [10]
     assert peers.mine.height == 10
 
 
 @pytest.mark.parametrize("offset", [None, 1])
-async def test_a_claim_of_which_nobody_names_the_first_piece_is_refused(
-    offset: int | None,
-) -> None:
-    peers, error = await reach(11, offset, Claim)
-    assert type(error) is NobodyNames
-    top = id_of(peers.chain.raws[-1])
-    assert str(error) == f"nobody who claims block {top} names the one at height 10 before it"
-    assert (error.height, error.claimed) == (10, top)
-    assert peers.filled == []
-    assert peers.mine.stored == {}
-
-
-@pytest.mark.parametrize("offset", [None, 1])
 async def test_what_beacons_agree_on_is_fetched_as_a_whole_when_they_name_no_piece(
     offset: int | None,
 ) -> None:
-    peers, error = await reach(40, offset, Agreed)
+    peers, error = await reach(40, offset)
     assert error is None
     assert peers.filled[0] == 40
     assert peers.mine.height == 40
 
 
 async def test_not_even_what_beacons_agree_on_is_fetched_as_a_whole_when_it_is_too_long() -> None:
-    peers, error = await reach(41, None, Agreed)
+    peers, error = await reach(41, None)
     assert type(error) is NoAgreement
     assert str(error) == "1 beacons have accepted nothing in common"
     assert peers.filled == []

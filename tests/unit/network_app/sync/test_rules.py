@@ -5,23 +5,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
-from network_app.ports import Standing, SyncState
+from network_app.ports import SyncState
 from network_app.sync.announcing import WINDOW, Window
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock, WrongHeight
 from network_app.sync.frontier import Agreed, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
-from network_app.sync.polling import Interval
 from network_app.sync.progress import ProgressReporter
 from network_app.sync.pulling import HOUR, HourlyLimit
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import node_id
 from tests.searching import cases
-
-ALICE, BOB = node_id("alice"), node_id("bob")
 
 CONFIG = NetworkConfig(network_id=12345)
 NODES = [NodeID(bytes([at]) * 20) for at in range(8)]
@@ -44,18 +40,6 @@ def test_the_time_out_stays_within_its_limits() -> None:
     for second in range(100, 3000):
         timeout.observe(10.0, float(second))
     assert timeout.seconds == 10.0
-
-
-def test_the_interval_grows_while_nothing_is_heard_of() -> None:
-    interval = Interval(CONFIG)
-    seen = []
-    for _ in range(10):
-        seen.append(interval.seconds)
-        interval.grow()
-    assert seen == sorted(seen)
-    assert (seen[0], seen[-1]) == (0.1, 2.0)
-    interval.reset()
-    assert interval.seconds == 0.1
 
 
 def test_blocks_are_agreed_on_by_enough_nodes_those_with_more_votes_first() -> None:
@@ -211,23 +195,3 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
     assert not due(reporter, SyncState(bootstrapped=True, height=12), 105.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13), 111.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13, outstanding=2), 112.0)
-
-
-def test_a_roll_is_written_at_once_when_all_have_answered_the_same_call() -> None:
-    reporter = ProgressReporter([], None, None, None)  # type: ignore[arg-type]
-
-    def is_due(
-        at: float, alice: float | None, bob: float | None, *, waited_for: bool = True
-    ) -> bool:
-        roll = {ALICE: Standing(alice, True), BOB: Standing(bob, waited_for)}
-        return due(reporter, SyncState(bootstrapped=True, roll=roll), at)
-
-    assert due(reporter, SyncState(bootstrapped=True), 0.0)
-    assert is_due(0.1, None, None)
-    assert not is_due(0.2, 5.0, None)
-    assert is_due(0.3, 5.0, 5.0)
-    assert not is_due(50.0, 5.0, 5.0)
-    assert is_due(50.1, 6.0, 5.0)  # a second has passed
-    assert not is_due(50.2, 7.0, 5.0)
-    assert is_due(50.3, 7.0, 5.0, waited_for=False)
-    assert is_due(51.3, 7.0, 6.0)

@@ -15,9 +15,9 @@ from platform_app.executor.errors import FlowCheckFailed
 from platform_app.genesis.errors import GenesisError
 from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import (
+    DecidedByVotes,
     GenesisMismatch,
     MadeElsewhere,
-    MadeInTurns,
     MissingOption,
     NotLocal,
 )
@@ -36,7 +36,7 @@ NEVER_AT_A_DOOR = (
     InvalidBlock, MissingOption,  # blocks come from the builder, and from other nodes
     NoFirstValidator,  # of who looks for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
-    MadeElsewhere, MadeInTurns,  # likewise
+    DecidedByVotes, MadeElsewhere,  # likewise
     NotLocal,  # of a management command
     CertificateError, DerError,  # of peers
     IdentityError,  # of the node's own files
