@@ -14,7 +14,7 @@ from cchain_app.pool.errors import (
 )
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
-from cchain_app.services import scheduling, transactions
+from cchain_app.services import transactions
 from network_app.chains.outer_blocks import AcceptedBlock
 from network_app.ports import NoRoom
 from primitives.evm import Hash
@@ -57,10 +57,6 @@ class EvmInner:
     def transactions_in(self, block: EvmBlock) -> int:
         """Return how many transactions a block has that was read."""
         return len(block.candidate().transactions)
-
-    def request_block(self) -> None:
-        """Wake the maker of blocks."""
-        scheduling.request_block(self._chain)
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of transactions that wait, newest last."""

@@ -29,9 +29,6 @@ class InnerChain(Protocol[B]):
     def transactions_in(self, block: B) -> int:
         """Return how many transactions a block has that was read."""
 
-    def request_block(self) -> None:
-        """Wake the maker of blocks: what waits may have become this node's to put into one."""
-
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of transactions that wait, newest last."""
 

@@ -50,10 +50,6 @@ class PlatformInner:
         """Return how many transactions a block has."""
         return len(block.txs) + (block.proposal is not None)
 
-    def request_block(self) -> None:
-        """Wake the maker of blocks."""
-        self._chain.producer.request()
-
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of transactions that wait, newest last."""
         return waiting.newest(self._chain, limit)

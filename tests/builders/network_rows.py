@@ -83,7 +83,6 @@ def sync(chain: str, **changes: Any) -> ChainSync:
         "measured_at": ago(0),
         "blocks_per_second": None,
         "seconds_left": None,
-        "roll": None,
     }
     row, _ = ChainSync.objects.update_or_create(chain=chain, defaults=fields | changes)
     return row

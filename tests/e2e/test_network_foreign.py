@@ -37,7 +37,7 @@ def pay(maker: NetworkNode) -> None:
 @pytest.fixture(scope="module")
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
     """Who makes the P-Chain's blocks."""
-    with made(tmp_path_factory.mktemp("maker")) as running:
+    with made(tmp_path_factory.mktemp("maker"), NODE_CHAINS="P") as running:
         running.start()
         pay(running)
         pay(running)
@@ -46,7 +46,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
 
 @pytest.fixture
 def peer(maker: NetworkNode) -> Iterator[tuple[ReferencePeer, str]]:
-    """The one peer that the node knows, and where it listens."""
+    """A peer of the reference's kind, and where it listens."""
     peer = reference_peer(("127.0.0.1", maker.staking_port))
     with peer.running() as address:
         wait_for(lambda: bool(peer.network.connected()), "the peer has a P-Chain")
@@ -59,7 +59,7 @@ def p_height(node: NetworkNode) -> int:
 
 @contextmanager
 def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator[NetworkNode]:
-    """A node that follows the peer."""
+    """A node that follows the maker of blocks, and bootstraps from the peer as well."""
     producer = str(maker.ask("info.getNodeID")["nodeID"])
 
     def is_up() -> bool:
@@ -69,7 +69,8 @@ def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator
             return False
         return True
 
-    with made(home, NODE_BOOTSTRAP=address, NODE_PRODUCER=producer, **env) as node:
+    both = f"{address},127.0.0.1:{maker.staking_port}"
+    with made(home, NODE_BOOTSTRAP=both, NODE_PRODUCER=producer, **env) as node:
         node.start(wait=False)  # it waits for the C-Chain, which may not be there
         wait_for(is_up, "the node answers")
         yield node
@@ -101,8 +102,8 @@ def test_a_foreign_c_chain_leaves_the_p_chain_alone(
         status, readiness = node.get("/ext/health/readiness")
         assert status == 503
         assert words in readiness["checks"]["bootstrapped"]["error"]
-        (seen,) = node.ask("info.peers")["peers"]
-        assert seen["benched"] == ["C"]
+        seen = {one["nodeID"]: one["benched"] for one in node.ask("info.peers")["peers"]}
+        assert seen[str(reference.node_id)] == ["C"]
         assert reference.asked_about_c > 0
 
 

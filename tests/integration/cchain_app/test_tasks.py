@@ -11,7 +11,7 @@ from cchain_app import models, tasks
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from chaindb import wakeup
-from tests.builders.ending_turn import deciding, never
+from tests.builders.deciding import deciding
 from tests.builders.evm_chains import produce
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain
@@ -122,32 +122,12 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     assert [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2)] == [1, 0]
 
 
-@pytest.mark.node_settings(mining="interval", block_interval=5.0, producers=("all",))
-def test_where_several_take_turns_the_interval_begins_with_the_last_block(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever made it, and whichever part of a second each node is ticked at."""
-    monkeypatch.setattr(tasks.clock, "now", lambda: chain.now)
-    began = chain.now
-    made = []
-    for _ in range(11):
-        if tasks.tick()["blocks"]:
-            made.append(chain.now - began)
-        chain.now += 1
-    assert made == [5, 10]
-    chain.mine()
-    chain.now += 4
-    assert tasks.tick() == {"blocks": 0}
-    chain.now += 1
-    assert tasks.tick() == {"blocks": 1}
-
-
 @pytest.mark.node_settings(mining="interval")
-def test_by_interval_too_a_node_waits_for_its_turn(
+def test_by_interval_too_only_who_makes_the_blocks_makes_them(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
         assert tasks.tick() == {"blocks": 0}
     assert tasks.tick() == {"blocks": 1}
 

@@ -49,8 +49,8 @@ def test_readiness_says_what_is_in_the_way() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_who_takes_turns_makes_no_blocks_before_one_that_it_refuses(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=(), producers=("all",))
+def test_a_validator_is_not_bootstrapped_before_a_block_that_it_refuses(settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, bootstrap=(), consensus="snowman")
     network_rows.report()
     network_rows.sync("P")
     assert selectors.is_bootstrapped("P")

@@ -16,7 +16,7 @@ from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
-from tests.builders.ending_turn import deciding, never
+from tests.builders.deciding import deciding
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain as CChain
 from tests.integration.health_app.conftest import FOLLOWING
@@ -60,7 +60,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
         assert outstanding(checks.measure_p_chain())[0] == 1
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
+        elsewhere.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
         assert outstanding(checks.measure_p_chain()) == (0, "0s")
     pchain.build()
     assert outstanding(checks.measure_p_chain()) == (0, "0s")
@@ -103,7 +103,7 @@ def test_a_transaction_that_can_run_and_does_not(
     assert checks.measure_c_chain().error == UNHEALTHY
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
         assert outstanding(checks.measure_c_chain()) == (0, "0s")
     chain.now = now
     chain.mine()
@@ -163,7 +163,7 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
 def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
     """This node follows another one, and has all of its blocks; the fixture is that one."""
     producer = made.node("alice")
-    node_network().producers.nodes = frozenset({producer})
+    node_network().producer.node_id = producer
     own_node.be(monkeypatch, made.node("bob"))
     network_rows.report(connected=1)
     for alias in Chain:
@@ -177,7 +177,7 @@ def test_a_follower_names_the_producer_that_stands_still(
     pchain: PChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = payments(pchain, 3)
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
     pchain.now += 60
     pchain.issue(*sent)
     pchain.now += 20
@@ -197,7 +197,7 @@ def test_so_it_does_on_the_c_chain_for_what_can_run(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(signed(nonce=chain.nonce + 1))
     now += 45
@@ -216,7 +216,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45
@@ -232,7 +232,7 @@ def test_where_blocks_are_made_by_hand_nobody_stands_still(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45

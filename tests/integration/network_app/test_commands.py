@@ -117,7 +117,7 @@ def production(world: World, settings: Any) -> Callable[..., None]:
     [
         ({"bootstrap": ("somewhere",)}, "NODE_BOOTSTRAP has 'somewhere', which is not IP:PORT"),
         ({"public_ip": "1.2.3.4:x"}, "NODE_PUBLIC_IP has '1.2.3.4:x', which is not IP:PORT"),
-        ({"producers": ("alice",)}, "NODE_PRODUCERS has 'alice', which is no node ID: "),
+        ({"producer": "alice"}, "NODE_PRODUCER is 'alice', which is no node ID: "),
     ],
 )
 def test_settings_that_cannot_be_used_are_named(

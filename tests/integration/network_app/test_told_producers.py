@@ -12,10 +12,10 @@ from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import node
 
 
-def told(names: str) -> None:
+def told(name: str) -> None:
     """Have another node told who makes blocks, with the genesis."""
-    node_network().producers.told_path.parent.mkdir(parents=True, exist_ok=True)
-    node_network().producers.told_path.write_text(names)
+    node_network().producer.told_path.parent.mkdir(parents=True, exist_ok=True)
+    node_network().producer.told_path.write_text(name)
 
 
 @pytest.fixture
@@ -27,27 +27,27 @@ def told_directory(world: World, settings: Any, tmp_path: Path) -> None:
 def test_a_follower_believes_whom_they_named_who_told_the_genesis(
     world: World, configure: Configure
 ) -> None:
-    told("all")
+    told(str(OTHER))
     configure(bootstrap=BOOTSTRAP)
-    assert node_network().producers.nodes is None
-    assert node_network().producers.told_to_others == ("all",)
+    assert node_network().producer.node_id == OTHER
+    assert node_network().producer.told_to_others == str(OTHER)
 
     third = node("third")
-    told(f"{OTHER} {third}")
+    told(str(third))
     configure()
-    assert node_network().producers.nodes == {OTHER, third}
-    assert set(node_network().producers.told_to_others) == {str(OTHER), str(third)}
+    assert node_network().producer.node_id == third
 
 
 @pytest.mark.usefixtures("told_directory", "another")
 def test_the_operator_knows_better(world: World, configure: Configure) -> None:
-    told("all")
-    configure(bootstrap=BOOTSTRAP, producers=(str(OTHER),))
-    assert node_network().producers.nodes == {OTHER}
-    configure(producers=(), platform_genesis="a file")
-    assert node_network().producers.nodes == {world.p.node_id}
+    told(str(node("third")))
+    configure(bootstrap=BOOTSTRAP, producer=str(OTHER))
+    assert node_network().producer.node_id == OTHER
+    configure(producer="", platform_genesis="a file")
+    assert node_network().producer.node_id == world.p.node_id
     configure(bootstrap=(), platform_genesis="")
-    assert node_network().producers.nodes == {OTHER}
+    assert node_network().producer.node_id == OTHER
+    assert node_network().producer.is_own
 
 
 @pytest.mark.usefixtures("told_directory", "another")
@@ -55,4 +55,5 @@ def test_where_nobody_was_named_it_is_the_genesis_first_validator(
     world: World, configure: Configure
 ) -> None:
     configure(bootstrap=BOOTSTRAP)
-    assert node_network().producers.told_to_others == (str(world.p.node_id),)
+    assert node_network().producer.told_to_others == str(world.p.node_id)
+    assert not node_network().producer.is_own

@@ -19,7 +19,7 @@ from network_app.services import clock as network_clock
 from platform_app import tasks as platform_tasks
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
-from platform_app.services.errors import MadeInTurns
+from platform_app.services.errors import DecidedByVotes
 from platform_app.services.time_travel import time_travel
 from tests.builders import network_rows
 from tests.builders.nodes import node as node_with_keys
@@ -61,7 +61,7 @@ def owned(world: World) -> Callable[[int], bool]:
     """Return who says whether a moment is in one of this node's slots on the C-Chain's head."""
     chain = node_network().evm
     parent = chain.rows.last()
-    weights = node_network().producers.validators_at(parent.p_chain_height or 0)
+    weights = node_network().producer.validators_at(parent.p_chain_height or 0)
     assert set(weights) == {platform_chain().node_id, OTHER}
 
     def is_ours(now: int) -> bool:
@@ -84,11 +84,10 @@ def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
 
 
 def test_nobody_in_particular_makes_the_blocks(voting: World) -> None:
-    producers = node_network().producers
-    assert producers.nodes is None
-    assert producers.includes_own
-    assert not producers.is_own_alone
-    assert producers.told_to_others == ("all",)
+    producer = node_network().producer
+    assert producer.node_id is None
+    assert not producer.is_own
+    assert producer.told_to_others == "all"
 
 
 def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None:
@@ -135,7 +134,7 @@ def test_what_is_voted_with_has_the_chains_own_delays(
     assert (c.alias, c.minimum_delay, c.allow_empty) == ("C", delay, allow_empty)
 
 
-def test_nobody_takes_part_where_a_producer_decides(world: World, configure: Configure) -> None:
+def test_who_makes_all_blocks_asks_nobody(world: World, configure: Configure) -> None:
     assert node_network().take_part() is None
 
 
@@ -146,7 +145,7 @@ def test_parameters_are_those_of_the_network(voting: World, configure: Configure
 def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     before = clock.offset()
     assert not network_clock.follows()
-    with pytest.raises(MadeInTurns, match="NODE_CONSENSUS"):
+    with pytest.raises(DecidedByVotes, match="NODE_CONSENSUS"):
         time_travel(platform_chain(), 60)
     assert clock.offset() == before
 

@@ -118,7 +118,6 @@ class World:
         identity: NodeIdentity,
         proposers: Proposers = maker_alone,
         *,
-        makes_blocks: bool = False,
         elsewhere: bool = False,
     ) -> Chains:
         """Return the chains of a node that knows nothing but the rows.
@@ -126,7 +125,6 @@ class World:
         Args:
             identity: Which node.
             proposers: Who may propose.
-            makes_blocks: Whether somebody is woken to make blocks.
             elsewhere: Whether another process than this one has them.
         """
         p, c = platform_chain(), evm_chain()
@@ -134,8 +132,7 @@ class World:
             p, c = compose(PlatformChain(settings.NODE, p.db, p.identity)), another_process(c)
         made = NodeNetwork(settings.NODE, p, c, proposers)
         made.identity, made.upgrades = identity, UPGRADES
-        if not makes_blocks:
-            made.producer.node_id = STRANGER.node_id
+        made.producer.node_id = STRANGER.node_id
         return Chains(made.platform, made.evm)
 
     def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:

@@ -43,7 +43,7 @@ def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, 
             "node.E008",
             "NODE_BLOCK_INTERVAL is 0.5, which is no number of whole seconds",
         ),
-        ({"producers": ("NodeID-a",)}, "node.E009", "NODE_PRODUCERS names nodes, but"),
+        ({"producer": "NodeID-a"}, "node.E009", "NODE_PRODUCER names a node, but"),
         ({"network": False, "profile": "embedded"}, "node.E010", "NODE_NETWORK is false, but"),
         (
             {"snow_sample_size": 10},

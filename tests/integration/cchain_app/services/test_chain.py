@@ -20,7 +20,7 @@ from chaindb.building import outstanding
 from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
-from tests.builders.ending_turn import deciding
+from tests.builders.deciding import deciding
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
@@ -220,7 +220,7 @@ def rule(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, 
         asked.append((alias, height, now))
         return False
 
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, never))
+    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
     return asked
 
 

@@ -9,9 +9,7 @@ from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
 from chaindb import clock
-from network_app.chains.cchain import EvmInner
 from network_app.chains.chain import NetworkChain
-from network_app.chains.platform import PlatformInner
 from network_app.models import OuterBlock
 from network_app.ports import Accepted, BlockPlace, InvalidBlock, UnknownParent
 from network_app.proposervm.block import parse
@@ -40,10 +38,9 @@ def places(blocks: list[bytes], first: int = 1) -> tuple[BlockPlace, ...]:
     )
 
 
-@pytest.mark.parametrize("bootstrapping", [False, True])
 @pytest.mark.parametrize("size", [2, 3, 100])
 def test_what_is_followed_makes_the_rows_that_were_made(
-    world: World, past: Past, *, size: int, bootstrapping: bool
+    world: World, past: Past, *, size: int
 ) -> None:
     node = world.node(FOLLOWER)
     waiting: list[bytes] = []
@@ -52,7 +49,7 @@ def test_what_is_followed_makes_the_rows_that_were_made(
             waiting += piece
             if chain.parse(waiting[-1]).needs_option:
                 continue
-            follow(chain, waiting, bootstrapping=bootstrapping)
+            follow(chain, waiting)
             waiting = []
         assert chain.last_accepted() == places(blocks)[-1]
 
@@ -128,7 +125,7 @@ def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alia
     while True:
         number += 1
         with suppress(DatabaseError), connection.execute_wrapper(Failing(number)):
-            follow(chain, blocks, bootstrapping=True)
+            follow(chain, blocks)
             break
         assert (tables.everything(), clock.offset()) == (before, offset), number
 
@@ -192,29 +189,7 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
     assert tip(chain).height == len(blocks) == len(known) + 1
 
 
-@pytest.mark.parametrize(("alias", "inner"), [("p", PlatformInner), ("c", EvmInner)])
-def test_who_makes_blocks_is_woken_when_others_were_accepted(
-    world: World, past: Past, monkeypatch: pytest.MonkeyPatch, alias: str, inner: type
-) -> None:
-    woken: list[int] = []
-    monkeypatch.setattr(inner, "request_block", lambda _inner: woken.append(1))
-    blocks = getattr(past, alias)
-    if alias == "c":
-        follow(world.node(FOLLOWER).p, past.p)  # whose heights its blocks name
-    follower = getattr(world.node(FOLLOWER), alias)
-    maker = getattr(world.node(FOLLOWER, makes_blocks=True), alias)
-
-    follow(follower, blocks[:1])
-    follow(maker, blocks[:1])
-    assert woken == []
-    follow(maker, blocks[1:3])
-    assert woken == [1]
-
-
-@pytest.mark.parametrize("bootstrapping", [False, True])
-def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(
-    world: World, *, bootstrapping: bool
-) -> None:
+def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: World) -> None:
     for value in range(12):
         world.make_c(value)
     past = world.hand_over()
@@ -224,7 +199,7 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(
     costs = []
     for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:
-            follow(chain, blocks, bootstrapping=bootstrapping)
+            follow(chain, blocks)
         costs.append([one["sql"] for one in asked if "cchain_app" not in one["sql"]])
 
     ours = ("chaindb_clock", "network_app_outerblock")

@@ -1,4 +1,4 @@
-"""The clock in a network: on a local one it follows whoever has the right to make blocks, else nobody."""
+"""The clock in a network: on a local one it follows accepted blocks, unless the validators vote."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,13 +8,12 @@ import pytest
 from cchain_app.blocks.candidate import parse_block
 from chaindb import clock
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock, NotYet, Unvouched
+from network_app.ports import InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.verification import MOST_AHEAD
-from network_app.proposervm.windower import proposer_at, slot_of
 from nodeproject.apps import this_node, use
 from platform_app.config import DAY
-from primitives.ids import NodeID
+from primitives.ids import ID
 from tests.integration.cchain_app import followed
 from tests.integration.network_app.world import (
     FOLLOWER,
@@ -103,9 +102,8 @@ def test_elsewhere_blocks_of_the_future_wait(
     world: World, follower: NetworkChain[Any], journey: Past, elsewhere: None
 ) -> None:
     second = blocks_of(journey, follower)[1]
-    for bootstrapping in (False, True):
-        why = refusal(NotYet, follower, second, bootstrapping=bootstrapping)
-        assert str(why) == f"{LATER}{time_of(second)} > {clock.now() + MOST_AHEAD}"
+    why = refusal(NotYet, follower, second)
+    assert str(why) == f"{LATER}{time_of(second)} > {clock.now() + MOST_AHEAD}"
     assert (follower.last_accepted().height, clock.offset()) == (1, 0)
 
     world.wall.seconds = time_of(second) - MOST_AHEAD
@@ -115,10 +113,10 @@ def test_elsewhere_blocks_of_the_future_wait(
 
 @pytest.mark.parametrize(
     "forgery",
-    [{"by": STRANGER}, {"by": STRANGER, "certificate": MAKER.certificate_der}, {"by": None}],
-    ids=["another proposer", "another key", "nobody"],
+    [{"by": STRANGER, "certificate": MAKER.certificate_der}, {"parent_id": ID(bytes(32))}],
+    ids=["another key", "another parent"],
 )
-def test_the_clock_follows_only_who_may_make_blocks(
+def test_the_clock_follows_no_block_that_breaks_a_rule(
     follower: NetworkChain[Any], journey: Past, forgery: dict[str, Any]
 ) -> None:
     bad = forged(follower, blocks_of(journey, follower)[1], **forgery)
@@ -162,32 +160,7 @@ def first_blocks(
     return chain, blocks_of(past, chain)
 
 
-def test_a_first_block_of_the_future_waits_until_it_is_vouched_for(
-    first_blocks: tuple[NetworkChain[Any], list[bytes]],
-) -> None:
-    chain, (first, second) = first_blocks
-
-    refusal(Unvouched, chain, first, by=STRANGER)
-    why = refusal(InvalidBlock, chain, first, forged(chain, second, by=STRANGER), by=STRANGER)
-    assert why.height == 2
-    assert (chain.last_accepted().height, clock.offset()) == (0, 0)
-
-    follow(chain, [first, second])
-    assert (chain.last_accepted().height, clock.now()) == (2, time_of(second))
-
-
-def test_what_those_agreed_on_whom_this_node_trusts_needs_nobody_to_vouch(
-    first_blocks: tuple[NetworkChain[Any], list[bytes]],
-) -> None:
-    chain, (first, _) = first_blocks
-
-    refusal(Unvouched, chain, first, bootstrapping=True, by=STRANGER)
-    follow(chain, [first], bootstrapping=True, agreed=True, by=STRANGER)
-
-    assert clock.now() == time_of(first)
-
-
-def test_a_first_block_that_who_makes_blocks_told_of_moves_the_clock(
+def test_a_first_block_moves_the_clock(
     first_blocks: tuple[NetworkChain[Any], list[bytes]],
 ) -> None:
     chain, (first, _) = first_blocks
@@ -195,30 +168,3 @@ def test_a_first_block_that_who_makes_blocks_told_of_moves_the_clock(
     follow(chain, [first])
 
     assert (chain.last_accepted().height, clock.now()) == (1, time_of(first))
-
-
-@pytest.mark.parametrize("alias", ["p", "c"])
-def test_where_several_take_turns_none_of_them_moves_the_clock(
-    world: World, journey: Past, alias: str
-) -> None:
-    both = {MAKER.node_id: 1_000_000, STRANGER.node_id: 1}
-    node = world.node(FOLLOWER, lambda _height: both)
-    for one in node:
-        follow(one, blocks_of(journey, one)[:1])
-    chain: NetworkChain[Any] = getattr(node, alias)
-    second = owned(chain, blocks_of(journey, chain)[1], both)
-
-    assert str(refusal(NotYet, chain, second)).startswith(LATER)
-    assert (chain.last_accepted().height, clock.offset()) == (1, 0)
-
-    world.wall.seconds = time_of(second) - MOST_AHEAD
-    follow(chain, [second])
-    assert (chain.last_accepted().height, clock.offset()) == (2, 0)
-
-
-def owned(chain: NetworkChain[Any], raw: bytes, weights: dict[NodeID, int]) -> bytes:
-    """Return a second block signed by whoever has the slot of its time."""
-    parent = chain.rows.last()
-    slot = slot_of(time_of(raw), parent.time)
-    owner = proposer_at(chain.chain_id, 2, slot, weights)
-    return forged(chain, raw, by=MAKER if owner == MAKER.node_id else STRANGER)

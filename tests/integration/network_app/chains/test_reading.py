@@ -7,7 +7,7 @@ import rlp as library
 
 from cchain_app.blocks.evm_block import EvmBlock
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock, UnknownParent, Unvouched
+from network_app.ports import InvalidBlock, UnknownParent
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.sync.errors import BlockRefused, UnreadableBlock
 from network_app.sync.reading import read_ancestry
@@ -15,6 +15,7 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.integration.network_app.world import (
     FOLLOWER,
+    MAKER,
     STRANGER,
     Past,
     World,
@@ -49,12 +50,14 @@ def unread(begun: NetworkChain[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EvmBlock, "candidate", read)
 
 
-def test_what_is_not_the_producers_is_not_read(
+def test_what_is_badly_signed_is_not_read(
     begun: NetworkChain[Any], past: Past, unread: None
 ) -> None:
     second = past.c[1]
-    refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=STRANGER))
-    refusal(InvalidBlock, begun, forged(begun, second, inner=bomb(second), by=None))
+    spoilt = forged(
+        begun, second, inner=bomb(second), by=STRANGER, certificate=MAKER.certificate_der
+    )
+    refusal(InvalidBlock, begun, spoilt)
     refusal(UnknownParent, begun, past.c[2])
 
 
@@ -77,23 +80,12 @@ def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_n
     assert (fault.block_id, fault.height, fault.spoiled) == (wanted, 2, False)
 
 
-def test_nor_is_a_first_block_for_which_nobody_vouches(
-    world: World, past: Past, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chain = world.node(FOLLOWER).c
-    first = forged(chain, past.c[0], inner=bomb(past.c[0]), by=None)
-    monkeypatch.setattr(EvmBlock, "candidate", None)
-    refusal(Unvouched, chain, first, by=STRANGER)
-
-
 def test_to_know_a_blocks_place_its_header_will_do(
     begun: NetworkChain[Any], past: Past, unread: None
 ) -> None:
     raw = forged(begun, past.c[1], inner=bomb(past.c[1]))
     known = begun.parse(raw)
     assert (known.height, known.parent_id) == (2, parse(past.c[0]).outer_id)
-    assert known.proposer == parse(raw).proposer  # type: ignore[attr-defined]
-    assert begun.parse(past.c[0]).proposer is None
 
 
 def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(

@@ -49,11 +49,10 @@ def refused(
     good: Sequence[bytes],
     bad: bytes,
     *after: bytes,
-    bootstrapping: bool = False,
 ) -> str:
     """Return why a block is refused that follows good ones, which are accepted."""
     start = chain.last_accepted().height
-    why = refusal(InvalidBlock, chain, *good, bad, *after, bootstrapping=bootstrapping)
+    why = refusal(InvalidBlock, chain, *good, bad, *after)
     known = chain.parse(bad)
     assert (why.block_id, why.height) == (known.block_id, known.height)
     assert str(why) == f"block {known.block_id} at height {known.height}: {why.reason}"
@@ -93,21 +92,16 @@ def on_another_block(chain: NetworkChain[Any], raw: bytes) -> bytes:
     return forged(chain, raw, parent_id=UNKNOWN)
 
 
-ALWAYS: list[tuple[Forgery, str]] = [
+BROKEN: list[tuple[Forgery, str]] = [
     (signed_by_another_key, f"invalid signature of {MAKER.node_id}"),
     (signed_for_another_chain, f"invalid signature of {MAKER.node_id}"),
     (before_its_parent, "time must monotonically increase: 5 < "),
     (on_another_block, f"outer parentID {UNKNOWN} didn't match expected parent "),
 ]
-UNLESS_BOOTSTRAPPING: list[tuple[Forgery, str]] = [
-    (of_a_stranger, f"unexpected proposer for current window: slot 0 expects {MAKER.node_id}"),
-    (of_nobody, f"unexpected proposer for current window: slot 0 expects {MAKER.node_id}"),
-    (without_epoch, "epoch mismatch: None != expected Epoch("),
-]
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
-@pytest.mark.parametrize(("forge", "words"), [*ALWAYS, *UNLESS_BOOTSTRAPPING])
+@pytest.mark.parametrize(("forge", "words"), BROKEN)
 def test_an_outer_block_breaks_a_rule(
     node: Chains, past: Past, place: int, forge: Forgery, words: str
 ) -> None:
@@ -118,60 +112,15 @@ def test_an_outer_block_breaks_a_rule(
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
-@pytest.mark.parametrize(("forge", "words"), ALWAYS)
-def test_an_outer_block_breaks_a_rule_that_holds_while_bootstrapping(
-    node: Chains, past: Past, place: int, forge: Forgery, words: str
-) -> None:
-    chain, blocks = node[place], past[place]
-
-    bad = forge(chain, blocks[1])
-
-    assert refused(chain, blocks[:1], bad, bootstrapping=True).startswith(words)
-
-
-@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
-@pytest.mark.parametrize("forge", [of_a_stranger, of_nobody])
-def test_who_makes_no_blocks_made_none_in_the_past_either(
-    node: Chains, past: Past, place: int, forge: Forgery
-) -> None:
-    chain, blocks = node[place], past[place]
-    words = "whoever signed it makes no blocks of this network"
-
-    bad = forge(chain, blocks[1])
-
-    assert refused(chain, blocks[:1], bad, bootstrapping=True) == words
-
-
-@pytest.mark.parametrize("bootstrapping", [False, True])
-def test_the_log_names_the_setting_that_says_who_makes_blocks_once(
-    node: Chains, past: Past, caplog: pytest.LogCaptureFixture, *, bootstrapping: bool
-) -> None:
-    bad = of_a_stranger(node.c, past.c[1])
-    refused(node.c, past.c[:1], bad, bootstrapping=bootstrapping)
-    refused(node.c, [], bad, bootstrapping=bootstrapping)
-
-    (said,) = [text for text in caplog.messages if "NODE_PRODUCERS" in text]
-    assert said.startswith("C-Chain: a block is not by whom this node takes for its maker.")
-
-
-@pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
 def test_while_bootstrapping_nobody_asks_for_the_epoch(
     node: Chains, past: Past, place: int
 ) -> None:
     chain, blocks = node[place], past[place]
     other = without_epoch(chain, blocks[1])
 
-    follow(chain, [blocks[0], other], bootstrapping=True)
+    follow(chain, [blocks[0], other])
 
     assert chain.last_accepted().block_id == parse(other).outer_id
-
-
-def test_the_slot_of_a_stranger_is_not_the_makers(world: World, past: Past) -> None:
-    chain = world.node(FOLLOWER, lambda _height: {STRANGER.node_id: 1}).c
-    words = f"unexpected proposer for current window: slot 0 expects {STRANGER.node_id}"
-
-    why = refusal(InvalidBlock, chain, *past.c[:2], by=STRANGER)
-    assert why.reason == words
 
 
 @pytest.mark.parametrize("raw", [b"", b"no block", b"\0\0\0\0\0\3" + bytes(99)], ids=repr)
@@ -225,38 +174,36 @@ def forged_run(chain: NetworkChain[Any], blocks: Sequence[bytes], **header: Any)
     return found
 
 
-@pytest.mark.parametrize("bootstrapping", [False, True])
 def test_an_inner_block_of_the_c_chain_breaks_a_rule(
-    world: World, node: Chains, past: Past, *, bootstrapping: bool
+    world: World, node: Chains, past: Past
 ) -> None:
     follow(node.p, past.p)
     follow(node.c, past.c[:2])
     before = tables.everything()
     bad, *after = forged_run(node.c, past.c[2:], state_root=bytes(32))
 
-    words = refused(node.c, [], bad, *after, bootstrapping=bootstrapping)
+    words = refused(node.c, [], bad, *after)
     assert words.startswith("invalid stateRoot: have 0x000000")
     assert tables.everything() == before
 
     world.begin_anew()
     again = world.node(FOLLOWER)
     follow(again.p, past.p)
-    words = refused(again.c, past.c[:2], bad, *after, bootstrapping=bootstrapping)
+    words = refused(again.c, past.c[:2], bad, *after)
     assert words.startswith("invalid stateRoot: have 0x000000")
     assert tables.alike() == {name: before[name] for name in tables.alike()}
     follow(again.c, past.c)
     assert tables.alike() == world.made
 
 
-@pytest.mark.parametrize("bootstrapping", [False, True])
 def test_an_inner_block_of_the_p_chain_breaks_a_rule(
-    world: World, node: Chains, past: Past, *, bootstrapping: bool
+    world: World, node: Chains, past: Past
 ) -> None:
     third = codec.parse_block(parse(past.p[2]).inner)
     empty = build_standard(parent_id=third.parent_id, height=3, time=third.time or 0, txs=())
     bad = forged(node.p, past.p[2], inner=empty.raw)
 
-    words = refused(node.p, past.p[:2], bad, past.p[3], bootstrapping=bootstrapping)
+    words = refused(node.p, past.p[:2], bad, past.p[3])
 
     assert words == "BanffStandardBlock performs no state changes"
     follow(node.p, past.p)
@@ -339,28 +286,6 @@ def test_either_option_decides_a_proposal(node: Chains, past: Past) -> None:
 
     assert node.p.last_accepted().block_id == other.outer_id
     assert platform_chain().tip().block_id == abort.block_id
-
-
-def test_a_p_chain_height_that_is_not_reached(world: World, node: Chains, past: Past) -> None:
-    follow(node.p, past.p[:2])
-    ahead = forged(node.c, past.c[1], p_chain_height=3)
-
-    assert str(refusal(NotYet, node.c, past.c[0], ahead)) == (
-        "block P-chain height larger than current P-chain height: 3 > 2"
-    )
-    assert node.c.last_accepted().height == 1
-    follow(node.p, past.p[2:3])
-    follow(node.c, [ahead])
-    assert node.c.last_accepted().block_id == parse(ahead).outer_id
-
-
-def test_a_block_of_the_p_chain_names_a_height_below_its_own(node: Chains, past: Past) -> None:
-    ahead = forged(node.p, past.p[1], p_chain_height=2)
-    assert str(refusal(NotYet, node.p, past.p[0], ahead)) == (
-        "block P-chain height larger than current P-chain height: 2 > 1"
-    )
-
-    follow(node.p, [past.p[0], forged(node.p, past.p[1], p_chain_height=1)])
 
 
 @settings(

@@ -25,7 +25,7 @@ from network_app.proposervm.windower import SLOT, proposer_at, slot_of
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from primitives.ids import ID
-from tests.builders.ending_turn import deciding
+from tests.builders.deciding import deciding
 from tests.integration.network_app import tables
 from tests.integration.network_app.world import (
     MAKER,
@@ -76,7 +76,6 @@ def test_no_question_writes_anything(world: World) -> None:
             assert chain.block(place.block_id) is not None
             chain.ancestors(place.block_id, count=9, size=1 << 30, seconds=9)
             chain.accepted_since(0, 9)
-            chain.producers()
             chain.waiting(9)
             chain.consensus.may_produce(place.height + 1, clock.now())
     assert len(asked) > 20
@@ -130,7 +129,7 @@ def test_an_outer_block_costs_one_statement(world: World, alias: str) -> None:
         world.make_p()
     world.wall.seconds += 100
     chain = platform_chain() if alias == "P" else evm_chain()
-    outer, bare = chain.consensus, deciding(chain, lambda *_: True)
+    outer, bare = chain.consensus, deciding(chain, here=True)
     costs = []
     for consensus in (outer, outer, bare, bare):
         if alias == "P":

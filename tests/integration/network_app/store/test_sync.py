@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from network_app import selectors
 from network_app.models import ChainSync, SyncPhase
-from network_app.ports import Standing, SyncState
+from network_app.ports import SyncState
 from network_app.selectors import syncs
 from network_app.store import sync
-from tests.integration.platform_app.made import node
 
 pytestmark = pytest.mark.django_db
 
@@ -49,22 +47,6 @@ def test_a_chain_begins_goes_on_and_is_done() -> None:
     third = row()
     assert (third.phase, third.height) == (SyncPhase.BOOTSTRAPPED, 1200)
     assert (third.finished_at, third.seconds_left) == (at(20), 0.0)
-
-
-def test_what_others_say_is_stored() -> None:
-    assert selectors.roll("C") is None
-    sync.write("C", state(bootstrapped=True), at(0))
-    assert selectors.roll("C") is None
-    said = {
-        node("alice"): Standing(at(2).timestamp() + 0.25, True),
-        node("bob"): Standing(None, False),
-    }
-    for roll in (said, {}):
-        sync.write("C", state(bootstrapped=True, roll=roll), at(3))
-        assert selectors.roll("C") == roll
-        assert selectors.roll("P") is None
-    sync.write("C", state(roll=None), at(4))
-    assert selectors.roll("C") is None
 
 
 def test_a_chain_that_is_done_goes_on_to_follow() -> None:
@@ -213,15 +195,6 @@ def test_a_chain_that_is_done_is_at_a_height() -> None:
     sync.write("C", state(bootstrapped=True, height=1300), at(1))
 
     assert row("C").place == "at height 1,300"
-
-
-def test_a_conflict_is_written_and_forgotten() -> None:
-    words = "the P-Chain's block 7 here is another one than the producer's"
-    following = state(bootstrapped=True, height=7)
-    sync.write("P", following._replace(conflict=words), at(1))
-    assert row().conflict == words
-    sync.write("P", following, at(2))
-    assert row().conflict is None
 
 
 def test_an_obstacle_is_written_and_forgotten() -> None:

@@ -31,7 +31,7 @@ from platform_app.store import uptime as uptimes
 from platform_app.txs.base import TxStatus
 from primitives.ids import ID
 from tests.builders import platform, platform_tables
-from tests.builders.ending_turn import deciding
+from tests.builders.deciding import deciding
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
     node,
@@ -218,7 +218,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     pchain.issue(second, payment)
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), lambda *_: False))
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
     monkeypatch.setattr(platform_chain(), "looks", Looks())
 
     assert tasks.build_blocks() == {"blocks": 0}
@@ -249,24 +249,17 @@ def test_a_block_that_comes_meanwhile_saves_what_waits(
     assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.PROCESSING
 
 
-def test_blocks_are_made_and_stays_renewed_only_in_turn(
+def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
     pchain.issue(pchain.make())
     pchain.now += MUCH_LATER
-
-    def never(alias: Chain, height: int, now: int) -> bool:
-        asked.append((alias, height, now))
-        return False
-
     chain = platform_chain()
-    monkeypatch.setattr(chain, "consensus", deciding(chain, never))
+    monkeypatch.setattr(chain, "consensus", deciding(chain, here=False))
     assert pchain.build() == []
-    assert asked == [(Chain.P, 1, pchain.now)]
     assert waiting.size(platform_chain().db) > 0
 
-    monkeypatch.setattr(chain, "consensus", deciding(chain, lambda *_: True))
+    monkeypatch.setattr(chain, "consensus", deciding(chain, here=True))
     assert pchain.build()
     assert pchain.node_id in stakers.current_validators(platform_chain()).by_node
 

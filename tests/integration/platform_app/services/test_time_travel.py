@@ -20,10 +20,10 @@ from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
-from platform_app.services.errors import MadeElsewhere, MadeInTurns, NotLocal
+from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx, TxStatus
-from tests.builders.ending_turn import deciding, never
+from tests.builders.deciding import deciding
 from tests.builders.evm_chains import produce
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import PChain
@@ -316,7 +316,7 @@ def test_the_command_before_the_first_start_says_what_is_missing() -> None:
 def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), never))
+    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
     before = clock.offset()
 
     with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
@@ -325,16 +325,13 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     assert clock.offset() == before
 
 
-@pytest.mark.parametrize("producers", [("all",), ("NodeID-a", "NodeID-b")])
-def test_where_several_make_blocks_no_clock_is_moved(
-    pchain: PChain, settings: Any, producers: tuple[str, ...]
-) -> None:
-    settings.NODE = replace(settings.NODE, producers=producers)
+def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: Any) -> None:
+    settings.NODE = replace(settings.NODE, consensus="snowman")
     before = clock.offset()
 
-    with pytest.raises(MadeInTurns, match=r"^several nodes make this network's blocks"):
+    with pytest.raises(DecidedByVotes, match=r"^the validators vote on this network's blocks"):
         time_travel(platform_chain(), 60)
-    with pytest.raises(CommandError, match=r"^several nodes make this network's blocks"):
+    with pytest.raises(CommandError, match=r"^the validators vote on this network's blocks"):
         call_command("time_travel", "60s")
 
     assert clock.offset() == before

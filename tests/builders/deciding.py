@@ -1,0 +1,18 @@
+"""Who decides on a chain's blocks, where a test says so: this node alone, or another one."""
+
+from functools import partial
+from typing import Any
+
+from chaindb.building import building
+from chaindb.chains import Chain
+from chainvm.consensus import SoleConsensus
+
+
+def deciding(chain: Any, *, here: bool) -> SoleConsensus[Any]:
+    """Return who decides alone on the blocks of an EVM chain or a P-Chain.
+
+    Args:
+        chain: The chain.
+        here: Whether this node makes its blocks.
+    """
+    return SoleConsensus(chain.vm, partial(building, Chain(chain.aliases[0])), lambda: here)
