@@ -31,7 +31,7 @@ run: setup native  ## Start the node: http://127.0.0.1:9650, network 12345
 
 .PHONY: network
 network: setup native  ## Start five nodes of one local network, until Ctrl-C
-	@NODE_DATA_DIR=data/local-network exec $(PYTHON) manage.py local_network
+	@exec $(PYTHON) manage.py local_network
 
 .PHONY: setup
 setup: $(STAMPS)/runtime  ## Make the virtual environment and install the locked dependencies

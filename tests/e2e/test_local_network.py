@@ -1,48 +1,22 @@
 """`make network`'s command: it starts the nodes, says where they are, and ends them all at Ctrl-C."""
 
-import os
 import re
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from eth_account import Account
 
 from primitives.keys import DEV_KEYS
+from tests.e2e.local_command import STARTED, command, is_told, node_processes
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
-from tests.e2e.transactions import Sender, wait_for_receipts
-from tests.servers.client import RpcClient
-from tests.servers.node import ROOT
 from tests.servers.ports import free_ports
 from tests.servers.process import ServerDied, ServerProcess
 
 NODES = 2
-STARTED = 180.0
-"""Seconds in which the nodes are ready, or the command has said that they are not."""
-
-
-def command(
-    directory: Path,
-    first_port: int,
-    log: str = "command.log",
-    *,
-    nodes: int = NODES,
-    **settings: str,
-) -> ServerProcess:
-    env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
-    return ServerProcess(
-        [
-            sys.executable, "manage.py", "local_network",
-            "--nodes", str(nodes), "--first-port", str(first_port),
-        ],
-        directory / log,
-        env={**env, **settings, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
-        cwd=ROOT,
-    )  # fmt: skip
+SOLE = f"--nodes {NODES} --consensus sole"
 
 
 @pytest.fixture
@@ -53,30 +27,12 @@ def first_port() -> int:
 
 @pytest.fixture
 def network(tmp_path: Path, first_port: int) -> Iterator[ServerProcess]:
-    running = command(tmp_path, first_port)
+    running = command(tmp_path, first_port, options=SOLE)
     try:
         yield running
     finally:
         running.kill()
         wait_for(lambda: not node_processes(tmp_path), "the nodes have ended")
-
-
-def is_told(network: ServerProcess) -> bool:
-    return "Ctrl-C ends them all" in network.log.read_text()
-
-
-def node_processes(directory: Path) -> list[str]:
-    """Return the commands of processes that run on a directory's data."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            env = (place / "environ").read_bytes()
-            line = (place / "cmdline").read_bytes()
-        except OSError:
-            continue  # it has ended meanwhile
-        if str(directory).encode() in env and b"runnode" in line:
-            found.append(line.decode())
-    return found
 
 
 def test_nodes_are_started_shown_and_ended_together(
@@ -115,7 +71,7 @@ def test_what_the_nodes_have_made_is_there_at_the_next_start(
     network.stop(how=signal.SIGINT)
     network.log.unlink()
 
-    again = command(tmp_path, first_port)
+    again = command(tmp_path, first_port, options=SOLE)
     try:
         again.wait_until(lambda: is_told(again), STARTED)
         assert re.findall(r"NodeID-\w+", again.log.read_text()) == before
@@ -132,7 +88,13 @@ def test_what_is_unusual_about_a_run_is_told(
     first = tmp_path / "data" / "network" / "node1"
     of_first_run = (first / "node.log").read_text()
 
-    again = command(tmp_path, first_port, nodes=1, NODE_HTTP_PORT="1", NODE_LOG_LEVEL="DEBUG")
+    again = command(
+        tmp_path,
+        first_port,
+        options="--nodes 1 --consensus sole",
+        NODE_HTTP_PORT="1",
+        NODE_LOG_LEVEL="DEBUG",
+    )
     try:
         again.wait_until(lambda: is_told(again), STARTED)
         text = again.log.read_text()
@@ -157,7 +119,7 @@ def test_a_second_one_beside_it_is_refused(
     network: ServerProcess, tmp_path: Path, first_port: int
 ) -> None:
     network.wait_until(lambda: len(node_processes(tmp_path)) == NODES, STARTED)
-    second = command(tmp_path, first_port, "second.log")
+    second = command(tmp_path, first_port, "second.log", options=SOLE)
 
     with pytest.raises(ServerDied, match="another node runs on"):
         second.finish(STARTED)
@@ -165,28 +127,6 @@ def test_a_second_one_beside_it_is_refused(
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
     with socket.create_server(("127.0.0.1", first_port + 2)):
-        refused = command(tmp_path, first_port)
+        refused = command(tmp_path, first_port, options=SOLE)
         with pytest.raises(ServerDied, match=f":{first_port + 2} .*choose another --first-port"):
             refused.finish(STARTED)
-
-
-def test_all_vote_where_the_environment_says_so(tmp_path: Path, first_port: int) -> None:
-    voters = 5
-    running = command(tmp_path, first_port, nodes=voters, NODE_CONSENSUS="snowman")
-    try:
-        running.wait_until(lambda: is_told(running), STARTED)
-        sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), 43112)
-        with RpcClient(first_port + 2) as client:
-            sent = [
-                client.call("eth_sendRawTransaction", sender.transfer(sender.address))
-                for _ in range(3)
-            ]
-        blocks = set()
-        for place in range(voters):
-            with RpcClient(first_port + 2 * place) as client:
-                receipts = wait_for_receipts(client, sent)
-                blocks.add(tuple(one["blockHash"] for one in receipts))
-        assert len(blocks) == 1
-    finally:
-        running.stop(how=signal.SIGINT)
-    assert not node_processes(tmp_path)

@@ -1,15 +1,12 @@
-"""`local_network`: several nodes of one local network on this machine, until Ctrl-C."""
+"""`local_network`: several nodes of one local network on this machine, and their control while they run."""
 
 import os
-import shutil
 import signal
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,11 @@ from rich.markup import escape
 from rich.table import Table
 from typing_extensions import override
 
+from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
 from nodeproject.initialise import password_file
-from nodeproject.local_network import (
+from nodeproject.local_network import standing
+from nodeproject.local_network.control import Control, ask
+from nodeproject.local_network.directories import (
     FIRST_HTTP_PORT,
     LocalNode,
     environment,
@@ -32,17 +32,24 @@ from nodeproject.local_network import (
     settings_of,
     validators,
 )
+from nodeproject.local_network.processes import (
+    GRACE,
+    LAST_LOG,
+    LOG,
+    NodeProcess,
+    Refused,
+    State,
+    stop_all,
+)
+from nodeproject.local_network.running import PATIENCE, NetworkFailed, Running
+from nodeproject.local_network.standing import Answers, Quorum
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.settings.node import BASE_DIR
 
-PATIENCE = 120.0
-"""Seconds within which all nodes must be ready."""
 WIDTH = 200
-"""Columns of the table: URLs are copied, so they are not broken."""
-GRACE = 30.0
-"""Seconds that a node has to end."""
-LOG, LAST_LOG = "node.log", "node.log.1"
-"""In each node's directory: of this run, and of the one before."""
+"""Columns of the tables: URLs and node IDs are copied, so they are not broken."""
+CONSENSUS = ("snowman", "sole")
+"""The validators vote, which is the default here; or the first node makes all blocks."""
 
 
 def _count(text: str) -> int:
@@ -56,9 +63,16 @@ def _count(text: str) -> int:
 
 
 class Command(BaseCommand):
-    """Starts the nodes, shows where they are, and ends them together."""
+    """Runs the network; with `status`, `stop`, `start` and `pause` asks the one that runs.
 
-    help = "Run several nodes of one local network on loopback ports until Ctrl-C."
+    Unspecified: `start` starts a node that has ended, and lets a paused one go on. Without NODE_DATA_DIR
+    the network is below `data/local-network`, beside the data of a node that runs alone.
+    """
+
+    help = (
+        "Run several nodes of one local network on loopback ports until Ctrl-C; in a second terminal "
+        "show them, and stop, start or pause one."
+    )
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -67,17 +81,39 @@ class Command(BaseCommand):
             "--first-port", type=int, default=FIRST_HTTP_PORT, help="the first node's HTTP port"
         )
         parser.add_argument(
-            "--turns", action="store_true", help="all make blocks by turns, not the first alone"
+            "--consensus",
+            choices=CONSENSUS,
+            help="whether the validators vote on blocks, or the first node makes them all "
+            "(default: NODE_CONSENSUS, else snowman)",
         )
+        actions = parser.add_subparsers(
+            dest="action", metavar="status | stop N | start N | pause N"
+        )
+        actions.add_parser("status", help="show the nodes, and whether the network decides")
+        for action, meaning in (
+            ("stop", "end a node in good order"),
+            ("start", "start a node that has ended, or let a paused one go on"),
+            ("pause", "freeze a node (SIGSTOP): it stays connected, and answers nobody"),
+        ):
+            actions.add_parser(action, help=meaning).add_argument("node", type=int, metavar="N")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        directory = settings.NODE.directory.resolve() / "network"
-        directory.mkdir(parents=True, exist_ok=True)
+        parent = (
+            settings.NODE.directory if settings.NODE.data_dir else BASE_DIR / "data/local-network"
+        )
+        directory = parent.resolve() / "network"
+        action = options.get("action")
         try:
-            with claim_directory(directory):
-                self._run(directory, options)
-        except CannotStart as error:
+            if action == "status":
+                self._status(directory)
+            elif action:
+                self._change(directory, action, options["node"])
+            else:
+                directory.mkdir(parents=True, exist_ok=True)
+                with claim_directory(directory):
+                    self._run(directory, options)
+        except (CannotStart, InvalidParameters, NetworkFailed, Refused) as error:
             raise CommandError(str(error)) from error
 
     def _run(self, directory: Path, options: dict[str, Any]) -> None:
@@ -85,107 +121,152 @@ class Command(BaseCommand):
         for port in range(first_port, first_port + 2 * count):
             check_port("127.0.0.1", port, "--first-port")
         nodes = prepare(directory, count, now=int(time.time()), first_port=first_port)
-        envs = [
-            settings_of(directory, nodes, place, turns=options["turns"] or settings.NODE.votes)
-            for place in range(len(nodes))
-        ]
-        said = remarks(nodes, validators(directory))
+        votes = (
+            options["consensus"] or os.environ.get("NODE_CONSENSUS", CONSENSUS[0])
+        ) == "snowman"
+        envs = [settings_of(directory, nodes, place, votes=votes) for place in range(len(nodes))]
+        founders = validators(directory)
+        quorum = _quorum(len(founders), "" if votes else str(nodes[0].node_id))
+        said = remarks(nodes, founders, quorum)
         unused = ignored(os.environ, envs[0])
         if unused:
             said.append(f"Each node has its own, so these are ignored: {', '.join(unused)}.")
         for line in said:
             self.stdout.write(line)
-        running: list[subprocess.Popen[bytes]] = []
+        processes = [
+            NodeProcess(
+                f"node {place}",
+                node.directory,
+                [sys.executable, "manage.py", "runnode"],
+                environment(os.environ, env),
+            )
+            for place, (node, env) in enumerate(zip(nodes, envs, strict=True), 1)
+        ]
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
-            for node, env in zip(nodes, envs, strict=True):
-                running.append(_start(node.directory, env))
-            self._watch(nodes, running)
+            with Control(directory) as control:
+                running = Running(nodes, processes, quorum, self._say)
+                console = Console()
+                with console.status("Starting the nodes"):
+                    running.start(control)
+                _show(nodes, max(console.width, WIDTH))
+                running.watch(control)
         except KeyboardInterrupt:
             self.stderr.write("")
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # they are being ended already
-            _stop(running)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)  # they are being ended already
+            stop_all(processes)
 
-    def _watch(
-        self, nodes: Sequence[LocalNode], running: Sequence[subprocess.Popen[bytes]]
-    ) -> None:
-        """Wait until all are ready, show them, and wait on until one ends."""
+    def _say(self, words: str) -> None:
+        self.stdout.write(f"{time.strftime('%H:%M:%S')} {words}")
+        self.stdout.flush()
+
+    def _status(self, directory: Path) -> None:
+        """Show how each node stands, and whether the network decides."""
+        reply = ask(directory, "status")
+        nodes, quorum = reply["nodes"], Quorum(**reply["quorum"])
+        with ThreadPoolExecutor(len(nodes)) as pool:
+            answers = list(pool.map(_answers, nodes))
+        stakes = next((dict(one.stakes) for one in answers if one), None)
+        known = stakes or {node["node_id"]: 1 for node in nodes}
         console = Console()
-        with console.status("Starting the nodes"):
-            until = time.monotonic() + PATIENCE
-            while not self._check(nodes, running) or not all(map(_is_ready, nodes)):
-                if time.monotonic() > until:
-                    raise CommandError(f"not all nodes were ready within {PATIENCE:.0f} s")
-                time.sleep(0.3)
         wide = Console(width=max(console.width, WIDTH))
-        wide.print(_table(nodes))
-        wide.print(escape(_login()))
-        wide.print(
-            f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
-            f"before ({LAST_LOG}). Ctrl-C ends them all."
+        wide.print(_standing_table(nodes, answers, known))
+        ready = {
+            node["node_id"] for node, one in zip(nodes, answers, strict=True) if one and one.ready
+        }
+        wide.print(escape(standing.in_words(quorum, known, ready)), soft_wrap=True)
+
+    def _change(self, directory: Path, action: str, number: int) -> None:
+        """Have a node stopped, started or paused, and wait until it is."""
+        node = ask(directory, action, number)["nodes"][number - 1]
+        until = time.monotonic() + (2 * GRACE if action == "stop" else PATIENCE)
+        while not _is_done(action, node):
+            if node["state"] == State.ENDED:
+                raise CommandError(f"node {number} has ended: {node['ending']}")
+            if time.monotonic() > until:
+                raise CommandError(f"node {number} is not done with it: it is {node['state']}")
+            time.sleep(0.2)
+            node = ask(directory, "status")["nodes"][number - 1]
+        words = {"stop": "is stopped", "start": "runs and is ready", "pause": "is paused"}[action]
+        self.stdout.write(f"node {number} {words}")
+
+
+def _quorum(count: int, sole: str) -> Quorum:
+    """Return what so many validators need to decide, by the settings that reach the nodes.
+
+    Raises:
+        InvalidParameters: Nothing could be decided by them.
+    """
+    found = parameters_of(settings.NODE, default_alpha(count, local=True))
+    return Quorum(found.alpha_confidence, found.k, sole)
+
+
+def _answers(node: Mapping[str, str]) -> Answers | None:
+    return Answers.of(node["url"], node["node_id"]) if node["state"] == State.RUNNING else None
+
+
+def _is_done(action: str, node: Mapping[str, str]) -> bool:
+    if action == "start":
+        return node["state"] == State.RUNNING and standing.is_ready(node["url"], node["node_id"])
+    return node["state"] == {"stop": State.STOPPED, "pause": State.PAUSED}[action]
+
+
+def _standing_table(
+    nodes: Sequence[Mapping[str, str]],
+    answers: Sequence[Answers | None],
+    stakes: Mapping[str, int],
+) -> Table:
+    """Return how each node stands: heights are those of its last accepted blocks."""
+    table = Table(title="Local network", box=box.SIMPLE)
+    for column in (
+        "Node", "State", "Node ID", "Stake", "P-Chain", "C-Chain", "Peers", "Connected stake",
+    ):  # fmt: skip
+        table.add_column(column, no_wrap=True)
+    total = sum(stakes.values()) or 1
+    for place, (node, one) in enumerate(zip(nodes, answers, strict=True), 1):
+        table.add_row(
+            str(place),
+            escape(_state(node, one)),
+            node["node_id"],
+            f"{100 * stakes.get(node['node_id'], 0) / total:.0f} %",
+            *(
+                ("", "", "", "")
+                if one is None
+                else (
+                    str(one.p_height),
+                    "" if one.c_height is None else str(one.c_height),
+                    str(len(one.peers)),
+                    f"{100 * one.connected(node['node_id']):.0f} %",
+                )
+            ),
         )
-        while True:
-            self._check(nodes, running)
-            time.sleep(0.5)
-
-    def _check(
-        self, nodes: Sequence[LocalNode], running: Sequence[subprocess.Popen[bytes]]
-    ) -> bool:
-        """Say that all run.
-
-        Raises:
-            CommandError: One has ended.
-        """
-        for node, process in zip(nodes, running, strict=True):
-            if process.poll() is not None:
-                log = node.directory / LOG
-                last = log.read_text(errors="replace").strip().rpartition("\n")[2]
-                raise CommandError(f"a node has ended: {last} (see {log})")
-        return True
+    return table
 
 
-def _start(directory: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start a node in a session of its own: Ctrl-C reaches this command alone, which ends the node."""
-    path = directory / LOG
-    if path.exists():
-        path.replace(directory / LAST_LOG)
-    with path.open("wb") as log:
-        return subprocess.Popen(  # noqa: S603  # our own command
-            [*_ending_with_us(), sys.executable, "manage.py", "runnode"],
-            cwd=BASE_DIR,
-            env=environment(os.environ, env),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
+def _state(node: Mapping[str, str], one: Answers | None) -> str:
+    if node["state"] == State.RUNNING:
+        return "does not answer" if one is None else "ready" if one.ready else "running"
+    return ": ".join(filter(None, (node["state"], node["ending"])))
+
+
+def _show(nodes: Sequence[LocalNode], width: int) -> None:
+    """Say where the nodes are and how they are reached."""
+    wide = Console(width=width)
+    wide.print(_table(nodes))
+    wide.print(escape(_login()))
+    wide.print(
+        f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
+        f"before ({LAST_LOG}). Ctrl-C ends them all."
+    )
+    where = f"NODE_DATA_DIR={settings.NODE.data_dir} " if settings.NODE.data_dir else ""
+    wide.print(
+        escape(
+            f"In a second terminal `{where}.venv/bin/python manage.py local_network status` shows them, "
+            "and `stop N`, `start N` or `pause N` in its place lets you watch failover."
         )
-
-
-def _ending_with_us() -> list[str]:
-    """Return what has the kernel end a node when this command is killed, where there is such a tool."""
-    tool = shutil.which("setpriv")
-    return [tool, "--pdeathsig", "TERM", "--"] if tool else []
-
-
-def _stop(running: Sequence[subprocess.Popen[bytes]]) -> None:
-    for process in running:
-        process.terminate()
-    for process in running:
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _is_ready(node: LocalNode) -> bool:
-    """Say whether it answers, and is this very node, and has all blocks."""
-    try:
-        with urllib.request.urlopen(f"{node.url}/ext/health/readiness", timeout=10) as answer:  # noqa: S310  # our own
-            return bool(answer.status == 200 and answer.headers["node-id"] == str(node.node_id))
-    except (urllib.error.URLError, OSError):
-        return False
+    )
 
 
 def _login() -> str:

@@ -1,12 +1,13 @@
 """What the nodes of a local network get from the caller, and what is said of their number."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from nodeproject.local_network import (
+from nodeproject.local_network.directories import (
     EACH_ITS_OWN,
     LocalNode,
     environment,
@@ -14,6 +15,7 @@ from nodeproject.local_network import (
     remarks,
     settings_of,
 )
+from nodeproject.local_network.standing import Quorum
 from nodeproject.settings.flags import PREFIX
 from nodeproject.settings.node import NodeSettings
 from primitives.ids import NodeID
@@ -28,7 +30,7 @@ def nodes(count: int) -> list[LocalNode]:
     ]
 
 
-@pytest.mark.parametrize("options", [{"turns": True}, {"turns": False}])
+@pytest.mark.parametrize("options", [{"votes": True}, {"votes": False}])
 def test_a_node_gets_what_all_may_share(options: dict[str, bool]) -> None:
     own = settings_of(Path("network"), nodes(2), 1, **options)
     caller = {
@@ -47,7 +49,7 @@ def test_a_node_gets_what_all_may_share(options: dict[str, bool]) -> None:
 def test_what_is_not_shared_are_settings() -> None:
     names = {PREFIX + one.name.upper() for one in fields(NodeSettings)}
     assert names > EACH_ITS_OWN
-    assert set(settings_of(Path("network"), nodes(1), 0, turns=False)) <= EACH_ITS_OWN
+    assert set(settings_of(Path("network"), nodes(1), 0, votes=False)) <= EACH_ITS_OWN
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,55 @@ def test_what_is_not_shared_are_settings() -> None:
 def test_more_or_fewer_nodes_than_validators_are_told(
     running: int, founders: int, said: list[str]
 ) -> None:
-    assert remarks(nodes(running), frozenset(IDS[:founders])) == said
+    sole = Quorum(13, 20, str(IDS[0]))
+    assert remarks(nodes(running), frozenset(IDS[:founders]), sole) == said
+
+
+@pytest.mark.parametrize(
+    ("running", "founders", "alpha", "said"),
+    [
+        (5, 5, 13, []),
+        (4, 4, 13, []),
+        (
+            3,
+            3,
+            15,
+            [
+                "3 of 3 validators run, with 100 % of the stake; 75 % must be there: the network "
+                "decides, and no other may be missing."
+            ],
+        ),
+        (
+            3,
+            5,
+            13,
+            [
+                "3 of 5 validators run, with 60 % of the stake; 65 % must be there: no block is "
+                "decided until more of them run."
+            ],
+        ),
+    ],
+)
+def test_voters_too_few_to_lose_one_are_told(
+    running: int, founders: int, alpha: int, said: list[str]
+) -> None:
+    found = remarks(nodes(running), frozenset(IDS[:founders]), Quorum(alpha, 20))
+    assert found[-1:] == said
+
+
+def test_voters_begin_at_all_others_and_name_no_producer() -> None:
+    second = settings_of(Path("network"), nodes(3), 1, votes=True)
+    assert second["NODE_CONSENSUS"] == "snowman"
+    assert second["NODE_PRODUCERS"] == ""
+    assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651,127.0.0.1:9655"
+
+
+def test_others_follow_a_sole_producer() -> None:
+    first, second = (settings_of(Path("network"), nodes(3), place, votes=False) for place in (0, 1))
+    assert first["NODE_CONSENSUS"] == second["NODE_CONSENSUS"] == "sole"
+    assert first["NODE_PRODUCERS"] == second["NODE_PRODUCERS"] == str(IDS[0])
+    assert first["NODE_BOOTSTRAP"] == ""
+    assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651"
 
 
 @pytest.mark.parametrize(
@@ -83,3 +133,14 @@ def test_more_or_fewer_nodes_than_validators_are_told(
 def test_a_network_has_a_node_at_least(count: str, words: str) -> None:
     with pytest.raises(CommandError, match=f"^Error: argument --nodes: {words}$"):
         call_command("local_network", f"--nodes={count}")
+
+
+@pytest.mark.parametrize(
+    "words", [("status",), ("stop", "1"), ("start", "1"), ("pause", "1")], ids=" ".join
+)
+def test_a_second_terminal_hears_that_nothing_runs(
+    tmp_path: Path, settings: Any, words: tuple[str, ...]
+) -> None:
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    with pytest.raises(CommandError, match=f"^no local network runs in {tmp_path}/network$"):
+        call_command("local_network", *words)

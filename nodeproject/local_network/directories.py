@@ -1,4 +1,4 @@
-"""A local network of several nodes on one machine: their directories, made once, and their settings."""
+"""What the nodes of a local network begin with: their directories, made once, and their settings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Self
 
 from cchain_app.genesis import built_in_text
 from nodeproject.identity import make_files
+from nodeproject.local_network.standing import Quorum, in_words
 from platform_app.config import specification_config
 from platform_app.genesis.built_in import Founder, own_network
 from platform_app.genesis.config import format_genesis_config, parse_genesis_config
@@ -97,19 +98,19 @@ def make_keys(homes: Sequence[Path], *, now: int) -> list[NodeID]:
 
 
 def settings_of(
-    directory: Path, nodes: Sequence[LocalNode], place: int, *, turns: bool
+    directory: Path, nodes: Sequence[LocalNode], place: int, *, votes: bool
 ) -> dict[str, str]:
-    """Return the environment of one of the nodes: the first makes the blocks, or all take turns.
+    """Return the environment of one of the nodes.
 
     Args:
         directory: Holds everything.
         nodes: All of them.
         place: Whose environment.
-        turns: Whether all make blocks, by turns or as the validators' votes have it.
+        votes: Whether the validators vote on blocks; otherwise the first node makes them all.
     """
     node, first, files = nodes[place], nodes[0], Files.below(directory)
     # Who makes the blocks has them all; of others that begin with nothing there is nothing to learn.
-    known = [one for one in nodes if one is not node] if turns else [first]
+    known = [one for one in nodes if one is not node] if votes else [first]
     others = [f"127.0.0.1:{one.staking_port}" for one in known]
     return {
         "NODE_DATA_DIR": str(node.directory),
@@ -118,9 +119,9 @@ def settings_of(
         "NODE_STAKING_PORT": str(node.staking_port),
         "NODE_GENESIS": str(files.cchain),
         "NODE_PLATFORM_GENESIS": str(files.platform),
-        "NODE_CONSENSUS": "snowman" if turns else "sole",
-        "NODE_PRODUCER": "" if turns else str(first.node_id),
-        "NODE_BOOTSTRAP": ",".join(others) if turns or node is not first else "",
+        "NODE_CONSENSUS": "snowman" if votes else "sole",
+        "NODE_PRODUCER": "" if votes else str(first.node_id),
+        "NODE_BOOTSTRAP": ",".join(others) if votes or node is not first else "",
     }
 
 
@@ -141,8 +142,14 @@ def validators(directory: Path) -> frozenset[NodeID]:
     return frozenset(staker.node_id for staker in config.stakers)
 
 
-def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID]) -> list[str]:
-    """Say what is unusual about nodes that are not just the network's first validators."""
+def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quorum) -> list[str]:
+    """Say what is unusual about nodes that are not just the network's first validators, or too few to lose one.
+
+    Args:
+        nodes: Those that run.
+        founders: The first validators, of equal stakes.
+        quorum: What it takes to decide.
+    """
     running = sum(node.node_id in founders for node in nodes)
     others = [str(place) for place, node in enumerate(nodes, 1) if node.node_id not in founders]
     began = f"This network began with {len(founders)} validator{'s' if len(founders) > 1 else ''}"
@@ -155,6 +162,9 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID]) -> list[str
         said.append(
             f"{began}: {names} {'are none, and follow' if len(others) > 1 else 'is none, and follows'}."
         )
+    if not quorum.sole and (running < len(founders) or not quorum.spare([1] * running, running)):
+        stakes = {str(node_id): 1 for node_id in founders}
+        said.append(in_words(quorum, stakes, {str(node.node_id) for node in nodes}))
     return said
 
 

@@ -1,0 +1,46 @@
+"""`manage.py local_network` as users run it, and the processes it starts."""
+
+import os
+import sys
+from pathlib import Path
+
+from tests.servers.node import ROOT
+from tests.servers.process import ServerProcess
+
+STARTED = 180.0
+"""Seconds in which the nodes are ready, or the command has said that they are not."""
+
+
+def command(
+    directory: Path, first_port: int, log: str = "command.log", *, options: str, **settings: str
+) -> ServerProcess:
+    """Start the command; its data and its log are below a directory."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
+    return ServerProcess(
+        [
+            sys.executable, "manage.py", "local_network",
+            "--first-port", str(first_port), *options.split(),
+        ],
+        directory / log,
+        env={**env, **settings, "NODE_DATA_DIR": str(directory / "data"), "PYTHONUNBUFFERED": "1"},
+        cwd=ROOT,
+    )  # fmt: skip
+
+
+def is_told(network: ServerProcess) -> bool:
+    """Say whether all nodes are ready, and shown."""
+    return "Ctrl-C ends them all" in network.log.read_text()
+
+
+def node_processes(directory: Path) -> list[int]:
+    """Return the IDs of processes that run on a directory's data."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            env = (place / "environ").read_bytes()
+            line = (place / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        if str(directory).encode() in env and b"runnode" in line:
+            found.append(int(place.name))
+    return found

@@ -1,0 +1,55 @@
+"""In which words a local network's standing is told, and which stake a node hears."""
+
+import pytest
+
+from nodeproject.local_network.standing import Answers, Quorum, in_words
+
+EQUAL = dict.fromkeys("abcde", 2000)
+VOTES = Quorum(13, 20)
+
+
+@pytest.mark.parametrize(
+    ("stakes", "present", "words"),
+    [
+        (EQUAL, "abcde", "5 of 5 validators run, with 100 % of the stake; 65 % must be there: the "
+         "network decides, and 1 more may be missing."),
+        (EQUAL, "abde", "4 of 5 validators run, with 80 % of the stake; 65 % must be there: the "
+         "network decides, and no other may be missing."),
+        (EQUAL, "abe", "3 of 5 validators run, with 60 % of the stake; 65 % must be there: no block "
+         "is decided until more of them run."),
+        (EQUAL, "", "0 of 5 validators run, with 0 % of the stake; 65 % must be there: no block "
+         "is decided until more of them run."),
+        # A node that does not validate counts for nothing, and the heaviest may be the one to go.
+        ({"a": 50, "b": 30, "c": 20}, "abcx", "3 of 3 validators run, with 100 % of the stake; "
+         "65 % must be there: the network decides, and no other may be missing."),
+    ],
+)  # fmt: skip
+def test_it_is_told_whether_blocks_are_decided(
+    stakes: dict[str, int], present: str, words: str
+) -> None:
+    assert in_words(VOTES, stakes, set(present)) == words
+
+
+def test_exactly_the_needed_share_is_enough() -> None:
+    assert VOTES.reached(65, 100)
+    assert not VOTES.reached(64, 100)
+    assert VOTES.spare([65, 20, 15], 100) == 0
+    assert Quorum(15, 20).spare([1] * 8, 8) == 2
+
+
+def test_of_a_sole_producer_only_that_one_counts() -> None:
+    sole = Quorum(13, 20, "a")
+    assert in_words(sole, EQUAL, {"a"}).endswith("it runs: the network decides.")
+    assert in_words(sole, EQUAL, set("bcde")).endswith("no block is made until it does.")
+
+
+def test_a_node_hears_its_own_stake_too() -> None:
+    answers = Answers(
+        ready=True, p_height=0, c_height=0, peers=frozenset({"b", "c", "x"}), stakes=EQUAL
+    )
+    assert answers.connected("a") == pytest.approx(0.6)
+    assert answers.connected("x") == pytest.approx(0.4)
+
+
+def test_a_node_that_does_not_answer_says_nothing() -> None:
+    assert Answers.of("http://127.0.0.1:0", "a") is None
