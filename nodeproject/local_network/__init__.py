@@ -2,7 +2,7 @@
 
 `directories` makes what each node begins with, and its settings; `processes` starts, stops and pauses the
 nodes; `control` is the socket by which a second terminal asks for that; `standing` says how the network
-stands; `running` puts them together. The command is `management/commands/local_network.py`.
+stands, `tables` shows it; `running` puts them together. The command is `management/commands/local_network.py`.
 """
 
 from nodeproject.local_network.directories import Files, begin, make_keys

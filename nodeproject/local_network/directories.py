@@ -162,7 +162,8 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quo
         said.append(
             f"{began}: {names} {'are none, and follow' if len(others) > 1 else 'is none, and follows'}."
         )
-    if not quorum.sole and (running < len(founders) or not quorum.spare([1] * running, running)):
+    fragile = running > 1 and not quorum.spare([1] * running, running)
+    if not quorum.sole and (running < len(founders) or fragile):
         stakes = {str(node_id): 1 for node_id in founders}
         said.append(in_words(quorum, stakes, {str(node.node_id) for node in nodes}))
     return said

@@ -15,7 +15,7 @@ from nodeproject.local_network.directories import LocalNode
 from nodeproject.local_network.processes import NodeProcess, Refused, State
 from nodeproject.local_network.standing import Quorum
 
-PATIENCE = 120.0
+PATIENCE = 180.0
 """Seconds within which all nodes must be ready."""
 _TURN = 0.3
 """Seconds between two looks at the nodes."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.servers.node import ROOT
 from tests.servers.process import ServerProcess
 
-STARTED = 180.0
+STARTED = 240.0
 """Seconds in which the nodes are ready, or the command has said that they are not."""
 
 

@@ -12,10 +12,8 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from typing_extensions import override
 
 from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
@@ -43,6 +41,7 @@ from nodeproject.local_network.processes import (
 )
 from nodeproject.local_network.running import PATIENCE, NetworkFailed, Running
 from nodeproject.local_network.standing import Answers, Quorum
+from nodeproject.local_network.tables import place_table, standing_table
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.settings.node import BASE_DIR
 
@@ -121,9 +120,8 @@ class Command(BaseCommand):
         for port in range(first_port, first_port + 2 * count):
             check_port("127.0.0.1", port, "--first-port")
         nodes = prepare(directory, count, now=int(time.time()), first_port=first_port)
-        votes = (
-            options["consensus"] or os.environ.get("NODE_CONSENSUS", CONSENSUS[0])
-        ) == "snowman"
+        consensus = options["consensus"] or os.environ.get("NODE_CONSENSUS") or CONSENSUS[0]
+        votes = consensus == "snowman"
         envs = [settings_of(directory, nodes, place, votes=votes) for place in range(len(nodes))]
         founders = validators(directory)
         quorum = _quorum(len(founders), "" if votes else str(nodes[0].node_id))
@@ -142,7 +140,9 @@ class Command(BaseCommand):
             )
             for place, (node, env) in enumerate(zip(nodes, envs, strict=True), 1)
         ]
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, lambda *_: sys.exit(0))
         try:
             with Control(directory) as control:
                 running = Running(nodes, processes, quorum, self._say)
@@ -154,7 +154,7 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stderr.write("")
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # they are being ended already
             stop_all(processes)
 
@@ -172,7 +172,7 @@ class Command(BaseCommand):
         known = stakes or {node["node_id"]: 1 for node in nodes}
         console = Console()
         wide = Console(width=max(console.width, WIDTH))
-        wide.print(_standing_table(nodes, answers, known))
+        wide.print(standing_table(nodes, answers, known))
         ready = {
             node["node_id"] for node, one in zip(nodes, answers, strict=True) if one and one.ready
         }
@@ -183,8 +183,9 @@ class Command(BaseCommand):
         node = ask(directory, action, number)["nodes"][number - 1]
         until = time.monotonic() + (2 * GRACE if action == "stop" else PATIENCE)
         while not _is_done(action, node):
-            if node["state"] == State.ENDED:
-                raise CommandError(f"node {number} has ended: {node['ending']}")
+            if node["state"] in {State.ENDED, State.STOPPED}:
+                why = node["ending"] or "it was stopped meanwhile"
+                raise CommandError(f"node {number} has ended: {why}")
             if time.monotonic() > until:
                 raise CommandError(f"node {number} is not done with it: it is {node['state']}")
             time.sleep(0.2)
@@ -213,48 +214,10 @@ def _is_done(action: str, node: Mapping[str, str]) -> bool:
     return node["state"] == {"stop": State.STOPPED, "pause": State.PAUSED}[action]
 
 
-def _standing_table(
-    nodes: Sequence[Mapping[str, str]],
-    answers: Sequence[Answers | None],
-    stakes: Mapping[str, int],
-) -> Table:
-    """Return how each node stands: heights are those of its last accepted blocks."""
-    table = Table(title="Local network", box=box.SIMPLE)
-    for column in (
-        "Node", "State", "Node ID", "Stake", "P-Chain", "C-Chain", "Peers", "Connected stake",
-    ):  # fmt: skip
-        table.add_column(column, no_wrap=True)
-    total = sum(stakes.values()) or 1
-    for place, (node, one) in enumerate(zip(nodes, answers, strict=True), 1):
-        table.add_row(
-            str(place),
-            escape(_state(node, one)),
-            node["node_id"],
-            f"{100 * stakes.get(node['node_id'], 0) / total:.0f} %",
-            *(
-                ("", "", "", "")
-                if one is None
-                else (
-                    str(one.p_height),
-                    "" if one.c_height is None else str(one.c_height),
-                    str(len(one.peers)),
-                    f"{100 * one.connected(node['node_id']):.0f} %",
-                )
-            ),
-        )
-    return table
-
-
-def _state(node: Mapping[str, str], one: Answers | None) -> str:
-    if node["state"] == State.RUNNING:
-        return "does not answer" if one is None else "ready" if one.ready else "running"
-    return ": ".join(filter(None, (node["state"], node["ending"])))
-
-
 def _show(nodes: Sequence[LocalNode], width: int) -> None:
     """Say where the nodes are and how they are reached."""
     wide = Console(width=width)
-    wide.print(_table(nodes))
+    wide.print(place_table(nodes))
     wide.print(escape(_login()))
     wide.print(
         f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
@@ -275,20 +238,3 @@ def _login() -> str:
         f"Each node's admin knows the user {settings.NODE.admin_user}, whose password is in "
         f"nodeN/{password_file(settings.NODE).name}; funded accounts and their keys are in nodeN/{LOG}."
     )
-
-
-def _table(nodes: Sequence[LocalNode]) -> Table:
-    """Return where the nodes are; each has the paths that the README lists."""
-    table = Table(title="Local network", box=box.SIMPLE)
-    for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
-        table.add_column(column, no_wrap=True)
-    for place, node in enumerate(nodes, 1):
-        table.add_row(
-            str(place),
-            f"{node.url}/ext/bc/C/rpc",
-            f"{node.url}/ext/bc/P",
-            f"{node.url}/admin/",
-            f"127.0.0.1:{node.staking_port}",
-            str(node.node_id),
-        )
-    return table

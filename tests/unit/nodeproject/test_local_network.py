@@ -80,6 +80,7 @@ def test_more_or_fewer_nodes_than_validators_are_told(
     [
         (5, 5, 13, []),
         (4, 4, 13, []),
+        (1, 1, 15, []),
         (
             3,
             3,
