@@ -19,8 +19,10 @@ from cchain_app.pool.limits import PoolLimits
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
 from cchain_app.txs.codec import RecoverMany
+from chaindb.building import Building
 from chaindb.database import Database
 from chaindb.locks import Lock
+from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
@@ -52,7 +54,8 @@ class EvmChain:
     Args:
         node: The settings: which network it is, and the limits of the process.
         db: Where its rows are.
-        aliases: The chain's names; the first is in keys of caches that chains share.
+        pointers: Of the node that it belongs to; without, it has its own.
+        aliases: The chain's names; by the first caches and pointers that chains share know it.
         blockchain_id: Says its blockchain ID, which comes with the P-Chain's genesis; raises
             `NoBlockchainID` before. None: it has none.
         genesis_file: Reads its genesis file; without one the settings say which it is.
@@ -68,6 +71,7 @@ class EvmChain:
         node: Settings,
         db: Database,
         *,
+        pointers: Pointers | None = None,
         aliases: tuple[str, ...] = CCHAIN_ALIASES,
         blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
@@ -77,6 +81,10 @@ class EvmChain:
         self.aliases = aliases
         self._find_id = blockchain_id
         self._genesis_file = genesis_file
+        self.pointers = pointers or Pointers(node.profile)
+        """What tells those who follow it; see `notifications`."""
+        self.building = Building(aliases[0], node.profile)
+        """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""

@@ -5,8 +5,7 @@ Called after commit only, from services. How the messages travel stands in `chai
 
 from collections.abc import Sequence
 
-from chaindb import building, pointers
-from chaindb.chains import Chain
+from cchain_app.chain import EvmChain
 from primitives.evm import Hash
 
 HEAD = "cchain.head"
@@ -16,13 +15,15 @@ PENDING = "cchain.pending"
 """Type of the message that transactions of the pool became pending: their `hashes`."""
 
 
-def head_accepted(number: int, block_hash: Hash) -> None:
+def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Tell that a block was committed."""
-    building.accepted(Chain.C, number)
-    pointers.send(Chain.C, {"type": HEAD, "number": number, "hash": bytes(block_hash)})
+    chain.building.accepted(number)
+    head = {"type": HEAD, "number": number, "hash": bytes(block_hash)}
+    chain.pointers.send(chain.aliases[0], head)
 
 
-def pending_transactions(hashes: Sequence[Hash]) -> None:
+def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
     """Tell that transactions in the pool became pending."""
     if hashes:
-        pointers.send(Chain.C, {"type": PENDING, "hashes": [bytes(one) for one in hashes]})
+        pending = {"type": PENDING, "hashes": [bytes(one) for one in hashes]}
+        chain.pointers.send(chain.aliases[0], pending)

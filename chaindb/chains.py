@@ -1,4 +1,4 @@
-"""Which chain is meant where both have the same machinery: turns, blocks in the making, pointers.
+"""Which chain is meant where both have the same machinery: turns, pointers.
 
 A node need not take part in all of them (NODE_CHAINS).
 """
@@ -13,11 +13,6 @@ class Chain(StrEnum):
 
     P = "P"
     C = "C"
-
-    @property
-    def group(self) -> str:
-        """The channel layer's group of the chain's pointers."""
-        return f"{self.lower()}chain.pointers"
 
     @property
     def is_here(self) -> bool:

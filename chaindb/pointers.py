@@ -10,13 +10,13 @@ import asyncio
 import contextlib
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from channels.layers import get_channel_layer
-from django.conf import settings
 
 from chaindb.chains import Chain
 from chaindb.servers import PATIENCE, Server
@@ -41,59 +41,100 @@ class _Listener:
     """A loop that follows, the chains that it wants to hear of, and who takes the messages."""
 
     loop: asyncio.AbstractEventLoop
-    chains: frozenset[Chain]
+    chains: frozenset[str]
     deliver: Deliver
 
 
-_lock = threading.Lock()
-_listeners: tuple[_Listener, ...] = ()
-_own_loop: asyncio.AbstractEventLoop | None = None
+class Pointers:
+    """The pointers of one node, as one of its processes sends and hears them. Threads share it.
 
+    A chain is named by its first alias.
 
-def bind(
-    loop: asyncio.AbstractEventLoop, deliver: Deliver, chains: Collection[Chain] = tuple(Chain)
-) -> Callable[[], None]:
-    """Deliver all messages of some chains on an event loop; return what ends that.
-
-    It goes on while the channel layer is away and comes back; what was sent meanwhile is lost.
+    Args:
+        profile: Where it is `embedded` there is no other process, and the channel layer is left alone.
     """
-    listener = _Listener(loop, frozenset(chains), deliver)
-    _add(listener)
-    following: Future[None] | None = None
-    if not _is_embedded():
-        following = asyncio.run_coroutine_threadsafe(_follow(listener), loop)
 
-    def unbind() -> None:
-        _remove(listener)
-        if following is not None:
-            following.cancel()
+    def __init__(self, profile: str) -> None:
+        self._is_alone = profile == "embedded"
+        self._lock = threading.Lock()
+        self._listeners: tuple[_Listener, ...] = ()
+        """Senders read it without a lock, so it is never changed but replaced."""
+        self._own_loop: asyncio.AbstractEventLoop | None = None
 
-    return unbind
+    def bind(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        deliver: Deliver,
+        chains: Collection[str] = tuple(Chain),
+    ) -> Callable[[], None]:
+        """Deliver all messages of some chains on an event loop; return what ends that.
+
+        It goes on while the channel layer is away and comes back; what was sent meanwhile is lost.
+        """
+        listener = _Listener(loop, frozenset(chains), deliver)
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+        following: Future[None] | None = None
+        if not self._is_alone:
+            following = asyncio.run_coroutine_threadsafe(_follow(listener), loop)
+
+        def unbind() -> None:
+            self._remove(listener)
+            if following is not None:
+                following.cancel()
+
+        return unbind
+
+    def send(self, chain: str, message: Message) -> None:
+        """Hand a message on without waiting for it. For services, after commit only."""
+        if self._is_alone:
+            for listener in self._listeners:
+                if chain in listener.chains:
+                    self._deliver_soon(listener, message)
+            return
+        server = redis_server()
+        if server.failed():
+            return  # followers find it by their tick
+        sending = self._send(chain, message, server)  # which keeps this object, and so its thread
+        asyncio.run_coroutine_threadsafe(sending, self._sending_loop()).add_done_callback(_report)
+
+    async def _send(self, chain: str, message: Message, server: Server) -> None:
+        layer = get_channel_layer()
+        assert layer is not None  # CHANNEL_LAYERS has a default in every profile
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await layer.group_send(group_of(chain), message)
+        except Exception as error:  # a server that is away needs no more words
+            if not await asyncio.to_thread(server.suspect, error):
+                raise
+
+    def _remove(self, listener: _Listener) -> None:
+        with self._lock:
+            self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+    def _deliver_soon(self, listener: _Listener, message: Message) -> None:
+        try:
+            listener.loop.call_soon_threadsafe(listener.deliver, message)
+        except RuntimeError:  # the loop was closed without unbinding
+            self._remove(listener)
+
+    def _sending_loop(self) -> asyncio.AbstractEventLoop:
+        """Return a bound loop that runs, else one in a thread of its own (in workers)."""
+        for listener in self._listeners:
+            if listener.loop.is_running():
+                return listener.loop
+        with self._lock:
+            if self._own_loop is None:
+                self._own_loop = loop = asyncio.new_event_loop()
+                threading.Thread(target=_run, args=[loop], name="pointers", daemon=True).start()
+                # The thread ends with this object; at the end of the process it just stops.
+                weakref.finalize(self, loop.call_soon_threadsafe, loop.stop).atexit = False
+            return self._own_loop
 
 
-def send(chain: Chain, message: Message) -> None:
-    """Hand a message on without waiting for it. For services, after commit only."""
-    if _is_embedded():
-        for listener in _listeners:
-            if chain in listener.chains:
-                _deliver_soon(listener, message)
-        return
-    server = redis_server()
-    if server.failed():
-        return  # followers find it by their tick
-    sent = asyncio.run_coroutine_threadsafe(_send(chain, message, server), _sending_loop())
-    sent.add_done_callback(_report)
-
-
-async def _send(chain: Chain, message: Message, server: Server) -> None:
-    layer = get_channel_layer()
-    assert layer is not None  # CHANNEL_LAYERS has a default in every profile
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await layer.group_send(chain.group, message)
-    except Exception as error:  # a server that is away needs no more words
-        if not await asyncio.to_thread(server.suspect, error):
-            raise
+def group_of(chain: str) -> str:
+    """Return the channel layer's group of a chain's pointers."""
+    return f"{chain.lower()}chain.pointers"
 
 
 def redis_server() -> Server:
@@ -102,29 +143,6 @@ def redis_server() -> Server:
     from chaindb.redis_cache import server
 
     return server()
-
-
-def _is_embedded() -> bool:
-    return bool(settings.NODE.profile == "embedded")
-
-
-def _add(listener: _Listener) -> None:
-    global _listeners  # noqa: PLW0603  # senders read it without a lock, so it is never changed
-    with _lock:
-        _listeners = (*_listeners, listener)
-
-
-def _remove(listener: _Listener) -> None:
-    global _listeners  # noqa: PLW0603  # as above
-    with _lock:
-        _listeners = tuple(one for one in _listeners if one is not listener)
-
-
-def _deliver_soon(listener: _Listener, message: Message) -> None:
-    try:
-        listener.loop.call_soon_threadsafe(listener.deliver, message)
-    except RuntimeError:  # the loop was closed without unbinding
-        _remove(listener)
 
 
 async def _follow(listener: _Listener) -> None:
@@ -154,15 +172,15 @@ async def _receive(listener: _Listener) -> None:
         rejoining.cancel()
         with contextlib.suppress(Exception):  # the layer forgets silent channels by itself
             for chain in listener.chains:
-                await layer.group_discard(chain.group, channel)
+                await layer.group_discard(group_of(chain), channel)
 
 
-async def _join(layer: Any, channel: str, chains: Collection[Chain]) -> None:
+async def _join(layer: Any, channel: str, chains: Collection[str]) -> None:
     for chain in chains:
-        await layer.group_add(chain.group, channel)
+        await layer.group_add(group_of(chain), channel)
 
 
-async def _rejoin(layer: Any, channel: str, chains: Collection[Chain]) -> None:
+async def _rejoin(layer: Any, channel: str, chains: Collection[str]) -> None:
     while True:
         await asyncio.sleep(REJOIN)
         try:
@@ -176,14 +194,8 @@ def _report(sent: Future[None]) -> None:
         _log.warning("a pointer was not sent; followers find the block by their tick: %s", error)
 
 
-def _sending_loop() -> asyncio.AbstractEventLoop:
-    """Return a bound loop that runs, else one in a thread of its own (in workers)."""
-    global _own_loop  # noqa: PLW0603  # one sender for each process
-    for listener in _listeners:
-        if listener.loop.is_running():
-            return listener.loop
-    with _lock:
-        if _own_loop is None:
-            _own_loop = asyncio.new_event_loop()
-            threading.Thread(target=_own_loop.run_forever, name="pointers", daemon=True).start()
-        return _own_loop
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

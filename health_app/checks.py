@@ -14,7 +14,7 @@ from django.conf import settings
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import figures
 from cchain_app.selectors import figures as cchain
-from chaindb import building, clock
+from chaindb import clock
 from chaindb.chains import Chain, present
 from health_app import rules
 from health_app.result import Finding
@@ -180,7 +180,8 @@ def _being_made(chain: Chain) -> list[tuple[int, float]]:
 
     A process that was killed leaves an entry behind, and others go on: what the chain has is made.
     """
-    here = building.outstanding(chain)  # first: what is committed meanwhile was being made
+    of_node = platform_chain() if chain is Chain.P else evm_chain()
+    here = of_node.building.outstanding()  # first: what is committed meanwhile was being made
     if not here:
         return []
     if chain is Chain.P:

@@ -5,8 +5,8 @@ from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
 from cchain_app.chain import EvmChain
-from chaindb.building import building
 from chaindb.chains import Chain
+from chaindb.pointers import Pointers
 from chainvm.port import Block, ChainVM
 from network_app import ports, producer, selectors
 from network_app.chains import voting
@@ -99,6 +99,11 @@ class NodeNetwork:
         return self._platform.identity.keys
 
     @property
+    def pointers(self) -> Pointers:
+        """What tells those who follow its chains."""
+        return self._platform.pointers
+
+    @property
     def chains(self) -> list[NetworkChain[Any]]:
         """The chains that this node takes part in."""
         both: list[NetworkChain[Any]] = [self.platform, self.evm]
@@ -164,6 +169,7 @@ class NodeNetwork:
     def _voted(self, alias: Chain, chain: NetworkChain[B]) -> VotedConsensus[B]:
         return VotedConsensus(
             alias,
+            self.pointers,
             chain.consensus,
             chain.rows,
             self._validators.proposers,
@@ -180,7 +186,7 @@ class NodeNetwork:
         chain_id: Callable[[], ID],
     ) -> NetworkChain[B]:
         rows = OuterRows(chain.db, alias, inner.blocks)
-        counted = partial(building, alias)
+        counted = chain.building.count
         consensus = OuterConsensus(
             vm,
             partial(self._wrap, rows, chain_id),

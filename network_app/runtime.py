@@ -16,7 +16,7 @@ from django.conf import settings
 from cchain_app import notifications as cchain_notifications
 from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import genesis_text
-from chaindb import clock, pointers
+from chaindb import clock
 from chaindb.chains import Chain, present
 from chaindb.connections import in_thread, release
 from network_app import addresses
@@ -110,6 +110,7 @@ class RunningNetwork:
         """Live until `stopping` is set."""
         await in_thread(_begin, self._records, self._chains)
         await in_thread(self._directory.read)
+        pointers = node_network().pointers
         unbind = pointers.bind(asyncio.get_running_loop(), self._told, present())
         try:
             await self._network.start()

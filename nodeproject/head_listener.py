@@ -14,9 +14,9 @@ from cchain_app import notifications
 from cchain_app.api import EvmRpc, subscriptions
 from cchain_app.selectors import blocks
 from cchain_app.syncing import Progress, up_to_date
-from chaindb import pointers
 from chaindb.chains import Chain
 from chaindb.connections import in_thread
+from chaindb.pointers import Message
 from network_app import selectors as network
 
 TICK = 1.0
@@ -35,7 +35,7 @@ class HeadListener:
     def __init__(self, rpc: EvmRpc) -> None:
         self._rpc = rpc
         self._tasks: list[asyncio.Task[None]] = []
-        self._inbox: asyncio.Queue[pointers.Message] = asyncio.Queue()
+        self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
         self._progress: Progress | None = None
 
@@ -44,8 +44,9 @@ class HeadListener:
         if self._tasks:
             return
         loop = asyncio.get_running_loop()
-        self._unbind = pointers.bind(loop, self._inbox.put_nowait, [Chain.C])
-        self._rpc.chain.progress = lambda: self._progress
+        chain = self._rpc.chain
+        self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, chain.aliases[:1])
+        chain.progress = lambda: self._progress
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
     async def stop(self) -> None:
@@ -78,13 +79,13 @@ class HeadListener:
             except Exception:  # as above
                 _log.exception("the head could not be read")
 
-    async def _handle(self, message: pointers.Message) -> None:
+    async def _handle(self, message: Message) -> None:
         if message["type"] == notifications.PENDING:
             await subscriptions.pending_transactions(self._rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
             await self._handle_head(message)
 
-    async def _handle_head(self, message: pointers.Message) -> None:
+    async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head
         if known is None or known.number < message["number"]:
             await self._reach_head()

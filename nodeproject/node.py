@@ -12,6 +12,7 @@ from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.composition import compose as compose_cchain
 from chaindb.database import Database
+from chaindb.pointers import Pointers
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
 from jsonrpc.turn import LoopTurn
@@ -52,11 +53,15 @@ class Node:
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
         """Who it is, as its files say. Nobody else reads them."""
-        self.platform_chain = compose_platform(PlatformChain(settings, Database(), self.identity))
+        self.pointers = Pointers(settings.profile)
+        """What tells those in this process and others who follow its chains."""
+        self.platform_chain = compose_platform(
+            PlatformChain(settings, Database(), self.identity, pointers=self.pointers)
+        )
         if settings.network_id == LOCAL:
             self.platform_chain.own = Renewal(self.platform_chain)
         self.evm_chain = compose_cchain(
-            EvmChain(settings, Database(), blockchain_id=self._c_chain_id)
+            EvmChain(settings, Database(), pointers=self.pointers, blockchain_id=self._c_chain_id)
         )
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
         """The node as its network knows it."""

@@ -1,14 +1,15 @@
 """Shows this process to monitoring: how its health is, and what it has that counts, or can be asked."""
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 from django.core.cache import caches
 
 from cchain_app.api import EvmRpc
 from cchain_app.blocks.bloom import bloom_bits
-from chaindb import building, servers
+from chaindb import servers
+from chaindb.chains import Chain
 from health_app.checks import ALL, TAGS, table
 from health_app.history import History
 from health_app.metrics.exposition import Page
@@ -113,7 +114,11 @@ class Observation:
             self.metrics.is_listening = True
             StatementListener(self.metrics).connect()
             TaskListener(self.metrics, self._processes, self.writes).connect()
-        building.observe(self.metrics.block)
+        for letter, chain in (
+            (Chain.P, self._platform_rpc.chain),
+            (Chain.C, self._evm_rpc.chain),
+        ):
+            chain.building.observe(partial(self.metrics.block, letter))
         self.metrics.caches = self._cache_states
 
     def _cache_states(self) -> dict[str, CacheState]:

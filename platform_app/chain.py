@@ -9,8 +9,10 @@ from typing import Protocol
 
 from django.db import DEFAULT_DB_ALIAS
 
+from chaindb.building import Building
 from chaindb.database import Database
 from chaindb.locks import Lock
+from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import ChainVM
@@ -40,6 +42,10 @@ class Settings(Protocol):
     @property
     def network_id(self) -> int:
         """The network's number."""
+
+    @property
+    def profile(self) -> str:
+        """`embedded` or `production`."""
 
     @property
     def parameters(self) -> str:
@@ -93,6 +99,7 @@ class PlatformChain:
         node: The settings of the node that it belongs to.
         db: Where its rows are.
         identity: Who that node is.
+        pointers: Of that node; without, the chain has its own.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
@@ -102,12 +109,23 @@ class PlatformChain:
     consensus: Consensus[Block]
     """Who decides on its blocks."""
 
-    def __init__(self, node: Settings, db: Database, identity: IdentityFiles) -> None:
+    def __init__(
+        self,
+        node: Settings,
+        db: Database,
+        identity: IdentityFiles,
+        *,
+        pointers: Pointers | None = None,
+    ) -> None:
         self.node = node
         self.db = db
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
+        self.pointers = pointers or Pointers(node.profile)
+        """What tells those who follow it; see `notifications`."""
+        self.building = Building(self.cache_key(self.aliases[0]), node.profile)
+        """Its blocks in the making."""
         self.looks = Looks()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db)
         """Is asked for a block in the transaction that stores what waits for it, or after it."""

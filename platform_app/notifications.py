@@ -5,8 +5,7 @@ Called after commit only, from services. How the messages travel stands in `chai
 
 from collections.abc import Sequence
 
-from chaindb import building, pointers
-from chaindb.chains import Chain
+from platform_app.chain import PlatformChain
 from primitives.ids import ID
 
 HEAD = "pchain.head"
@@ -16,13 +15,15 @@ ISSUED = "pchain.issued"
 """Type of the message that transactions wait for a block: their `tx_ids`."""
 
 
-def head_accepted(height: int, block_id: ID) -> None:
+def head_accepted(chain: PlatformChain, height: int, block_id: ID) -> None:
     """Tell that blocks were committed, up to this one."""
-    building.accepted(Chain.P, height)
-    pointers.send(Chain.P, {"type": HEAD, "height": height, "block_id": bytes(block_id)})
+    chain.building.accepted(height)
+    head = {"type": HEAD, "height": height, "block_id": bytes(block_id)}
+    chain.pointers.send(chain.aliases[0], head)
 
 
-def txs_issued(tx_ids: Sequence[ID]) -> None:
+def txs_issued(chain: PlatformChain, tx_ids: Sequence[ID]) -> None:
     """Tell that transactions were taken into the mempool."""
     if tx_ids:
-        pointers.send(Chain.P, {"type": ISSUED, "tx_ids": [bytes(one) for one in tx_ids]})
+        issued = {"type": ISSUED, "tx_ids": [bytes(one) for one in tx_ids]}
+        chain.pointers.send(chain.aliases[0], issued)

@@ -64,4 +64,4 @@ def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
     for one in verified:
         memory.advance(one.block, one.executed.changes)
     last = verified[-1].block
-    notifications.head_accepted(last.number, last.hash)
+    notifications.head_accepted(chain, last.number, last.hash)

@@ -11,8 +11,6 @@ from cchain_app.blocks.candidate import (
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
-from chaindb.building import building
-from chaindb.chains import Chain
 from chainvm.port import HeadMoved
 from primitives.evm import Hash
 from primitives.ids import ID
@@ -51,7 +49,7 @@ def accept(
     blocks = [evm_block(one) for one in candidates]
     first, by_id = blocks[0], {one.block_id: one for one in blocks}
     vm = chain.vm
-    with chain.consensus.lock, building(Chain.C, first.height):
+    with chain.consensus.lock, chain.building.count(first.height):
         head = vm.last_accepted()
         try:
             if first.parent_id != head:

@@ -64,7 +64,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
         raise
     chain.memory.pool.changed()
     if admissions.pending:
-        notifications.pending_transactions(admissions.pending)
+        notifications.pending_transactions(chain, admissions.pending)
     return outcomes
 
 

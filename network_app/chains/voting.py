@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from chaindb import clock, pointers
+from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.connections import OneThread
+from chaindb.pointers import Pointers
 from chainvm.port import Block
 from network_app import selectors
 from network_app.chains.consensus import OuterConsensus
@@ -54,6 +55,7 @@ class VotedConsensus(Generic[B]):
 
     Args:
         alias: Of the chain.
+        pointers: Of this node: by them the network's process is told.
         outer: The chain in its outer blocks.
         rows: Those of its accepted blocks.
         proposers: Returns who may propose, by P-Chain height.
@@ -64,6 +66,7 @@ class VotedConsensus(Generic[B]):
     def __init__(
         self,
         alias: Chain,
+        pointers: Pointers,
         outer: OuterConsensus[B],
         rows: OuterRows,
         proposers: Proposers,
@@ -72,6 +75,7 @@ class VotedConsensus(Generic[B]):
         own: Callable[[], NodeID],
     ) -> None:
         self._alias = alias
+        self._pointers = pointers
         self._outer = outer
         self._rows = rows
         self._proposers = proposers
@@ -86,7 +90,7 @@ class VotedConsensus(Generic[B]):
     def produce(self, *, now: int, allow_empty: bool = False) -> None:
         """Tell that there may be something to put into a block."""
         del now, allow_empty  # whoever builds has a clock, and knows by it what may be empty
-        pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
+        self._pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
 
     def may_produce(self, height: int, now: int) -> bool:
         """Say whether this node may propose the block at a height now (Unix seconds): its slot has come."""

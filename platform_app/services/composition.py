@@ -1,9 +1,5 @@
 """What a P-Chain is made of above its rows: its VM, and who decides on its blocks."""
 
-from functools import partial
-
-from chaindb.building import building
-from chaindb.chains import Chain
 from chainvm.consensus import SoleConsensus
 from platform_app.chain import PlatformChain
 from platform_app.services.vm import PlatformVM
@@ -13,5 +9,5 @@ def compose(chain: PlatformChain) -> PlatformChain:
     """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
     vm = PlatformVM(chain)
     chain.vm = vm
-    chain.consensus = SoleConsensus(vm, partial(building, Chain.P))
+    chain.consensus = SoleConsensus(vm, chain.building.count)
     return chain

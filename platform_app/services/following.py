@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from chaindb.building import building
-from chaindb.chains import Chain
 from chainvm.port import HeadMoved
 from platform_app.blocks.block import BanffProposalBlock, Block
 from platform_app.blocks.errors import InvalidBlock, OtherBlockAccepted
@@ -49,7 +47,7 @@ def _outstanding(chain: PlatformChain, blocks: Sequence[Block]) -> AbstractConte
     """Count the first new block as outstanding: before the locks, which may be what it waits for."""
     height = chain.tip().height
     first = next((block.height for block in blocks if block.height > height), None)
-    return nullcontext() if first is None else building(Chain.P, first)
+    return nullcontext() if first is None else chain.building.count(first)
 
 
 def _accepted(chain: PlatformChain, blocks: Sequence[Block], now: int, beside: Beside) -> bool:

@@ -126,7 +126,8 @@ def _admit(
         mempool.drop(chain.db, [*dropped, *second.dropped], now)
         if second.admitted:
             transaction.on_commit(
-                partial(notifications.txs_issued, list(second.admitted)), using=chain.db.alias
+                partial(notifications.txs_issued, chain, list(second.admitted)),
+                using=chain.db.alias,
             )
             chain.producer.request()
         return second.outcomes

@@ -1,10 +1,7 @@
 """Who decides on a chain's blocks, where a test says so: this node alone, or another one."""
 
-from functools import partial
 from typing import Any
 
-from chaindb.building import building
-from chaindb.chains import Chain
 from chainvm.consensus import SoleConsensus
 
 
@@ -15,4 +12,4 @@ def deciding(chain: Any, *, here: bool) -> SoleConsensus[Any]:
         chain: The chain.
         here: Whether this node makes its blocks.
     """
-    return SoleConsensus(chain.vm, partial(building, Chain(chain.aliases[0])), lambda: here)
+    return SoleConsensus(chain.vm, chain.building.count, lambda: here)

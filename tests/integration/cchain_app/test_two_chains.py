@@ -15,7 +15,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
-from cchain_app import models
+from cchain_app import models, notifications
 from cchain_app.admin.dashboard import overview
 from cchain_app.admin.links import find_page
 from cchain_app.api import EvmRpc, eth_logs, registry, subscriptions
@@ -31,6 +31,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database
+from chaindb.pointers import Message, Pointers
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.hub import Exchange
@@ -110,11 +111,13 @@ def genesis_of(chain_id: int, balance: int) -> Callable[[], bytes]:
 def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed in the end."""
     node = replace(settings.NODE, mining="manual")
+    pointers = Pointers("embedded")
     chains = [
         compose(
             EvmChain(
                 node,
                 Database(alias),
+                pointers=pointers,
                 aliases=(f"C{place}", f"evm{place}"),
                 blockchain_id=partial(ID, bytes([place]) * 32),
                 genesis_file=genesis_of(*given),
@@ -326,6 +329,64 @@ def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:
     assert heads == [[hexed(block.hash) for node, block in made if node is owner] for owner in two]
     logs = [[one["data"] for one in socket.heard() if "topics" in one] for socket in sockets]
     assert logs == [["0x00"] * 2, ["0x01"] * 2 + ["0x02"] * 2]
+
+
+def test_followers_hear_of_the_chain_that_they_asked_for(two: tuple[Node, Node]) -> None:
+    loop = asyncio.new_event_loop()
+    heard: list[list[Message]] = [[], []]
+    unbinds = [
+        node.chain.pointers.bind(loop, inbox.append, node.chain.aliases[:1])
+        for node, inbox in zip(two, heard, strict=True)
+    ]
+    try:
+        assert two[0].chain.pointers is two[1].chain.pointers  # as of one node
+        sent = [bytes.fromhex(node.send()[2:]) for node in (two[1], two[1], two[0])]
+        made = [node.mine() for node in (*two, two[1])]
+        loop.call_soon(loop.stop)  # after all that was sent
+        loop.run_forever()
+    finally:
+        for unbind in unbinds:
+            unbind()
+        loop.close()
+
+    waiting = [
+        [one["hashes"] for one in inbox if one["type"] == notifications.PENDING] for inbox in heard
+    ]
+    assert waiting == [[[sent[2]]], [[sent[0]], [sent[1]]]]
+    heads = [
+        [(one["number"], one["hash"]) for one in inbox if one["type"] == notifications.HEAD]
+        for inbox in heard
+    ]
+    assert heads == [
+        [(1, made[0].hash)], [(1, made[1].hash), (2, made[2].hash)],
+    ]  # fmt: skip
+
+
+def test_a_block_is_outstanding_and_timed_on_the_chain_that_makes_it(
+    two: tuple[Node, Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (node.chain for node in two)
+    timed: list[list[float]] = [[], []]
+    for chain, of_one in zip((first, second), timed, strict=True):
+        chain.building.observe(of_one.append)
+    seen: list[list[list[int]]] = []
+    accept = first.vm.accept
+
+    def look(*arguments: Any, **more: Any) -> None:
+        seen.append(
+            [[height for height, _ in one.building.outstanding()] for one in (first, second)]
+        )
+        accept(*arguments, **more)
+
+    monkeypatch.setattr(first.vm, "accept", look)
+    two[1].mine()
+    two[0].mine()
+    with second.building.count(9):
+        two[0].mine()
+
+    assert seen == [[[1], []], [[2], [9]]]
+    assert [len(of_one) for of_one in timed] == [2, 1]
+    assert first.building.outstanding() == second.building.outstanding() == []
 
 
 def test_the_admin_shows_the_chain_of_its_process(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from chaindb import building as module
-from chaindb import pointers
-from chaindb.building import building, outstanding
+from chaindb.building import Building
 from chaindb.chains import Chain
+from chaindb.pointers import Message, Pointers
 from tests.integration.patience import SECONDS, groups_joined
 from tests.servers.redis import RedisServer
 
@@ -30,11 +30,10 @@ settings.configure(
         "BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": sys.argv[1]}},
 )
 django.setup()
-from chaindb import pointers
-from chaindb.building import building
-from chaindb.chains import Chain
-with building(Chain.P, 41):
-    pointers.send(Chain.C, {"type": "c", "number": 7})
+from chaindb.building import Building
+from chaindb.pointers import Pointers
+with Building("P", "production").count(41):
+    Pointers("production").send("C", {"type": "c", "number": 7})
     sys.stdin.readline()
 """
 
@@ -65,20 +64,23 @@ def production(redis: RedisServer, settings: Any) -> str:
 
 
 async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) -> None:
-    inbox: asyncio.Queue[pointers.Message] = asyncio.Queue()
+    inbox: asyncio.Queue[Message] = asyncio.Queue()
     with pytest.MonkeyPatch.context() as patch:
         joined = groups_joined(patch)
-        unbind = pointers.bind(asyncio.get_running_loop(), inbox.put_nowait, [Chain.C])
+        unbind = Pointers("production").bind(
+            asyncio.get_running_loop(), inbox.put_nowait, [Chain.C]
+        )
         await asyncio.wait_for(joined.wait(), SECONDS)
+    of_p = Building("P", "production")
     other = await asyncio.to_thread(_start, production)
     try:
         assert await asyncio.wait_for(inbox.get(), SECONDS) == {"type": "c", "number": 7}
-        assert [height for height, _ in await asyncio.to_thread(outstanding, Chain.P)] == [41]
-        assert await asyncio.to_thread(outstanding, Chain.C) == []
+        assert [height for height, _ in await asyncio.to_thread(of_p.outstanding)] == [41]
+        assert await asyncio.to_thread(Building("C", "production").outstanding) == []
     finally:
         await asyncio.to_thread(other.communicate, b"\n")
         unbind()
-    assert await asyncio.to_thread(outstanding, Chain.P) == []
+    assert await asyncio.to_thread(of_p.outstanding) == []
 
 
 def _start(url: str) -> "subprocess.Popen[bytes]":
@@ -89,14 +91,15 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     production: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_forget", lambda key: None)  # as if it was killed
-    with building(Chain.C, 5):
+    building = Building("C", "production")
+    with building.count(5):
         pass
-    assert [height for height, _ in outstanding(Chain.C)] == [5]
+    assert [height for height, _ in building.outstanding()] == [5]
     # This thread's next entry takes the place of that one; it need not outlast a look at it.
     monkeypatch.setattr(module, "LIFETIME", 1)
-    with building(Chain.C, 6):
+    with building.count(6):
         pass
     deadline = time.monotonic() + SECONDS
-    while outstanding(Chain.C):
+    while building.outstanding():
         assert time.monotonic() < deadline
         time.sleep(0.1)

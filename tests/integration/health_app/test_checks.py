@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from chaindb.building import building
+from cchain_app.apps import evm_chain
+from chaindb.building import Building
 from chaindb.chains import Chain
 from health_app import checks
 from health_app.result import Finding
 from health_app.writing import Writes
 from network_app.models import SyncPhase
 from nodeproject.apps import this_node
+from platform_app.apps import platform_chain
 from tests.builders import network_rows, own_node
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
@@ -21,6 +23,11 @@ from tests.integration.platform_app.conftest import PChain
 DAY = 24 * 60 * 60
 
 together = pytest.mark.node_settings(bootstrap=FOLLOWING)
+
+
+def building(of: Chain) -> Building:
+    """Return what this process's chain has of blocks in the making."""
+    return platform_chain().building if of is Chain.P else evm_chain().building
 
 
 def consensus(found: Finding) -> Any:
@@ -40,7 +47,7 @@ def network_message(found: Finding) -> Any:
 def test_a_block_that_is_being_made_is_outstanding(chain: Chain, measure: Any) -> None:
     other = Chain.P if chain is Chain.C else Chain.C
 
-    with building(chain, 7), building(other, 9):
+    with building(chain).count(7), building(other).count(9):
         assert consensus(measure())["outstandingBlocks"] == 1
     assert consensus(measure())["outstandingBlocks"] == 0
 
@@ -53,9 +60,9 @@ def test_a_block_that_is_being_made_is_outstanding(chain: Chain, measure: Any) -
 def test_what_a_killed_process_was_making_is_not_outstanding_once_the_chain_has_it(
     of: Chain, measure: Any
 ) -> None:
-    with building(of, 0):  # whose entry nobody takes away
+    with building(of).count(0):  # whose entry nobody takes away
         assert consensus(measure())["outstandingBlocks"] == 0
-    with building(of, 1):
+    with building(of).count(1):
         assert consensus(measure())["outstandingBlocks"] == 1
 
 

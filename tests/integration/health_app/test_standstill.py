@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from chaindb import clock
-from chaindb.building import building
 from chaindb.chains import Chain
 from chaindb.wakeup import Wakeup
 from health_app import checks
@@ -56,7 +55,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
     assert checks.measure_p_chain().error == ""
     pchain.now += 25
     assert checks.measure_p_chain().error == UNHEALTHY
-    with building(Chain.P, 1):  # that is the one
+    with platform_chain().building.count(1):  # that is the one
         assert outstanding(checks.measure_p_chain())[0] == 1
 
     with monkeypatch.context() as elsewhere:

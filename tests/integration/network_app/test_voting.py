@@ -8,8 +8,9 @@ from django.core.management import CommandError, call_command
 
 from cchain_app import tasks as cchain_tasks
 from cchain_app.apps import evm_chain
-from chaindb import clock, pointers
+from chaindb import clock
 from chaindb.chains import Chain
+from chaindb.pointers import Pointers
 from health_app import checks
 from network_app.apps import node_network
 from network_app.chains.voting import BLOCKS_WAITING
@@ -46,7 +47,7 @@ def voting(world: World, configure: Configure) -> World:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
     """What is told of both chains."""
     found: list[tuple[Chain, Any]] = []
-    monkeypatch.setattr(pointers, "send", lambda chain, message: found.append((chain, message)))
+    monkeypatch.setattr(Pointers, "send", lambda _, *sent: found.append(sent))
     return found
 
 

@@ -1,16 +1,11 @@
 """How long blocks took, told to whoever observes: from the beginning of the work to the commit."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+import threading
 
 import pytest
 
 from chaindb import building as module
-from chaindb.building import accepted, building
-from chaindb.chains import Chain
-
-Told = list[tuple[Chain, float]]
+from chaindb.building import Building
 
 
 class _Seconds:
@@ -27,59 +22,97 @@ class _Seconds:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch, settings: Any) -> _Seconds:
-    settings.NODE = replace(settings.NODE, profile="embedded")
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Seconds:
     made = _Seconds()
     monkeypatch.setattr(module, "time", made)
     return made
 
 
 @pytest.fixture
-def told(clock: _Seconds, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    heard: Told = []
-    monkeypatch.setattr(module, "_observer", lambda *what: heard.append(what))
+def building() -> Building:
+    return Building("C", "embedded")
+
+
+@pytest.fixture
+def told(building: Building) -> list[float]:
+    heard: list[float] = []
+    building.observe(heard.append)
     return heard
 
 
-def test_a_block_counts_when_it_is_committed(told: Told, clock: _Seconds) -> None:
-    with building(Chain.C, 7):
+def test_a_block_counts_when_it_is_committed(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    with building.count(7):
         clock.now += 2
         assert told == []
-        accepted(Chain.C, 7)
-    assert told == [(Chain.C, 2.0)]
+        building.accepted(7)
+    assert told == [2.0]
 
 
-def test_a_commit_may_come_after_the_work(told: Told, clock: _Seconds) -> None:
-    with building(Chain.P, 7):
+def test_a_commit_may_come_after_the_work(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    with building.count(7):
         clock.now += 2
     clock.now += 1
-    accepted(Chain.P, 7)
-    assert told == [(Chain.P, 3.0)]
+    building.accepted(7)
+    assert told == [3.0]
 
 
-def test_blocks_that_were_accepted_together_share_their_time(told: Told, clock: _Seconds) -> None:
-    with building(Chain.C, 5):
+def test_blocks_that_were_accepted_together_share_their_time(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    with building.count(5):
         clock.now += 8
-        accepted(Chain.C, 8)
-    assert told == [(Chain.C, 2.0)] * 4
+        building.accepted(8)
+    assert told == [2.0] * 4
 
 
-def test_work_that_brought_no_block_is_not_counted(told: Told, clock: _Seconds) -> None:
-    with building(Chain.C, 7):
+def test_work_that_brought_no_block_is_not_counted(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    with building.count(7):
         clock.now += 60
-    with building(Chain.C, 7):
+    with building.count(7):
         clock.now += 1
-        accepted(Chain.C, 7)
-    accepted(Chain.C, 8)  # a genesis, or a block of another thread
-    assert told == [(Chain.C, 1.0)]
+        building.accepted(7)
+    building.accepted(8)  # a genesis, or a block of another thread
+    assert told == [1.0]
 
 
-def test_nobody_needs_to_observe(clock: _Seconds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_observer", None)
-    with building(Chain.C, 7):
-        accepted(Chain.C, 7)
-    heard: Told = []
-    module.observe(lambda *what: heard.append(what))
-    with building(Chain.C, 8):
-        accepted(Chain.C, 8)
+def test_a_block_counts_once_and_for_its_chain_alone(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    other = Building("P", "embedded")
+    of_other: list[float] = []
+    other.observe(of_other.append)
+    with building.count(3):
+        clock.now += 1
+        other.accepted(3)
+        building.accepted(3)
+        building.accepted(3)
+    assert (told, of_other) == ([1.0], [])
+
+
+def test_a_block_counts_where_it_was_worked_on(
+    building: Building, told: list[float], clock: _Seconds
+) -> None:
+    with building.count(3):
+        clock.now += 1
+        elsewhere = threading.Thread(target=building.accepted, args=[3])
+        elsewhere.start()
+        elsewhere.join()
+        assert told == []
+        building.accepted(3)
+    assert told == [1.0]
+
+
+def test_nobody_needs_to_observe(building: Building, clock: _Seconds) -> None:
+    with building.count(7):
+        building.accepted(7)
+    heard: list[float] = []
+    building.observe(heard.append)
+    with building.count(8):
+        building.accepted(8)
     assert len(heard) == 1

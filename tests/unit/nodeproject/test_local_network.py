@@ -111,14 +111,14 @@ def test_voters_too_few_to_lose_one_are_told(
 def test_voters_begin_at_all_others_and_name_no_producer() -> None:
     second = settings_of(Path("network"), nodes(3), 1, votes=True)
     assert second["NODE_CONSENSUS"] == "snowman"
-    assert second["NODE_PRODUCERS"] == ""
+    assert second["NODE_PRODUCER"] == ""
     assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651,127.0.0.1:9655"
 
 
 def test_others_follow_a_sole_producer() -> None:
     first, second = (settings_of(Path("network"), nodes(3), place, votes=False) for place in (0, 1))
     assert first["NODE_CONSENSUS"] == second["NODE_CONSENSUS"] == "sole"
-    assert first["NODE_PRODUCERS"] == second["NODE_PRODUCERS"] == str(IDS[0])
+    assert first["NODE_PRODUCER"] == second["NODE_PRODUCERS"] == str(IDS[0])
     assert first["NODE_BOOTSTRAP"] == ""
     assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651"
 

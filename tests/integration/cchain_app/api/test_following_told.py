@@ -10,8 +10,8 @@ from django.conf import settings
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
-from chaindb import pointers
 from chaindb.connections import in_thread
+from chaindb.pointers import Pointers
 from nodeproject.apps import this_node
 from nodeproject.head_listener import HeadListener
 from tests.builders import bytecode
@@ -41,7 +41,7 @@ def make(chain, monkeypatch):
     deployment = bytecode.deploy_code(bytecode.LOGGER)
     with monkeypatch.context() as untold:
         # Through Redis a follower could hear later of these blocks, which are not there any more.
-        untold.setattr(pointers, "send", lambda *_: None)
+        untold.setattr(Pointers, "send", lambda *_: None)
         chain.do(to=None, data=deployment, gas=500_000, value=0)
         chain.mine()
         chain.do(to=LOGGER, data=b"\x2a", gas=100_000, value=0)
@@ -107,7 +107,7 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
             elsewhere.setattr(notifications, "head_accepted", lambda *_: None)
             (block,) = await in_thread(lambda: follow(shared_candidates[0]))
         assert (other.blocks.head, memory.blocks.head.number) == (block, 0)
-        told(block.number, block.hash)
+        told(evm_chain(), block.number, block.hash)
         heard = (await socket.next())["params"]["result"]
 
     assert heard["hash"] == hexed(block.hash)

@@ -16,7 +16,6 @@ from cchain_app.selectors.state import state_at
 from cchain_app.services import choosing, vm
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
 from cchain_app.store import chain as rows
-from chaindb.building import outstanding
 from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
@@ -254,14 +253,14 @@ def test_a_block_is_outstanding_while_it_is_made(
     accept, seen = vm.accept, []
 
     def look(*arguments: Any, **more: Any) -> None:
-        seen.append([height for height, _ in outstanding(Alias.C)])
+        seen.append([height for height, _ in evm_chain().building.outstanding()])
         accept(*arguments, **more)
 
     monkeypatch.setattr(vm, "accept", look)
     chain.do()
 
     assert seen == [[1]]
-    assert outstanding(Alias.C) == []
+    assert evm_chain().building.outstanding() == []
 
 
 def test_a_block_is_not_larger_than_what_nodes_can_send_each_other(

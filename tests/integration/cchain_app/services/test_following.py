@@ -14,6 +14,7 @@ from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import UnknownParent
+from cchain_app.chain import EvmChain
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import MissingNodeError
 from cchain_app.processing import ProcessingBlocks
@@ -23,8 +24,6 @@ from cchain_app.services import transactions as submitting
 from cchain_app.services import vm
 from cchain_app.store.chain import load_block
 from cchain_app.txs.transaction import SET_CODE, Transaction
-from chaindb.building import outstanding
-from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
@@ -90,7 +89,7 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
     """Heights that followers were told of, and the height of this process's memory then."""
     heard: list[tuple[int, int | None]] = []
 
-    def hear(number: int, block_hash: bytes) -> None:
+    def hear(_: EvmChain, number: int, block_hash: bytes) -> None:
         head = evm_chain().memory.blocks.head
         assert head is not None
         heard.append((number, head.number))
@@ -261,12 +260,14 @@ def test_what_belongs_to_a_block_is_written_beside_it(
     def look(block: Any) -> None:
         memory = evm_chain().memory.blocks.head
         rows = models.Block.objects.count()
-        seen.append((block.height, rows, memory and memory.number, outstanding(Alias.C)[0][0]))
+        seen.append(
+            (block.height, rows, memory and memory.number, evm_chain().building.outstanding()[0][0])
+        )
 
     follow(*candidates, beside=look)
 
     assert seen == [(1, 1, 0, 1), (2, 1, 0, 1), (3, 1, 0, 1)]
-    assert outstanding(Alias.C) == []
+    assert evm_chain().building.outstanding() == []
 
 
 def test_what_fails_beside_a_block_undoes_all(

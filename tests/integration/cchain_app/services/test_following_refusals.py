@@ -55,7 +55,9 @@ def refused(
         refusal: type[errors.InvalidBlock], *offered: CandidateBlock, **given: Any
     ) -> errors.InvalidBlock:
         told: list[int] = []
-        monkeypatch.setattr(notifications, "head_accepted", lambda number, _: told.append(number))
+        monkeypatch.setattr(
+            notifications, "head_accepted", lambda _, number, __: told.append(number)
+        )
         before, state = dump(), evm_chain().memory.state.number
         with pytest.raises(refusal) as caught:
             follow(*offered, **given)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from chaindb import building, pointers
 from chaindb.chains import Chain
 from chaindb.database import Database
 from chaindb.locks import Lock
+from chaindb.pointers import Pointers
 from platform_app import models, notifications, tasks
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
@@ -156,7 +156,7 @@ def test_what_fails_beside_takes_the_blocks_with_it(pchain: PChain, rewarded: li
         following.accept(platform_chain(), rewarded, now=pchain.now, beside=fail)
 
     assert platform_tables.rows() == before
-    assert building.outstanding(Chain.P) == []
+    assert platform_chain().building.outstanding() == []
 
 
 def test_a_block_counts_as_outstanding_while_it_is_accepted(
@@ -168,11 +168,11 @@ def test_a_block_counts_as_outstanding_while_it_is_accepted(
         platform_chain(),
         rewarded,
         now=pchain.now,
-        beside=lambda _: seen.append(building.outstanding(Chain.P)),
+        beside=lambda _: seen.append(platform_chain().building.outstanding()),
     )
 
     assert [[height for height, _ in one] for one in seen] == [[2]] * 3
-    assert building.outstanding(Chain.P) == []
+    assert platform_chain().building.outstanding() == []
 
 
 def test_it_is_outstanding_while_it_waits_for_the_lock(
@@ -183,7 +183,7 @@ def test_it_is_outstanding_while_it_waits_for_the_lock(
 
     def note(db: Database, lock: Lock) -> None:
         if lock is Lock.PCHAIN:
-            seen.append(building.outstanding(Chain.P))
+            seen.append(platform_chain().building.outstanding())
         acquire(db, lock)
 
     monkeypatch.setattr(Database, "acquire", note)
@@ -267,7 +267,7 @@ def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, dict[str, Any]]]:
     found: list[tuple[Chain, dict[str, Any]]] = []
-    monkeypatch.setattr(pointers, "send", lambda alias, message: found.append((alias, message)))
+    monkeypatch.setattr(Pointers, "send", lambda _, *sent: found.append(sent))
     return found
 
 
