@@ -7,6 +7,7 @@ from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
 from benchmarks import workloads_strangers as strangers
+from benchmarks import workloads_voting as voting
 from benchmarks import workloads_write as writes
 from benchmarks import workloads_ws as sockets
 from benchmarks.workload import Group, Workload
@@ -72,6 +73,7 @@ GROUPS = (
         (*network.WAYS, *network.PAGES),
         alone=network.alone,
     ),
+    Group("voting", voting.prepare, voting.VOTING, alone=voting.alone),
 )
 
 WORKLOADS: dict[str, Workload] = {

@@ -24,13 +24,15 @@ def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str])
     Raises:
         StartFailed: It failed; the last lines of its output are in the message.
     """
+    return told_by(
+        f"seed_{subject}", *(f"--{name}={value}" for name, value in shape.items()), **settings
+    )
+
+
+def told_by(command: str, *options: str, **settings: str) -> str:
+    """Run one of the node's commands, with some settings; return what it prints. Raises as `seed`."""
     done = subprocess.run(
-        [
-            sys.executable,
-            str(ROOT / "manage.py"),
-            f"seed_{subject}",
-            *(f"--{name}={value}" for name, value in shape.items()),
-        ],
+        [sys.executable, str(ROOT / "manage.py"), command, *options],
         cwd=ROOT,
         env={**os.environ, "NODE_PROFILE": "embedded", **settings},
         check=False,
@@ -39,7 +41,7 @@ def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str])
     )
     if done.returncode:
         tail = done.stderr.splitlines()[-15:]
-        raise StartFailed("\n".join([f"the {subject} could not be prepared", *tail]))
+        raise StartFailed("\n".join([f"{command} failed", *tail]))
     return done.stdout
 
 

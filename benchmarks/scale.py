@@ -28,6 +28,8 @@ class Scale:
     """Delegators that are gone."""
     travellers: int
     """Validators and delegators that end within the year that is leapt over."""
+    decisions: int
+    """Transactions whose way to the acceptance by all voters is timed."""
     history: History
     """What a node that joins has to catch up with."""
 
@@ -44,6 +46,7 @@ FULL = Scale(
     2_000,
     50_000,
     2_000,
+    60,
     History(empty=2_000, light=400, transfers=50, platform=600, payments=5),
 )
 QUICK = Scale(
@@ -58,5 +61,6 @@ QUICK = Scale(
     200,
     5_000,
     200,
+    15,
     History(empty=400, light=200, transfers=50, platform=200, payments=5),
 )

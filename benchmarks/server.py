@@ -12,11 +12,7 @@ from pathlib import Path
 
 from benchmarks.rpc import Client
 from benchmarks.wire import Endpoint, Http
-from tests.servers.ports import free_port
-
-PATIENCE = 60.0
-"""Seconds that a server has to answer for the first time."""
-
+from tests.servers.ports import free_ports
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Of the clock that counts processor time, a second."""
@@ -44,6 +40,12 @@ class Kind:
     """What it is asked until it answers."""
     fill: Callable[[Mapping[str, str]], None] = lambda _environment: None
     """What is done with its environment before it is started."""
+    ports: int = 1
+    """How many that follow each other it takes; the first one is its endpoint's."""
+    patience: float = 60.0
+    """Seconds that it has to answer for the first time."""
+    grace: float = 5.0
+    """Seconds that it has to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,11 @@ class Server:
 
     def processor_seconds(self) -> float:
         """Return the processor time that the server's processes have used so far."""
-        return sum(_processor_seconds(pid) for pid in _session(self.process.pid))
+        return sum(_processor_seconds(pid) for pid in _processes_of(self.process.pid))
 
     def memory(self) -> int:
         """Return the bytes of memory that the server's processes hold, shared pages once."""
-        return sum(_proportional_set(pid) for pid in _session(self.process.pid))
+        return sum(_proportional_set(pid) for pid in _processes_of(self.process.pid))
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def running(kind: Kind) -> Iterator[Server]:
     Raises:
         StartFailed: It did not come up; the last lines of its output are in the message.
     """
-    port = free_port()
+    port = free_ports(kind.ports)[0]
     endpoint = Endpoint("127.0.0.1", port, kind.http_path, kind.ws_path)
     with tempfile.TemporaryDirectory(prefix=f"bench-{kind.name}-") as name:
         scratch = Path(name)
@@ -94,11 +96,11 @@ def running(kind: Kind) -> Iterator[Server]:
             _wait_for(server, output)
             yield server
         finally:
-            _end(process)
+            _end(process, kind.grace)
 
 
 def _wait_for(server: Server, output: Path) -> None:
-    deadline = time.perf_counter() + PATIENCE
+    deadline = time.perf_counter() + server.kind.patience
     while time.perf_counter() < deadline and server.process.poll() is None:
         with suppress(OSError):
             client = Client(Http(server.endpoint))
@@ -110,25 +112,32 @@ def _wait_for(server: Server, output: Path) -> None:
     raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the server's own process group: asked to first, made to after five seconds."""
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """End the server's own process group: asked to first, made to after its grace."""
     for order in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, order)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(5)
+            process.wait(grace)
             return
 
 
-def _session(leader: int) -> Iterator[int]:
-    """Yield the processes of a session."""
+def _processes_of(leader: int) -> Iterator[int]:
+    """Yield the processes of a session, and those that began sessions of their own from there."""
+    parents, found = dict[int, int](), list[int]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 # The name of the program stands in brackets and may hold anything.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[3]) == leader:
-                    yield int(entry.name)
+                    found.append(int(entry.name))
+                else:
+                    parents[int(entry.name)] = int(fields[1])
+    while found:
+        process = found.pop()
+        yield process
+        found += [pid for pid, parent in parents.items() if parent == process]
 
 
 def _processor_seconds(pid: int) -> float:

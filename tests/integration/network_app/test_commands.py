@@ -1,6 +1,7 @@
 """The network's command line: what the operator sees."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -31,6 +32,11 @@ def said(command: str) -> str:
 @pytest.mark.django_db
 def test_a_node_that_follows_nobody_is_there_at_once(node_settings: Any) -> None:
     assert said("bootstrap_progress") == "All chains are bootstrapped.\n"
+
+
+def test_polls_of_one_and_of_ten_blocks_are_timed() -> None:
+    told = json.loads(said("time_record_poll"))
+    assert 0 < told["one"] < told["ten"]
 
 
 @FOLLOWS

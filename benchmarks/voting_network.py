@@ -1,0 +1,144 @@
+"""Five nodes of one network whose validators vote, as `make network` starts them, and what they say of themselves."""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.commits import Heads
+from benchmarks.node import DATA_DIR, NODE, ROOT
+from benchmarks.rpc import Client, WrongAnswer
+from benchmarks.server import Server
+from benchmarks.wire import Endpoint, Http, Pages
+from tests.servers.tables import give_tables
+
+NODES = 5
+READY = 120.0
+"""Seconds within which all must be ready."""
+PATIENCE = 60.0
+"""Seconds after which a block that has not reached all of them is given up."""
+LOOK = 0.01
+REPORTS = 2.2
+"""Seconds after which what a node reports of its traffic is of now: it does so each second."""
+TRAFFIC = re.compile(
+    r'^svc_network_(messages|bytes)_total\{direction="sent"\} (\S+)$', re.MULTILINE
+)
+
+
+class Spent(NamedTuple):
+    """What all five have sent and used together since they began."""
+
+    at: float
+    """By `time.perf_counter`."""
+    messages: float
+    bytes: float
+    processor: float
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voters:
+    """The nodes of a running network."""
+
+    server: Server
+    """What started them; it answers as the first of them."""
+    directories: Sequence[Path]
+    endpoints: Sequence[Endpoint]
+    heads: Sequence[Heads]
+
+    def at(self, place: int, path: str) -> Endpoint:
+        """Return where one of them answers other methods."""
+        return replace(self.endpoints[place % NODES], http_path=path)
+
+    def head(self, chain: str) -> int:
+        """Return the highest block that any of them has accepted."""
+        return max(heads.read()[chain] for heads in self.heads)
+
+    def await_height(self, chain: str, height: int) -> None:
+        """Return when all have accepted a block of that height.
+
+        Raises:
+            WrongAnswer: One has not.
+        """
+        deadline = time.perf_counter() + PATIENCE
+        for place, heads in enumerate(self.heads):
+            while heads.read()[chain] < height:
+                if time.perf_counter() > deadline:
+                    raise WrongAnswer(f"node {place + 1} is not at {height} after {PATIENCE:.0f} s")
+                time.sleep(LOOK)
+
+    def await_ready(self) -> None:
+        """Return when all of them vote.
+
+        Raises:
+            WrongAnswer: One does not.
+        """
+        deadline = time.perf_counter() + READY
+        for place, endpoint in enumerate(self.endpoints):
+            while not _is_ready(endpoint):
+                if time.perf_counter() > deadline:
+                    raise WrongAnswer(f"node {place + 1} is not ready after {READY:.0f} s")
+                time.sleep(0.2)
+
+    def spent(self) -> Spent:
+        """Return what they have spent, after a moment in which it is reported."""
+        time.sleep(REPORTS)
+        totals: dict[str, float] = {"messages": 0.0, "bytes": 0.0}
+        for endpoint in self.endpoints:
+            for name, value in TRAFFIC.findall(_page(endpoint, "/ext/metrics")):
+                totals[name] += float(value)
+        return Spent(time.perf_counter(), **totals, processor=self.server.processor_seconds())
+
+
+def found(server: Server) -> Voters:
+    """Return the nodes that a server of the kind `VOTERS` has started."""
+    network = Path(server.environment[DATA_DIR]) / "network"
+    directories = [network / f"node{place + 1}" for place in range(NODES)]
+    first = server.endpoint
+    endpoints = [replace(first, port=first.port + 2 * place) for place in range(NODES)]
+    return Voters(server, directories, endpoints, [Heads(one) for one in directories])
+
+
+def _is_ready(endpoint: Endpoint) -> bool:
+    try:
+        return bool(json.loads(_page(endpoint, "/ext/health/readiness"))["healthy"])
+    except (OSError, ValueError):
+        return False
+
+
+def _page(endpoint: Endpoint, path: str) -> str:
+    with closing(Client(Pages(endpoint), patience=PATIENCE)) as client:
+        return client.ask_raw(path.encode()).decode()
+
+
+def client_of(endpoint: Endpoint) -> Client:
+    """Return a client of one of the nodes."""
+    return Client(Http(endpoint), patience=PATIENCE)
+
+
+def _command(port: int) -> Sequence[str]:
+    python, manage, _ = NODE.command(port)
+    return [python, manage, "local_network", f"--nodes={NODES}", f"--first-port={port}"]
+
+
+def _environment(port: int, scratch: Path) -> Mapping[str, str]:
+    data = scratch / "data"
+    for place in range(NODES):
+        give_tables(data / "network" / f"node{place + 1}")
+    return {"NODE_PROFILE": "embedded", DATA_DIR: str(data), "NODE_CONSENSUS": "snowman"}
+
+
+VOTERS = replace(
+    NODE,
+    title="five nodes",
+    command=_command,
+    environment=_environment,
+    directory=ROOT,
+    ports=2 * NODES,
+    patience=READY,
+    grace=40.0,
+)
