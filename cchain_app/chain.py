@@ -33,8 +33,6 @@ from primitives.networks import CCHAIN_ALIASES
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
 
-MOST_TRANSACTIONS = 1_024
-"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
 
 WEI = 10**18
 """Wei of one coin."""

@@ -5,9 +5,9 @@ and drives a `Chain` for each chain, which `chains` make of Django's services an
 `Chain` and `Records` are blocking and are called in a thread; those of the others on the event loop.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -82,6 +82,17 @@ class Directory(Protocol):
         """Return what we tell a peer of its uptime: percent, 0 to 100."""
 
 
+class _Done:
+    """What is over already: to wait for it takes no time."""
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield from ()
+
+
+DONE: Final[Awaitable[None]] = _Done()
+"""Work that was done at once."""
+
+
 class MessageHandler(Protocol):
     """What sits above the connections. Called on the event loop."""
 
@@ -91,8 +102,11 @@ class MessageHandler(Protocol):
     def disconnected(self, node_id: NodeID) -> None:
         """Note that a connected peer is gone."""
 
-    async def handle(self, node_id: NodeID, message: Message) -> None:
-        """Work a chain's message off. While this runs the peer's message counts as unprocessed."""
+    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
+        """Work a chain's message off: at once, which is `DONE`, or as long as what is returned takes.
+
+        So long the message counts as unprocessed.
+        """
 
 
 class PeerNetwork(Protocol):

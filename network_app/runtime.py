@@ -262,8 +262,8 @@ class _Later:
     def disconnected(self, node_id: NodeID) -> None:
         self.router.disconnected(node_id)
 
-    async def handle(self, node_id: NodeID, message: Message) -> None:
-        await self.router.handle(node_id, message)
+    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
+        return self.router.handle(node_id, message)
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:

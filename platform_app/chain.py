@@ -32,9 +32,6 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
 
-MOST_TXS = 1_024
-"""Of a block, about; where one came too late for this node's turn the next is offered parts of that."""
-
 
 class Settings(Protocol):
     """What the P-Chain looks at of the node's settings; see `NodeSettings` for what each one means."""

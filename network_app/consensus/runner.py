@@ -8,7 +8,7 @@ last block that is stored, as after a restart of the process.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from chainvm.port import Block
@@ -22,7 +22,7 @@ from network_app.consensus.room import Room
 from network_app.consensus.sender import PeerSender, Work
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import ThreadedVM, VotedChain
-from network_app.ports import PeerNetwork
+from network_app.ports import DONE, PeerNetwork
 from network_app.snowman.engine import Engine
 from network_app.snowman.parameters import Parameters
 from network_app.sync.budget import Budget, Turn
@@ -109,7 +109,7 @@ class Runner(Generic[B]):
         """Note that the chain may have something to put into a block."""
         self._building.wanted()
 
-    async def handle(self, node_id: NodeID, message: Message) -> None:
+    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
         """Work a message of this chain off; what is for others than the engine is ignored.
 
         What came earlier from a validator is worked off earlier. While the chain bootstraps nobody is
@@ -118,21 +118,24 @@ class Runner(Generic[B]):
         kind = message.WhichOneof("message")
         content = None if kind is None else getattr(message, kind)
         if getattr(content, "chain_id", None) != bytes(self._chain.chain_id):
-            return
+            return DONE
         if isinstance(content, ANSWERS):
             self._requests.answered(node_id, content)
         elif isinstance(content, (PushQuery, PullQuery, Get)):
-            await self.answer(node_id, content)
+            return self.answer(node_id, content)
+        return DONE
 
-    async def answer(self, node_id: NodeID, question: Question) -> None:
+    def answer(self, node_id: NodeID, question: Question) -> Awaitable[None]:
         """Answer a question about this chain, and take in what it tells; see `handle`."""
         if self._engine is None:
-            return
+            return DONE
         seconds = question.deadline / NANOSECONDS or LONGEST_DEADLINE
         until = self._clock() + min(seconds, LONGEST_DEADLINE)
         if self._validators.is_validator(node_id):
-            await self._in_turn(node_id, question, Turn(), until)
-            return
+            return self._in_turn(node_id, question, Turn(), until)
+        return self._within_budget(node_id, question, until)
+
+    async def _within_budget(self, node_id: NodeID, question: Question, until: float) -> None:
         async with self._budget.turn(node_id, until) as turn:
             if turn is not None and self._engine is not None:
                 await self._in_turn(node_id, question, turn, until)
@@ -250,9 +253,11 @@ class Runner(Generic[B]):
     def _tell(self, sender: NodeID, work: Work) -> None:
         self._inbox.add(sender, Arrival(work))
 
-    async def _in_turn(self, node_id: NodeID, question: Question, turn: Turn, until: float) -> None:
-        """Wait until a question is worked off, or it is too late for that."""
+    def _in_turn(
+        self, node_id: NodeID, question: Question, turn: Turn, until: float
+    ) -> asyncio.Future[None]:
+        """Have a question worked off; what is returned is done then, or when it is too late for that."""
         done = asyncio.get_running_loop().create_future()
         work = self._questions.work_for(node_id, question, turn)
         self._inbox.add(node_id, Arrival(work, until, done))
-        await done
+        return done

@@ -37,23 +37,20 @@ FAILURE_HALF_LIFE = 10.0
 class Traffic:
     """Messages in one direction, by kind, and the time of the latest."""
 
-    def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall
         self.messages: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
         """Of frames with their prefix, by kind."""
-        self.last: float | None = None
-        """Of the monotonic clock."""
         self.last_wall: float | None = None
         """Unix seconds."""
 
-    def count(self, kind: str, size: int) -> None:
-        """Note a message and its frame's size."""
+    def count(self, kind: str, size: int) -> float:
+        """Note a message and its frame's size; return when that was, in Unix seconds."""
         self.messages[kind] += 1
         self.bytes[kind] += size
-        self.last = self._clock()
-        self.last_wall = self._wall()
+        self.last_wall = now = self._wall()
+        return now
 
 
 class Counters:
@@ -65,8 +62,8 @@ class Counters:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self.sent = Traffic(clock, wall)
-        self.received = Traffic(clock, wall)
+        self.sent = Traffic(wall)
+        self.received = Traffic(wall)
         self.send_failures: Counter[str] = Counter()
         """By kind; "queued" are those that waited when their connection ended."""
         self.times_connected = 0
@@ -75,10 +72,10 @@ class Counters:
         """Connections and attempts that ended, by the name of the reason's class."""
         self._failing = RunningAverage(0.0, FAILURE_HALF_LIFE, clock())
 
-    def message_sent(self, kind: str, size: int) -> None:
-        """Note a message that was handed to a connection."""
-        self.sent.count(kind, size)
+    def message_sent(self, kind: str, size: int) -> float:
+        """Note a message that was handed to a connection; return when that was, in Unix seconds."""
         self._failing.observe(0.0, self._clock())
+        return self.sent.count(kind, size)
 
     def send_failed(self, kind: str, count: int = 1) -> None:
         """Note messages that could not be sent."""

@@ -33,6 +33,7 @@ LONGEST_NAP = 1.0
 class Held(NamedTuple):
     """A message, and the bytes that it takes until they are given back."""
 
+    kind: str
     message: Message
     lease: Lease
 
@@ -50,6 +51,8 @@ class Inbox:
         self._counters = counters
         self._loop = asyncio.get_running_loop()
         self._read = 0
+        self._owes = False
+        """Whether what was read is not paid for."""
         self._unreadable = 0
         self.early = True
         """Whether the handshake is not finished: until then little is read."""
@@ -67,15 +70,26 @@ class Inbox:
             TooManyUnreadable: It sends what nobody can read, again and again.
             PeerError: The connection is over.
         """
-        size = framing.frame_size(await self._bytes(framing.PREFIX), early=self.early)
-        await self._take_turn()
-        lease = await self._pool.take(self._node_id, size + MESSAGE_COST)
+        # What is there already, or may be had at once, is not waited for: that alone takes time.
+        prefix = self._stream.take(framing.PREFIX) or await self._wait_for(framing.PREFIX)
+        size = framing.frame_size(prefix, early=self.early)
+        self._read += 1
+        if self.early or self._owes or self._read % AT_A_STRETCH == 0:
+            await self._take_turn()
+        room = size + MESSAGE_COST
+        lease = self._pool.try_take(self._node_id, room)
+        if lease is None:
+            lease = await self._pool.take(self._node_id, room)
         message = None
         try:
-            payload = await self._bytes(size)
+            payload = self._stream.take(size) or await self._wait_for(size)
             # not before: who announces much and sends nothing costs nobody anything
             self.charge(frame_cost(size))
-            message = await self._message(payload, lease)
+            unpacked = self._unpack(payload, lease)
+            if isinstance(unpacked, int):  # while it waits it is kept as it came
+                await self._pool.extend(lease, unpacked)
+                unpacked = framing.decode(payload)
+            message = unpacked
         except UnreadableMessage as error:
             self._note("unreadable", size)
             self._hold_against(error)
@@ -83,14 +97,15 @@ class Inbox:
         finally:
             if message is None:
                 self._pool.give_back(lease)
-        self._note(framing.kind(message), size)
-        return Held(message, lease)
+        kind = framing.kind(message)
+        self._note(kind, size)
+        return Held(kind, message, lease)
 
     def charge(self, cost: int) -> None:
         """Take more of what the peer may send, for work that it causes."""
-        self._pace.take(cost, self._loop.time(), alone=self.early)
+        self._owes = self._pace.take(cost, self._loop.time(), alone=self.early) > 0
 
-    async def _bytes(self, size: int) -> bytes:
+    async def _wait_for(self, size: int) -> bytes:
         self.waiting_since = self._loop.time()
         try:
             return await self._stream.read(size)
@@ -99,24 +114,26 @@ class Inbox:
 
     async def _take_turn(self) -> None:
         """Wait until what came before is paid for, and leave the loop to others now and then."""
-        if self.early and self._read >= MOST_EARLY:
+        if self.early and self._read > MOST_EARLY:
             raise TooManyEarly(MOST_EARLY)
-        self._read += 1
         if self._read % AT_A_STRETCH == 0:
             await asyncio.sleep(0)
         while seconds := self._pace.take(0, self._loop.time(), alone=self.early):
             await asyncio.sleep(min(seconds, LONGEST_NAP))
+        self._owes = False
 
-    async def _message(self, payload: bytes, lease: Lease) -> Message:
-        """Unpack a frame. What is in it takes room too, and there may be more than came."""
+    def _unpack(self, payload: bytes, lease: Lease) -> Message | int:
+        """Unpack a frame. What is in it takes room too, and there may be more than came.
+
+        Returns:
+            The message, or the bytes that it takes more than there is room for now.
+        """
         content = framing.unpack(payload, early=self.early)
         extra = len(content) - len(payload)
         if extra > 0:
             self.charge(unpacking_cost(len(payload), len(content)))
             if not self._pool.try_extend(lease, extra):
-                del content  # while it waits it is kept as it came
-                await self._pool.extend(lease, extra)
-                content = framing.unpack(payload, early=self.early)
+                return extra
         return framing.parse(content)
 
     def _hold_against(self, error: UnreadableMessage) -> None:
@@ -129,5 +146,4 @@ class Inbox:
             raise TooManyUnreadable(self._unreadable) from error
 
     def _note(self, kind: str, size: int) -> None:
-        self._counters.received.count(kind, size + framing.PREFIX)
-        self.last_received = time.time()
+        self.last_received = self._counters.received.count(kind, size + framing.PREFIX)

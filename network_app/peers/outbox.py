@@ -76,8 +76,7 @@ class Outbox:
             return False
         if name in LARGE_ANSWERS:
             self._pace.expect(framing.MAX_FRAME)
-        self._counters.message_sent(name, len(frame))
-        self.last_sent = time.time()
+        self.last_sent = self._counters.message_sent(name, len(frame))
         return True
 
     def close(self) -> None:

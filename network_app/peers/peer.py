@@ -31,7 +31,6 @@ from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
 from network_app.peers.workload import Workload
 from network_app.ports import Directory, MessageHandler, PeerInfo
-from network_app.wire import framing
 from network_app.wire.framing import Packed
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
 from primitives.identity import node_id_of
@@ -185,8 +184,7 @@ class Peer:
         """Work a message off, or have it worked off. The lease ends with the work."""
         if held is None:
             return
-        message, lease = held
-        name = framing.kind(message)
+        name, message, lease = held
         if name not in OF_THE_CONNECTION:
             self._used = self._loop.time()
             await self.work.begin(message, lease)

@@ -1,7 +1,8 @@
 """Bytes over TLS over a socket, with back-pressure both ways (p2p.md 1, 2).
 
 Reading decrypts only what is asked for; while nobody asks, the socket is not read. Writing is done
-at once while the socket takes it, and waits in a bounded queue while it does not. What the bytes
+while the socket takes it, all frames of one turn of the loop together, and waits in a bounded queue while it
+does not. What the bytes
 mean is read in `peer`.
 """
 
@@ -52,9 +53,13 @@ class Stream(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._plain = bytearray()
+        self._dry = False
+        """Whether TLS has said that it needs more bytes, and got none since."""
         self._reader: asyncio.Future[None] | None = None
         self._resting = False
         """Whether the socket is not read now."""
+        self._fresh = bytearray()
+        """Frames of this turn of the loop, which are encrypted and sent together at its end."""
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._answered = 0
@@ -97,6 +102,7 @@ class Stream(asyncio.BufferedProtocol):
     @override
     def buffer_updated(self, nbytes: int) -> None:
         self._tls.bio_write(bytes(memoryview(self._buffer)[:nbytes]))
+        self._dry = False
         if self._reader is None:
             self._rest()
         else:
@@ -159,18 +165,27 @@ class Stream(asyncio.BufferedProtocol):
             ConnectionLost: The other side went away before.
             TlsFailed: What came is not the TLS that was agreed on.
         """
+        while (taken := self.take(size)) is None:
+            await self._more()
+        return taken
+
+    def take(self, size: int) -> bytes | None:
+        """Return the next `size` bytes if they have come. Raises as `read`."""
         while len(self._plain) < size:
             if not self._decrypt():
-                await self._more()
+                return None
         taken = bytes(memoryview(self._plain)[:size])
         del self._plain[:size]
         return taken
 
     def _decrypt(self) -> bool:
         """Take one more piece from TLS; False if there is none."""
+        if self._dry:
+            return False
         try:
             self._plain += self._tls.recv(RECORD)
         except SSL.WantReadError:
+            self._dry = True
             return False
         except SSL.ZeroReturnError:
             raise ConnectionLost from None
@@ -208,7 +223,7 @@ class Stream(asyncio.BufferedProtocol):
         """Bytes that wait for the socket, none once the connection is over."""
         if self._lost or self._transport is None:
             return 0
-        return self._queued + self._in_socket
+        return len(self._fresh) + self._queued + self._in_socket
 
     @property
     def blocked_since(self) -> float | None:
@@ -238,14 +253,24 @@ class Stream(asyncio.BufferedProtocol):
         """Send a frame, or put it into the queue; False if there is no room or no connection."""
         if not self.has_room(len(frame)):
             return False
-        if self._blocked_since is None:
-            self._encrypt(frame)
+        if self._blocked_since is not None:
+            self._queue.append(frame)
+            self._queued += len(frame)
             return True
-        self._queue.append(frame)
-        self._queued += len(frame)
+        is_first = not self._fresh
+        self._fresh += frame
+        if len(self._fresh) >= CHUNK:
+            self._send_fresh()
+        elif is_first:
+            self._loop.call_soon(self._send_fresh)
         return True
 
-    def _encrypt(self, frame: bytes) -> None:
+    def _send_fresh(self) -> None:
+        if self._fresh and not self._lost:
+            frames, self._fresh = self._fresh, bytearray()
+            self._encrypt(frames)
+
+    def _encrypt(self, frame: bytes | bytearray) -> None:
         view = memoryview(frame)
         for start in range(0, len(frame), CHUNK):
             try:
@@ -274,6 +299,8 @@ class Stream(asyncio.BufferedProtocol):
                 break
             self._transport.write(made)
             total += len(made)
+            if len(made) < CHUNK + OVERHEAD:
+                break  # that was all
         return total
 
     # --- the end ---
@@ -290,6 +317,7 @@ class Stream(asyncio.BufferedProtocol):
         if self._transport is None or self._transport.is_closing():
             return waiting
         if self._blocked_since is None:
+            self._send_fresh()
             self._say_goodbye()
         if self._transport.get_write_buffer_size():
             self._transport.abort()

@@ -148,10 +148,16 @@ class BytePool:
         """Readers that wait."""
         return len(self._waiting)
 
+    def try_take(self, node_id: NodeID, size: int) -> Lease | None:
+        """Take room for a message of a peer, if there is any."""
+        lease = Lease(node_id, strange=not self._is_known(node_id))
+        return lease if self._grant(lease, size) else None
+
     async def take(self, node_id: NodeID, size: int) -> Lease:
         """Wait until there is room for a message of a peer, and take it."""
-        lease = Lease(node_id, strange=not self._is_known(node_id))
-        if not self._grant(lease, size):
+        lease = self.try_take(node_id, size)
+        if lease is None:
+            lease = Lease(node_id, strange=not self._is_known(node_id))
             await self._wait(lease, size, self._grant)
         return lease
 

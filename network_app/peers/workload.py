@@ -1,4 +1,4 @@
-"""Messages of one connection that are being worked off, each in a task (p2p.md 7)."""
+"""Messages of one connection that are being worked off: those that take time beside each other (p2p.md 7)."""
 
 import asyncio
 import logging
@@ -7,9 +7,11 @@ from functools import partial
 
 from network_app.config import NetworkConfig
 from network_app.peers.throttle import BytePool, Lease
-from network_app.ports import MessageHandler
+from network_app.ports import DONE, MessageHandler
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
+
+NOT_WORKED_OFF = "a message of %s was not worked off"
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +32,7 @@ class Workload:
         self._pool = pool
         self._config = config
         self._is_stranger = is_stranger
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
         self._room = asyncio.Event()
 
     def __len__(self) -> int:
@@ -38,13 +40,24 @@ class Workload:
 
     async def begin(self, message: Message, lease: Lease) -> None:
         """Hand a message to the rooms above once there is room for its work."""
+        config = self._config
+        limit = config.stranger_messages if self._is_stranger() else config.peer_messages
+        if len(self._tasks) >= limit:
+            try:
+                await self._wait()
+            except asyncio.CancelledError:
+                self._pool.give_back(lease)
+                raise
         try:
-            await self._wait()
-        except asyncio.CancelledError:
+            work = self._handler.handle(self._node_id, message)
+        except Exception:
             self._pool.give_back(lease)
-            raise
-        work = self._handler.handle(self._node_id, message)
-        task = asyncio.get_running_loop().create_task(work)
+            _log.exception(NOT_WORKED_OFF, self._node_id)
+            return
+        if work is DONE:
+            self._pool.give_back(lease)
+            return
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, lease=lease))
 
@@ -66,9 +79,9 @@ class Workload:
             self._room.clear()
             await self._room.wait()
 
-    def _done(self, task: asyncio.Task[None], *, lease: Lease) -> None:
+    def _done(self, task: asyncio.Future[None], *, lease: Lease) -> None:
         self._tasks.discard(task)
         self._room.set()
         self._pool.give_back(lease)
         if not task.cancelled() and (error := task.exception()):
-            _log.error("a message of %s was not worked off", self._node_id, exc_info=error)
+            _log.error(NOT_WORKED_OFF, self._node_id, exc_info=error)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from chainvm.port import Block
 from network_app.snowman.jobs import Jobs, Ready
 from network_app.snowman.parameters import Parameters
-from network_app.snowman.polls import PollSet
+from network_app.snowman.polls import PollSet, Votes
 from network_app.snowman.ports import Chits, EngineVM, Sender, Validators
 from network_app.snowman.topological import Decision, Topological
 from network_app.snowman.unverified import UnverifiedBlocks
@@ -121,7 +121,10 @@ class Engine(Generic[B]):
     ) -> None:
         """Answer a query that tells of a block by its ID, and issue it."""
         await self.answer(node_id, request_id, requested_height)
-        await _run(self._issue_by_id(node_id, block_id), self._build())
+        if not self._is_settled(block_id):
+            await _run(self._issue_by_id(node_id, block_id), self._build())
+        elif self.pending_builds:
+            await _run(self._build())
 
     async def put(self, node_id: NodeID, request_id: int, raw: bytes) -> None:
         """Take a block that was asked for; one that was not may have come otherwise meanwhile."""
@@ -144,11 +147,15 @@ class Engine(Generic[B]):
         if self._validators.is_validator(node_id):
             self._accepted_frontiers[node_id] = chits.accepted_id, chits.accepted_height
         choices = dict.fromkeys((chits.preferred_id, chits.preferred_id_at_height))
-        await _run(
-            *(self._issue_by_id(node_id, choice) for choice in choices),
-            self._schedule_vote(_Vote(node_id, request_id, tuple(choices))),
-            self._build(),
-        )
+        vote = _Vote(node_id, request_id, tuple(choices))
+        if not all(map(self._is_settled, choices)):
+            issuing = [self._issue_by_id(node_id, choice) for choice in choices]
+            await _run(*issuing, self._schedule_vote(vote), self._build())
+            return
+        # So it is with nearly all answers: there is nothing to issue, and the vote waits for nothing.
+        results = self._count(vote)
+        if results or self.pending_builds:
+            await _run(self._record(results), self._build())
 
     async def query_failed(self, node_id: NodeID, request_id: int) -> None:
         """Note that a node does not answer a query: what it has accepted counts as its vote."""
@@ -206,6 +213,15 @@ class Engine(Generic[B]):
             self.tree.is_decided(block.parent_id, block.height)
             or block_id in self.pending
             or self.tree.is_processing(block_id)
+        )
+
+    def _is_settled(self, block_id: ID) -> bool:
+        """Say whether a block is issued, or the last accepted one, and nothing waits for it: naming it does nothing."""
+        return (
+            (self.tree.is_processing(block_id) or block_id == self.tree.last_accepted)
+            and block_id not in self.pending
+            and block_id not in self._requested
+            and not self._jobs.waits_for(block_id)
         )
 
     def _issue_by_id(self, node_id: NodeID, block_id: ID) -> Step:
@@ -329,13 +345,22 @@ class Engine(Generic[B]):
             yield self._vote(vote)
 
     def _vote(self, vote: _Vote) -> Step:
-        """Count a vote for the first of the choices that leads to a processing block."""
+        yield self._record(self._count(vote))
+
+    def _count(self, vote: _Vote) -> list[Votes]:
+        """Count a vote for the first of the choices that leads to a processing block.
+
+        Returns:
+            The votes of the polls that come out by that, oldest first.
+        """
         found = (self._processing_ancestor(choice) for choice in vote.choices)
         block_id = next((one for one in found if one is not None), None)
         if block_id is None:
-            results = self.polls.drop(vote.request_id, vote.node_id)
-        else:
-            results = self.polls.vote(vote.request_id, vote.node_id, block_id)
+            return self.polls.drop(vote.request_id, vote.node_id)
+        return self.polls.vote(vote.request_id, vote.node_id, block_id)
+
+    def _record(self, results: Sequence[Votes]) -> Step:
+        """Take the votes of polls that came out, do what they decide, and ask anew."""
         if not results:
             return
         decisions: list[Decision] = []

@@ -35,6 +35,10 @@ class Jobs(Generic[J]):
         """Return how many blocks are waited for."""
         return len(self._of)
 
+    def waits_for(self, block_id: ID) -> bool:
+        """Say whether any job waits for a block."""
+        return block_id in self._of
+
     def add(self, job: J, dependencies: Iterable[ID]) -> Ready[J] | None:
         """Take a job; return it where it waits for nothing."""
         waiting = _Waiting(job, set(dependencies))

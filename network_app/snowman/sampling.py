@@ -8,6 +8,10 @@ from random import Random
 
 from primitives.ids import NodeID
 
+WIDTH = 128
+"""Bits of which a unit is drawn: twice those of any stake, so that all units are drawn as often."""
+MASK = (1 << WIDTH) - 1
+
 
 def sample(weights: Mapping[NodeID, int], k: int, random: Random) -> Counter[NodeID] | None:
     """Return who was drawn and how often; None where there are fewer units of stake than are drawn.
@@ -22,7 +26,9 @@ def sample(weights: Mapping[NodeID, int], k: int, random: Random) -> Counter[Nod
     if total < k:
         return None
     drawn: set[int] = set()
-    while len(drawn) < k:
-        drawn.add(random.randrange(total))
+    while missing := k - len(drawn):
+        # All at once: the system is asked for numbers that nobody foresees, which takes time.
+        bits = random.getrandbits(missing * WIDTH)
+        drawn.update((bits >> WIDTH * place & MASK) % total for place in range(missing))
     nodes = list(weights)
     return Counter(nodes[bisect_right(ends, unit)] for unit in drawn)

@@ -107,8 +107,8 @@ class ChainHandler(ABC):
     # --- told by the connections
 
     @abstractmethod
-    def query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
-        """Answer a query and take in what it tells; what is returned is to be awaited."""
+    def query(self, node_id: NodeID, query: Query) -> Awaitable[None]:
+        """Answer a query and take in what it tells; what is returned is to be awaited, unless it is `DONE`."""
 
     async def answer(self, node_id: NodeID, question: Question) -> None:
         """Answer a question about accepted blocks."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from typing_extensions import override
 
-from network_app.ports import Chain
+from network_app.ports import DONE, Chain
 from network_app.sync.announcing import Announcer
 from network_app.sync.handler import ChainHandler, Shared
 from network_app.sync.serving import Query
@@ -27,10 +27,10 @@ class ProducingHandler(ChainHandler):
         """Do nothing: makers of blocks make them by themselves."""
 
     @override
-    def query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
+    def query(self, node_id: NodeID, query: Query) -> Awaitable[None]:
         """Answer with what is accepted; nobody else's block can be."""
         self._announcer.takes_part(node_id)
-        return self.serving.answer_query(node_id, query)
+        return self.serving.answer_query(node_id, query) or DONE
 
     @override
     def connected(self, node_id: NodeID) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -10,6 +10,7 @@ from typing_extensions import override
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import (
+    DONE,
     Chain,
     Directory,
     MessageHandler,
@@ -171,28 +172,27 @@ class ChainRouter(MessageHandler):
             line.disconnected(node_id)
 
     @override
-    async def handle(self, node_id: NodeID, message: Message) -> None:
+    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
         """Work a chain's message off; what concerns no chain of ours is ignored.
 
-        Answers and queries are worked off before the first wait, in the order in which they came.
+        Answers and queries are worked off, or taken in, at once, in the order in which they came.
         """
         kind = message.WhichOneof("message")
         content = None if kind is None else getattr(message, kind)
         line = self._lines.get(getattr(content, "chain_id", b""))
         if line is None:
-            return
+            return DONE
         if isinstance(content, ANSWERS):
             line.requests.answered(node_id, content)
         elif isinstance(content, (PushQuery, PullQuery)):
-            voting = line.query(node_id, content)
-            if voting is not None:
-                await voting
+            return line.query(node_id, content)
         elif isinstance(content, QUESTIONS):
-            await line.answer(node_id, content)
+            return line.answer(node_id, content)
         elif isinstance(content, AppRequest):
-            await self._answer_application(line, node_id, content)
+            return self._answer_application(line, node_id, content)
         elif isinstance(content, AppGossip):
             _take_gossip(line, node_id, content)
+        return DONE
 
     async def _answer_application(
         self, line: ChainHandler, node_id: NodeID, request: AppRequest

@@ -48,8 +48,8 @@ class Consensus(Protocol):
     def processing(self) -> Sequence[float]:
         """Return for how many seconds each block has been processing."""
 
-    async def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> None:
-        """Answer a question and take in what it tells, while it runs."""
+    def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> Awaitable[None]:
+        """Answer a question and take in what it tells, while it runs; what is returned is to be awaited."""
 
     async def run(self) -> None:
         """Take part until cancelled: the chain has reached the frontier."""

@@ -31,21 +31,51 @@ def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
     """
     at, end = start, len(raw) if end is None else end
     while at < end:
-        tag, at = _varint(raw, at, end)
-        number, form = tag >> 3, tag & 7
-        if form == VARINT:
-            _, after = _varint(raw, at, end)
-        elif form == DELIMITED:
-            size, at = _varint(raw, at, end)
-            after = at + size
-        elif form in {FIXED_32, FIXED_64}:
-            after = at + (4 if form == FIXED_32 else 8)
-        else:
-            raise MalformedMessage
-        if after > end or not number:
-            raise MalformedMessage
-        yield Field(number, form, at, after)
-        at = after
+        tag, begins, at = next_field(raw, at, end)
+        yield Field(tag >> 3, tag & 7, begins, at)
+
+
+def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Return the tag of the field that begins at a place before `end`, and where its content begins and ends.
+
+    A tag is a field's number, eight times, and how it is written.
+
+    Raises:
+        MalformedMessage: There is no field.
+    """
+    # Most numbers are one byte.
+    tag, at = raw[at], at + 1
+    if tag >= 0x80:
+        tag, at = _varint(raw, at - 1, end)
+    form = tag & 7
+    if form == DELIMITED and at < end and raw[at] < 0x80:
+        at += 1
+        after = at + raw[at - 1]
+    elif form == DELIMITED:
+        size, at = _varint(raw, at, end)
+        after = at + size
+    elif form == VARINT:
+        _, after = _varint(raw, at, end)
+    elif form in {FIXED_32, FIXED_64}:
+        after = at + (4 if form == FIXED_32 else 8)
+    else:
+        raise MalformedMessage
+    if after > end or tag < 8:
+        raise MalformedMessage
+    return tag, at, after
+
+
+def count(raw: bytes, start: int, end: int, most: int) -> int:
+    """Return how many fields a message has; where it has more than `most`, one more than that.
+
+    Raises:
+        MalformedMessage: Something is there that is no field.
+    """
+    at, found = start, 0
+    while at < end and found <= most:
+        _, _, at = next_field(raw, at, end)
+        found += 1
+    return found
 
 
 def number_at(raw: bytes) -> int:

@@ -3,7 +3,6 @@
 Sockets, and what becomes of a connection after an error, are in `network_app.peers`.
 """
 
-from itertools import islice
 from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -45,6 +44,7 @@ COMPRESSED_KINDS = frozenset({
 
 
 KINDS = {field.number: field.name for field in Message.DESCRIPTOR.fields}
+KINDS_BY_TAG = {number << 3 | fields.DELIMITED: name for number, name in KINDS.items()}
 MOST_PARTS = 8
 """Fields of `Message` itself: one, and room for what later protocols may add beside it."""
 HEAD = 16
@@ -148,14 +148,16 @@ def _check_size(name: str, payload: bytes) -> None:
 
 def _parts(raw: bytes) -> list[Part]:
     """Return the known fields of a message's bytes; of several, the last one is the message."""
-    found = list(islice(fields.walk(raw), MOST_PARTS + 1))
-    if len(found) > MOST_PARTS:
-        raise TooManyFields("message", MOST_PARTS)
-    parts = [
-        Part(KINDS[field.number], field.start, field.end)
-        for field in found
-        if field.number in KINDS and field.form == fields.DELIMITED
-    ]
+    parts: list[Part] = []
+    at, end, found = 0, len(raw), 0
+    while at < end:
+        tag, start, at = fields.next_field(raw, at, end)
+        found += 1
+        if found > MOST_PARTS:
+            raise TooManyFields("message", MOST_PARTS)
+        name = KINDS_BY_TAG.get(tag)
+        if name is not None:
+            parts.append(Part(name, start, at))
     if not parts:
         raise NoKind
     return parts
@@ -170,8 +172,7 @@ def _check(content: bytes, parts: list[Part], *, early: bool) -> None:
         if len(content) > limit:
             raise TooLargeForKind(part.kind, limit)
         most = LIMITS[part.kind].fields
-        inside = fields.walk(content, part.start, part.end)
-        if sum(1 for _ in islice(inside, most + 1)) > most:
+        if fields.count(content, part.start, part.end, most) > most:
             raise TooManyFields(part.kind, most)
 
 

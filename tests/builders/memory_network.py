@@ -161,14 +161,14 @@ class Node:
         return Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 
     def deliver(self, sender: NodeID, payload: bytes) -> None:
-        """Take a message from the wire, as the connections do: each in a task of its own."""
+        """Take a message from the wire, as the connections do."""
         message = Message.FromString(payload)
         self.received[kind(message)] += 1
-        task = asyncio.create_task(self.engine.handle(sender, message))
+        task = asyncio.ensure_future(self.engine.handle(sender, message))
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Future[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self.failures.append(task.exception())  # type: ignore[arg-type]

@@ -179,10 +179,10 @@ class Voter:
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
 
-    def hear(self, sender: NodeID, content: Any) -> "asyncio.Task[None]":
+    def hear(self, sender: NodeID, content: Any) -> "asyncio.Future[None]":
         """Have a message come in."""
         content.chain_id = content.chain_id or bytes(CHAIN)
-        return asyncio.create_task(self.runner.handle(sender, enclose(content)))
+        return asyncio.ensure_future(self.runner.handle(sender, enclose(content)))
 
     def answer_all(self, block: TextBlock, last: TextBlock, since: int = 0) -> int:
         """Answer all queries from one on with votes for a block; return how many messages there are."""

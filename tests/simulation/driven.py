@@ -181,7 +181,10 @@ class DrivenNode(HonestNode):
     def deliver(self, sender: int, kind: str, content: tuple[Any, ...]) -> None:
         raw = content[0] if kind == "wire" else _written(kind, content).SerializeToString()
         node_id = self.world.identities[sender].node_id
-        self.bus.loop.create_task(self.runner.handle(node_id, p2p.Message.FromString(raw)))
+        self.bus.loop.create_task(self._handle(node_id, p2p.Message.FromString(raw)))
+
+    async def _handle(self, node_id: NodeID, message: p2p.Message) -> None:
+        await self.runner.handle(node_id, message)
 
 
 class SlowNode(DrivenNode):

@@ -95,6 +95,36 @@ class Ends:
         return self
 
 
+async def a_turn() -> None:
+    """Let the loop send what was written in this turn."""
+    await asyncio.sleep(0)
+
+
+async def test_frames_of_one_turn_are_sent_together() -> None:
+    ends = await Ends().secured()
+    ends.there.carry()
+    for frame in (b"one", b"two"):
+        assert ends.one.write(frame)
+    assert not ends.there.written
+    assert ends.one.unsent == 6
+
+    await a_turn()
+    assert ends.there.written.count(b"\x17\x03\x03") == 1  # the head of a TLS record
+    ends.there.carry()
+
+    assert await ends.two.read(6) == b"onetwo"
+
+
+async def test_what_was_written_in_the_turn_of_the_end_is_still_sent() -> None:
+    ends = await Ends().secured()
+    ends.one.write(b"last")
+
+    assert ends.one.close() == 0
+    ends.there.carry()
+
+    assert await ends.two.read(4) == b"last"
+
+
 async def test_each_end_is_shown_the_other_s_certificate_and_address() -> None:
     ends = await Ends().secured()
 
@@ -106,6 +136,7 @@ async def test_bytes_come_as_they_were_sent_however_they_are_asked_for() -> None
     ends = await Ends().secured()
     for frame in (b"one", bytes(100_000), b"two"):
         assert ends.one.write(frame)
+    await a_turn()
     ends.there.carry()
 
     assert await ends.two.read(2) == b"on"
@@ -117,6 +148,7 @@ async def test_bytes_come_as_they_were_sent_however_they_are_asked_for() -> None
 async def test_while_nobody_reads_the_socket_is_not_read() -> None:
     ends = await Ends().secured()
     ends.one.write(b"early")
+    await a_turn()
     ends.there.carry()
     assert not ends.back.reads
 
@@ -134,6 +166,7 @@ async def test_what_the_socket_does_not_take_waits_in_order_and_is_counted() -> 
     ends = await Ends(replace(CONFIG, send_queue=1_000_000)).secured()
     ends.there.high = 0
     assert ends.one.write(b"a")
+    await a_turn()
     assert ends.one.blocked_since is not None
 
     assert ends.one.write(bytes(400_000))
@@ -180,6 +213,7 @@ async def test_who_takes_what_waits_slowly_does_take_it() -> None:
 async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:
     ends = await Ends().secured()
     ends.one.write(b"last")
+    await a_turn()
     ends.there.carry()
     ends.two.connection_lost(None)
 
@@ -218,6 +252,7 @@ async def test_frames_that_wait_at_the_end_are_lost_and_counted() -> None:
     ends.there.high = 0
     for frame in (b"a", b"b", b"c"):
         ends.one.write(frame)
+        await a_turn()
 
     assert ends.one.close() == 2
     assert ends.there.ended == "aborted"
@@ -246,6 +281,7 @@ async def test_a_connection_that_tls_gave_up_takes_no_frame() -> None:
     ends.one._tls.shutdown()
 
     ends.one.write(b"late")
+    await a_turn()
 
     assert ends.there.ended == "aborted"
 

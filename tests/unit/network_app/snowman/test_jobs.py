@@ -25,6 +25,15 @@ def test_a_job_without_dependencies_is_ready() -> None:
     assert len(jobs) == 0
 
 
+def test_it_is_known_which_blocks_are_waited_for() -> None:
+    jobs: Jobs[str] = Jobs()
+    jobs.add("vote", [_id(1)])
+    assert jobs.waits_for(_id(1))
+    assert not jobs.waits_for(_id(2))
+    jobs.abandon(_id(1))
+    assert not jobs.waits_for(_id(1))
+
+
 def test_a_job_is_ready_when_the_last_dependency_is_settled() -> None:
     jobs: Jobs[str] = Jobs()
     assert jobs.add("vote", [_id(1), _id(2)]) is None
