@@ -8,7 +8,7 @@ from benchmarks.coins import RICH, Coin, Owner, Tx, coins_of, largest, read_coin
 from benchmarks.rpc import NotMined, WrongAnswer, named
 from benchmarks.scene import Scene
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a transaction that was taken is given up."""
 PAUSE = 0.0003
 """Seconds between two questions for one transaction."""
