@@ -106,6 +106,10 @@ test-native: $(STAMPS)/runtime  ## The native engine's own tests
 e2e: setup-test  ## Real clients against the running node
 	$(SCRATCH) $(PYTEST) tests/e2e -n 2 --dist loadgroup
 
+.PHONY: soak
+soak: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
+	$(SCRATCH) $(PYTHON) -m tests.e2e.soak
+
 .PHONY: bench
 bench: $(STAMPS)/dev native  ## Measure the node beside others
 	$(PYTHON) -m benchmarks

@@ -16,7 +16,9 @@ from tests.servers.node import Ask
 
 UNIT = 10**6
 GENESIS_FUNDS = 42_000_000 * UNIT
-"""What is on the P-Chain in the beginning, staked or not."""
+"""What is on the P-Chain in the beginning, staked or not, where one validates."""
+FOUNDER_STAKE = 2_000_000 * UNIT
+"""What each other validator that a network begins with has besides."""
 GENESIS_SUPPLY = 10**12 * UNIT
 """What there is in the beginning, here and on the X-Chain."""
 
@@ -28,8 +30,12 @@ def known_txs(ask: Ask) -> set[str]:
     return {tx_id for view in ("p_txs", "p_mempool", "p_dropped") for tx_id in _column(ask, view)}
 
 
-def check_platform_rows(ask: Ask) -> None:
+def check_platform_rows(ask: Ask, founders: int = 1) -> None:
     """Check blocks, transactions, outputs and the sums of all coins.
+
+    Args:
+        ask: Answers SQL.
+        founders: With how many validators the network began.
 
     Raises:
         AssertionError: A row is missing, too many, or says what cannot be.
@@ -37,7 +43,7 @@ def check_platform_rows(ask: Ask) -> None:
     heights = _check_blocks(ask)
     spent = _check_txs(ask, heights)
     _check_outputs(ask, spent)
-    _check_coins(ask)
+    _check_coins(ask, GENESIS_FUNDS + (founders - 1) * FOUNDER_STAKE)
 
 
 def _check_blocks(ask: Ask) -> Counter[int]:
@@ -108,7 +114,7 @@ def _check_outputs(ask: Ask, flow: _Flow) -> None:
     assert unspent <= flow.made | {key for (key,) in returned}, "made by nobody"
 
 
-def _check_coins(ask: Ask) -> None:
+def _check_coins(ask: Ask, funds: int) -> None:
     """Check that all coins are where they can be, and that the supply counts them."""
     staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
     stakers = [
@@ -120,7 +126,7 @@ def _check_coins(ask: Ask) -> None:
     owned = (*_column(ask, "p_utxos", "amount"), *_column(ask, "p_shared_utxos", "amount"))
     burnt = _column(ask, "p_txs", "burned")
     everything = sum(map(int, (*owned, *burnt, *(weight for weight, _ in stakers))))
-    assert everything == GENESIS_FUNDS + rewards, "coins came from nowhere, or were lost"
+    assert everything == funds + rewards, "coins came from nowhere, or were lost"
     accrued = ask(f"SELECT delegatee_reward FROM p_validators WHERE {staked}")
     promised = sum(int(reward) for _, reward in stakers) + sum(int(one) for (one,) in accrued)
     ((supply,),) = ask(f"SELECT amount FROM p_supply WHERE subnet_id = '{PRIMARY}'")

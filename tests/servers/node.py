@@ -1,6 +1,7 @@
 """The node as its users run it: `manage.py runnode`, in production with worker and beat beside it."""
 
 import os
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -183,6 +184,29 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self.stop()
         self.start()
 
+    def freeze(self) -> None:
+        """Let none of the node's processes do anything (SIGSTOP), until `thaw`."""
+        for process in self._processes:
+            process.signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let the node's processes go on (SIGCONT), as after a machine's pause."""
+        for process in self._processes:
+            process.signal_all(signal.SIGCONT)
+
+    def set_clock_ahead(self, seconds: int) -> None:
+        """Have the clock of a node of the embedded profile, which does not run, be ahead of the wall's.
+
+        Where the validators vote the node itself has no way to move it; a row does, as it stands in its own
+        database.
+        """
+        with closing(sqlite3.connect(self._sqlite, READ_SECONDS)) as sqlite, sqlite:
+            sqlite.execute(
+                'INSERT INTO chaindb_clock (id, "offset") VALUES (1, ?)'
+                ' ON CONFLICT (id) DO UPDATE SET "offset" = excluded."offset"',
+                (seconds,),
+            )
+
     def close(self) -> None:
         """End whatever still runs for this node."""
         self.kill()
@@ -215,7 +239,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
                 postgresql.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 yield lambda statement: postgresql.execute(statement.encode()).fetchall()
             return
-        path = f"file:{self.directory}/data/node.sqlite3?mode=ro"
+        path = f"file:{self._sqlite}?mode=ro"
         with closing(sqlite3.connect(path, READ_SECONDS, uri=True, isolation_level=None)) as sqlite:
             sqlite.execute("BEGIN")
             yield lambda statement: sqlite.execute(statement).fetchall()
@@ -235,6 +259,10 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         (self.directory / f"{name}.log").unlink(missing_ok=True)
         self._run(name, [sys.executable, "manage.py", *command]).finish(COMMAND_SECONDS)
         return self.log(name)
+
+    @property
+    def _sqlite(self) -> Path:
+        return self.directory / "data" / "node.sqlite3"
 
     def _run(self, name: str, command: Sequence[str]) -> ServerProcess:
         # What the tests' own settings are is none of the node's business.

@@ -1,13 +1,14 @@
 """The wires of a test's network: each node is reached through a relay that can be cut and mended.
 
-While a node is cut off nothing passes between it and others, as if packets were lost: connections stay
-open, and what was on its way comes when the wire is mended, if somebody still waits for it.
+While a node is cut off, or the network has fallen into parts, nothing passes, as if packets were lost:
+connections stay open, and what was on its way comes when the wire is mended, if somebody still waits for it.
 """
 
 import contextlib
 import socket
 import socketserver
 import threading
+from collections.abc import Collection
 from typing import Any
 
 from typing_extensions import override
@@ -18,10 +19,11 @@ _LOOK = 0.05
 
 
 class Wires:
-    """Who is cut off; all relays of a network share it. Nodes are known by their own IP."""
+    """Who hears whom; all relays of a network share it. Nodes are known by their own IP."""
 
     def __init__(self) -> None:
         self._cut: set[str] = set()
+        self._parts: list[Collection[str]] = []
         self._changed = threading.Condition()
 
     def cut(self, ip: str) -> None:
@@ -35,10 +37,25 @@ class Wires:
             self._cut.discard(ip)
             self._changed.notify_all()
 
+    def split(self, *parts: Collection[str]) -> None:
+        """Let something pass within each of these parts alone; who is in none hears nobody."""
+        with self._changed:
+            self._parts = list(parts)
+
+    def heal(self) -> None:
+        """Let the parts hear each other again."""
+        with self._changed:
+            self._parts = []
+            self._changed.notify_all()
+
     def wait(self, *ips: str) -> None:
         """Return when nothing is cut between nodes."""
         with self._changed:
-            self._changed.wait_for(lambda: self._cut.isdisjoint(ips))
+            self._changed.wait_for(lambda: self._is_whole(ips))
+
+    def _is_whole(self, ips: Collection[str]) -> bool:
+        within = not self._parts or any(set(ips) <= set(part) for part in self._parts)
+        return within and self._cut.isdisjoint(ips)
 
 
 class Relay:

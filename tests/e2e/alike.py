@@ -1,0 +1,54 @@
+"""All rows of both chains, node by node: those that have the same blocks have the same.
+
+Not alike are what waits, who is connected, how long others were online, and what the network's process
+reports: each node sees its own. All other tables are compared, with all of their columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.servers.node import RunningNode
+
+OWN = frozenset(
+    {
+        "cchain_app_pooltransaction", "platform_app_mempooltx", "platform_app_mempoolinput",
+        "platform_app_droppedtx", "platform_app_validatoruptime", "platform_app_connectednode",
+        "platform_app_uptimetracking", "platform_app_keystoreuser", "platform_app_keystorekey",
+        "network_app_peer", "network_app_networkstatus", "network_app_chainsync",
+        "network_app_fetchedblock",
+    }
+)  # fmt: skip
+"""Tables whose rows are a node's own."""
+APPS = ("cchain_app_", "platform_app_", "network_app_")
+LEAST_TABLES = 20
+"""So many there are at least: who finds fewer has not looked at the chains."""
+
+Rows = dict[str, set[tuple[Any, ...]]]
+
+
+def differences(nodes: Sequence[RunningNode]) -> list[str]:
+    """Say in which rows nodes of the embedded profile differ from the first one; nothing where in none."""
+    first, *others = [rows(node) for node in nodes]
+    return [
+        f"node {place}: {line}"
+        for place, other in enumerate(others, 1)
+        for line in _compared(first, other)
+    ]
+
+
+def rows(node: RunningNode) -> Rows:
+    """Return the rows of blocks and of all that follows from them, by table, as of one moment."""
+    with node.database() as ask:
+        tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+        names = [name for (name,) in tables if name.startswith(APPS) and name not in OWN]
+        assert len(names) >= LEAST_TABLES, names
+        return {name: set(ask(f"SELECT * FROM {name}")) for name in names}
+
+
+def _compared(first: Rows, other: Rows) -> Iterator[str]:
+    assert first.keys() == other.keys()
+    for name, expected in first.items():
+        for words, only in (("lacks", expected - other[name]), ("adds", other[name] - expected)):
+            if only:
+                sample = min(only, key=repr)
+                yield f"{name} {words} {len(only)} of {len(expected)} rows, {sample!r:.300}"

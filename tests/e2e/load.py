@@ -1,0 +1,236 @@
+"""Load on both chains of a network whose nodes come and go, and a look at what they accept meanwhile.
+
+Clients go on: what a node took and lost with its process they send to another one. In the end each node
+must have all of it.
+"""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from random import Random
+from typing import Self
+
+from ethereum.crypto.hash import keccak256
+from typing_extensions import override
+
+from platform_app.txs.base import Tx
+from tests.e2e.network import NetworkNode, wait_for
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.platform_wallet import Wallet, raw
+from tests.e2e.transactions import Sender
+from tests.servers.client import RpcClient, RpcFault, RpcUnreachable
+
+PATIENCE = 3.0
+"""Seconds until a client takes a node for dead, and until it sends again what is not accepted."""
+PAUSE = 0.05
+"""Seconds between two things that a client does."""
+IN_FLIGHT = 16
+"""Transactions of one sender that no block has."""
+
+
+class Client(AbstractContextManager["Client"], ABC):
+    """Somebody who does one thing after another, in a thread, with nodes of which some do not answer."""
+
+    def __init__(self, nodes: Sequence[NetworkNode], random: Random) -> None:
+        self._nodes = nodes
+        self._random = random
+        self._end = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Do no more.
+
+        Raises:
+            BaseException: What ended it before.
+        """
+        self._end.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    @abstractmethod
+    def step(self, node: NetworkNode) -> None:
+        """Do something with one of the nodes. Raises RpcUnreachable: it does not answer."""
+
+    def _run(self) -> None:
+        try:
+            while not self._end.wait(PAUSE):
+                try:
+                    self.step(self._random.choice(self._nodes))
+                except RpcUnreachable:
+                    continue
+        except BaseException as error:  # whoever stops it is told
+            self._failure = error
+
+
+class Transfers(Client):
+    """Transfers on the C-Chain, each to any node, and again to others until a block has it."""
+
+    def __init__(
+        self, nodes: Sequence[NetworkNode], random: Random, senders: Sequence[Sender]
+    ) -> None:
+        super().__init__(nodes, random)
+        self._senders = senders
+        self._accepted = {sender.address: sender.nonce for sender in senders}
+        self._raws: dict[str, dict[int, str]] = {sender.address: {} for sender in senders}
+        self._again_at = dict.fromkeys(self._raws, 0.0)
+        self.ending = False
+        """Whether no more are made."""
+
+    @property
+    def hashes(self) -> list[str]:
+        """The hashes of all that were made."""
+        return [
+            "0x" + keccak256(bytes.fromhex(text.removeprefix("0x"))).hex()
+            for raws in self._raws.values()
+            for text in raws.values()
+        ]
+
+    @property
+    def accepted(self) -> int:
+        """How many are in blocks."""
+        return sum(self._accepted[sender.address] for sender in self._senders)
+
+    @property
+    def are_done(self) -> bool:
+        """Whether all that were made are in blocks."""
+        return all(self._accepted[one.address] == one.nonce for one in self._senders)
+
+    @override
+    def step(self, node: NetworkNode) -> None:
+        sender = self._random.choice(self._senders)
+        address, raws = sender.address, self._raws[sender.address]
+        with RpcClient(node.port, timeout=PATIENCE) as client:
+            nonce = int(client.call("eth_getTransactionCount", address, "latest"), 16)
+            if nonce > self._accepted[address]:
+                self._accepted[address] = nonce
+                self._again_at[address] = time.monotonic() + PATIENCE
+            first = self._accepted[address]
+            if not self.ending and sender.nonce < first + IN_FLIGHT:
+                number = sender.nonce
+                raws[number] = sender.transfer(address)
+                _send(client, raws[number])
+            if first < sender.nonce and time.monotonic() > self._again_at[address]:
+                self._again_at[address] = time.monotonic() + PATIENCE
+                for number in range(first, sender.nonce):
+                    _send(client, raws[number])
+
+
+class Payments(Client):
+    """Base transactions on the P-Chain: each spends what the one before it has left of a coin."""
+
+    def __init__(
+        self, nodes: Sequence[NetworkNode], random: Random, wallets: Sequence[Wallet]
+    ) -> None:
+        super().__init__(nodes, random)
+        self._wallets = wallets
+        self._txs: dict[str, list[Tx]] = {wallet.address: [] for wallet in wallets}
+        self._waiting: dict[str, Tx] = {}
+        self._again_at = dict.fromkeys(self._txs, 0.0)
+        self.ending = False
+        """Whether no more are made."""
+
+    @property
+    def tx_ids(self) -> list[str]:
+        """The IDs of all that were made."""
+        return [str(tx.tx_id) for txs in self._txs.values() for tx in txs]
+
+    @property
+    def accepted(self) -> int:
+        """How many are in blocks."""
+        return len(self.tx_ids) - len(self._waiting)
+
+    @property
+    def are_done(self) -> bool:
+        """Whether all that were made are in blocks."""
+        return not self._waiting
+
+    @override
+    def step(self, node: NetworkNode) -> None:
+        wallet = self._random.choice(self._wallets)
+        with PlatformClient(node.port, timeout=PATIENCE) as client:
+            waiting = self._waiting.get(wallet.address)
+            if waiting is None and not self.ending:
+                waiting = self._waiting[wallet.address] = wallet.pay([])
+                self._txs[wallet.address].append(waiting)
+                self._again_at[wallet.address] = 0.0
+            elif waiting is not None and client.status(str(waiting.tx_id)) == "Committed":
+                wallet.coins = wallet.back(waiting)
+                del self._waiting[wallet.address]
+                return
+            if waiting is not None and time.monotonic() > self._again_at[wallet.address]:
+                self._again_at[wallet.address] = time.monotonic() + PATIENCE
+                _issue(client, waiting)
+
+
+class Watch(Client):
+    """Somebody who looks at what nodes accept, block by block."""
+
+    def __init__(self, nodes: Sequence[NetworkNode], random: Random) -> None:
+        super().__init__(nodes, random)
+        self.seen: dict[tuple[str, int], str] = {}
+        """The accepted blocks by chain and height, as the first node told that had one."""
+        self._heights: dict[tuple[str, NetworkNode], int] = {}
+
+    @override
+    def step(self, node: NetworkNode) -> None:
+        """Read what a node has accepted since the last look; all others must have the same."""
+        try:
+            with RpcClient(node.port, timeout=PATIENCE) as client:
+                top = int(client.call("eth_blockNumber"), 16)
+                for height in self._new("C", node, top):
+                    block = client.call("eth_getBlockByNumber", hex(height), False)
+                    self._note("C", node, height, block["hash"])
+            with PlatformClient(node.port, timeout=PATIENCE) as client:
+                top = int(client.call("platform.getHeight")["height"])
+                for height in self._new("P", node, top):
+                    found = client.call(
+                        "platform.getBlockByHeight", height=height, encoding="hexnc"
+                    )
+                    self._note("P", node, height, found["block"])
+        except RpcFault as fault:
+            # A node that has just begun refuses what it cannot answer yet; accepted blocks it has.
+            raise RpcUnreachable(str(fault)) from fault
+
+    def _new(self, chain: str, node: NetworkNode, top: int) -> range:
+        """Return the heights that were not read of a node, the last one that was among them."""
+        return range(self._heights.get((chain, node), top), top + 1)
+
+    def _note(self, chain: str, node: NetworkNode, height: int, block: str) -> None:
+        before = self.seen.setdefault((chain, height), block)
+        assert before == block, (
+            f"{node.node_id}: two blocks at {height} of {chain}: {before} {block}"
+        )
+        self._heights[chain, node] = height
+
+
+def finish(transfers: Transfers, payments: Payments) -> None:
+    """Make no more transactions, and wait until all that were made are in blocks."""
+    transfers.ending = payments.ending = True
+    wait_for(lambda: transfers.are_done, "all transfers are accepted")
+    wait_for(lambda: payments.are_done, "all payments are accepted")
+
+
+def _send(client: RpcClient, text: str) -> None:
+    """Send a transaction; a node that has it, or cannot take it now, is not the last one that is asked."""
+    try:
+        client.call("eth_sendRawTransaction", text)
+    except RpcFault:
+        return
+
+
+def _issue(client: PlatformClient, tx: Tx) -> None:
+    try:
+        client.issue(raw(tx))
+    except RpcFault:
+        return

@@ -1,0 +1,53 @@
+"""Faulty runs one after the other, each on a new network of five voters: `make soak`.
+
+It takes minutes for each run, so `make test` has one of them (`test_network_voting`) and this the rest.
+"""
+
+import argparse
+import logging
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from tests.e2e.faults import Outcome, faulty_run, is_ready
+from tests.e2e.network import LocalNetwork, wait_for
+
+RUNS = 50
+
+
+def main() -> None:
+    """Do the runs of so many seeds; the first one that shows anything wrong ends all, and keeps its data."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=RUNS, help="how many")
+    parser.add_argument("--first", type=int, default=1, help="the first one's seed")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+    began = time.monotonic()
+    seeds = range(arguments.first, arguments.first + arguments.runs)
+    for seed in seeds:
+        outcome = run(seed)
+        p, c = outcome.heights
+        print(
+            f"seed {seed}: no fork, all rows equal; P-Chain at {p}, C-Chain at {c},"
+            f" {outcome.transactions} transactions, {outcome.seconds:.0f} s",
+            flush=True,
+        )
+    print(f"{len(seeds)} runs in {time.monotonic() - began:.0f} s: no fork, all rows equal")
+
+
+def run(seed: int) -> Outcome:
+    """Do one run on a network of its own, whose data is deleted if nothing was wrong."""
+    directory = Path(tempfile.mkdtemp(prefix=f"soak-{seed}-"))
+    env = {"NODE_CONSENSUS": "snowman"}
+    with LocalNetwork(directory, 5, turns=True, env=env) as network:
+        network.start()
+        wait_for(lambda: all(map(is_ready, network.nodes)), "all are ready")
+        outcome = faulty_run(network, seed)
+    shutil.rmtree(directory)
+    return outcome
+
+
+if __name__ == "__main__":
+    main()
