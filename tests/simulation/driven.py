@@ -59,14 +59,13 @@ class DrivenNode(HonestNode):
         assert isinstance(self.world.bus, LoopBus)
         return self.world.bus
 
-    def start(self) -> None:
-        self.life += 1
+    def voted_chain(self) -> VotedChain[Any]:
+        """Return the chain at what is stored."""
         vm = self.open_vm(_NotedVM)
         assert isinstance(vm, _NotedVM)
         vm.node = self
         self.vm = vm
-        clock, bench = self.bus.loop.time, Bench(CONFIG)
-        chain = VotedChain(
+        return VotedChain(
             "P",
             CHAIN,
             vm,
@@ -75,10 +74,15 @@ class DrivenNode(HonestNode):
             refusals=(InvalidTextBlock,),
             written=lambda _: self.may_die(),
         )
+
+    def start(self) -> None:
+        self.life += 1
+        chain = self.voted_chain()
+        clock, bench = self.bus.loop.time, Bench(CONFIG)
         self.runner = Runner(
             chain,
             self,
-            Requests(self, bench, CONFIG, alias="P", chain_id=CHAIN, clock=clock),
+            Requests(self, bench, CONFIG, alias="P", chain_id=chain.chain_id, clock=clock),
             CurrentValidators(
                 self,
                 bench,
