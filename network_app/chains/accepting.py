@@ -82,6 +82,9 @@ class Acceptor(Generic[B]):
             now = clock.now()
             line = self._verify_outer(vm, raws, now)
             accepted, reason = self._accept_all(vm, line.blocks, now)
+            if vm.last.options and raws and self.parse(raws[-1]).block_id == vm.last.outer_id:
+                # Votes have accepted it already: it is written with its option, which has not come.
+                raise NotYet("the option of an accepted proposal is missing")
         if reason is not None or line.stopped_by is not None:
             raise reason or line.stopped_by or AssertionError
         return accepted
