@@ -15,6 +15,8 @@ from tests.e2e.network import LocalNetwork, wait_for
 
 RUNS = 50
 
+_log = logging.getLogger(__name__)
+
 
 def main() -> None:
     """Do the runs of so many seeds; the first one that shows anything wrong ends all, and keeps its data."""
@@ -40,6 +42,7 @@ def main() -> None:
 def run(seed: int) -> Outcome:
     """Do one run on a network of its own, whose data is deleted if nothing was wrong."""
     directory = Path(tempfile.mkdtemp(prefix=f"soak-{seed}-"))
+    _log.info("seed %d: data in %s", seed, directory)
     env = {"NODE_CONSENSUS": "snowman"}
     with LocalNetwork(directory, 5, turns=True, env=env) as network:
         network.start()
