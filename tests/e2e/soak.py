@@ -44,7 +44,7 @@ def run(seed: int) -> Outcome:
     directory = Path(tempfile.mkdtemp(prefix=f"soak-{seed}-"))
     _log.info("seed %d: data in %s", seed, directory)
     env = {"NODE_CONSENSUS": "snowman"}
-    with LocalNetwork(directory, 5, turns=True, env=env) as network:
+    with LocalNetwork(directory, 5, votes=True, env=env) as network:
         network.start()
         wait_for(lambda: all(map(is_ready, network.nodes)), "all are ready")
         outcome = faulty_run(network, seed)
