@@ -1,8 +1,11 @@
-"""One decision by repeated polls: unary while there is one choice, binary between two (snowman.md 3)."""
+"""One decision by repeated polls: unary while there is one choice, then among several (snowman.md 3)."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from network_app.snowman.parameters import Parameters
+
+C = TypeVar("C")
 
 
 @dataclass(slots=True)
@@ -26,9 +29,9 @@ class UnarySnowflake:
         """Lose the confidence; what is final stays so."""
         self.confidence = 0
 
-    def extend(self, preference: int) -> "BinarySnowflake":
-        """Return a decision between two that prefers this bit and is as confident."""
-        return BinarySnowflake(self.parameters, preference, self.confidence, self.finalized)
+    def extend(self, preference: C) -> "Snowflake[C]":
+        """Return a decision among several that prefers this choice and is as confident."""
+        return Snowflake(self.parameters, preference, self.confidence, self.finalized)
 
     def clone(self) -> "UnarySnowflake":
         """Return a copy."""
@@ -36,16 +39,16 @@ class UnarySnowflake:
 
 
 @dataclass(slots=True)
-class BinarySnowflake:
-    """Confidence in one of two choices, 0 and 1."""
+class Snowflake(Generic[C]):
+    """Confidence in one of several choices: in the trie of siblings a bit, 0 or 1."""
 
     parameters: Parameters
-    preference: int
+    preference: C
     confidence: int = 0
     """Successful polls in a row for the preference."""
     finalized: bool = False
 
-    def record_poll(self, votes: int, choice: int) -> None:
+    def record_poll(self, votes: int, choice: C) -> None:
         """Count the votes for one choice."""
         if self.finalized:
             return

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from network_app.snowman.parameters import Parameters
-from network_app.snowman.snowflake import BinarySnowflake, UnarySnowflake
+from network_app.snowman.snowflake import Snowflake, UnarySnowflake
 from primitives.ids import ID
 
 BITS = 256
@@ -106,7 +106,7 @@ class BinaryNode:
     bit: int
     choices: list[int]
     """The preferred choice of each side."""
-    snowflake: BinarySnowflake
+    snowflake: Snowflake[int]
     reset: list[bool]
     """Of each side: whether its child has to forget its confidence before its next poll."""
     children: "list[Node] | None" = None

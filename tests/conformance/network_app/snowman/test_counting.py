@@ -1,4 +1,4 @@
-"""One decision, the siblings of a parent, and polls: step by step as the reference counts them."""
+"""The siblings of a parent, and polls: step by step as the reference counts them."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 
 from network_app.snowman.parameters import InvalidParameters, Parameters
 from network_app.snowman.polls import Poll, PollSet, Votes
-from network_app.snowman.snowflake import BinarySnowflake, UnarySnowflake
 from network_app.snowman.trie import BinaryNode, Node, SiblingTrie, number_of
 from primitives.ids import ID, NodeID
 from tests.conformance.network_app.snowman.vectors import (
@@ -30,37 +29,6 @@ def test_parameters_that_are_refused(case: Any) -> None:
     with pytest.raises(InvalidParameters) as caught:
         parameters(case["parameters"])
     assert str(caught.value) == case["error"]
-
-
-# The reference does not use snowball any more, nor a decision among many without a trie: of both there are
-# vectors, and nothing in this node.
-@pytest.mark.parametrize(
-    "case", snowman_cases("instances", lambda case: case["kind"].endswith("flake"))
-)
-def test_one_decision(case: Any) -> None:
-    rules = parameters(case)
-    instance: UnarySnowflake | BinarySnowflake = UnarySnowflake(rules)
-    if case["kind"].startswith("binary"):
-        instance = BinarySnowflake(rules, case["initial"])
-    for step in case["steps"]:
-        if "extend" in step:
-            assert isinstance(instance, UnarySnowflake)
-            copy = instance.clone()
-            instance = instance.extend(step["extend"])
-            assert (copy.confidence, copy.finalized) == (instance.confidence, instance.finalized)
-        elif "reset" in step:
-            instance.record_unsuccessful_poll()
-        elif isinstance(instance, BinarySnowflake):
-            instance.record_poll(*step["poll"])
-        elif step["poll"][0] >= rules.alpha_preference:
-            instance.record_poll(step["poll"][0])
-        else:
-            instance.record_unsuccessful_poll()
-        expected = dict(step["out"])
-        if "preference" in expected:
-            assert isinstance(instance, BinarySnowflake)
-            assert instance.preference == expected.pop("preference")
-        assert {"confidence": instance.confidence, "finalized": instance.finalized} == expected
 
 
 @pytest.mark.parametrize("case", snowman_cases("sibling_tree"))
