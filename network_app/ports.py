@@ -17,6 +17,9 @@ from primitives.ids import ID, NodeID
 
 T = TypeVar("T")
 
+ANCESTOR_OVERHEAD = 4
+"""Bytes that ancestors are reckoned with besides each block's own (p2p.md 9)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PeerInfo:

@@ -15,7 +15,7 @@ from network_app.chains.inner import InnerChain
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.voting import Settings, voted_chain
 from network_app.consensus.vm import VotedChain
-from network_app.ports import Accepted, BlockPlace, ParsedBlock
+from network_app.ports import ANCESTOR_OVERHEAD, Accepted, BlockPlace, ParsedBlock
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
 from primitives.ids import ID, NodeID
@@ -24,8 +24,6 @@ CHUNK = 128
 """Blocks that are read together where many are asked for."""
 SINCE_BYTES = 8 * 1024 * 1024
 """Of blocks since a height that are read together."""
-OVERHEAD = 4
-"""Bytes that the protocol reckons for each block besides its own."""
 
 B = TypeVar("B", bound=Block)
 
@@ -117,7 +115,7 @@ class NetworkChain(Generic[B]):
             bottom = max(1, top - min(CHUNK, count - len(found)) + 1)
             pieces = self.rows.raws(top, bottom, size)
             for _, raw in pieces:
-                size -= len(raw) + OVERHEAD
+                size -= len(raw) + ANCESTOR_OVERHEAD
                 if size < 0 and found:
                     return found
                 found.append(raw)

@@ -31,7 +31,7 @@ from network_app.sync.messages import ANSWERS
 from network_app.sync.requests import NANOSECONDS, Requests
 from network_app.sync.serving import LONGEST_DEADLINE
 from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 
 LOOK = 1.0
 """Seconds between looks at the validators, and whether there is something to build: by the clock, or since
@@ -147,6 +147,15 @@ class Runner(Generic[B]):
     def processing(self) -> list[float]:
         """Return for how many seconds each block has been processing."""
         return [one.seconds for one in self._figures.processing()]
+
+    def last_accepted(self) -> ID | None:
+        """Return the last accepted block, also one that waits for its option to be stored; None: see the rows."""
+        last = None if self._engine is None else self._vm.last
+        return None if last is None else last.block_id
+
+    def line(self, block_id: ID) -> tuple[list[bytes], ID]:
+        """Return a processing block and those before it, newest first, and the one before them all."""
+        return ([], block_id) if self._engine is None else self._vm.line(block_id)
 
     def report(self) -> ConsensusReport:
         """Return how the chain is being decided on."""

@@ -143,6 +143,22 @@ class ThreadedVM(EngineVM[B]):
         now, delay = int(self.now()), self._minimum_delay
         return await self.run(partial(self._vm.builds_from, now=now, minimum_delay=delay))
 
+    @property
+    def last(self) -> B | None:
+        """The last accepted block, once that is committed; None before the first engine."""
+        return self._last
+
+    def line(self, block_id: ID) -> tuple[list[bytes], ID]:
+        """Return a block and those before it as far as they are in memory, newest first, and what is before.
+
+        All are processing but the last accepted one, which is not stored while it waits for its option.
+        """
+        raws: list[bytes] = []
+        while (block := self._held(block_id)) is not None:
+            raws.append(block.raw)
+            block_id = block.parent_id
+        return raws, block_id
+
     @override
     async def parse(self, raw: bytes) -> B | None:
         try:
@@ -155,10 +171,7 @@ class ThreadedVM(EngineVM[B]):
 
     @override
     async def get_block(self, block_id: ID) -> B | None:
-        if self._last is not None and block_id == self._last.block_id:
-            return self._last
-        processing = self._processing.get(block_id)
-        return processing or await self.run(self._vm.get_block, block_id)
+        return self._held(block_id) or await self.run(self._vm.get_block, block_id)
 
     @override
     async def get_block_id_at_height(self, height: int) -> ID | None:
@@ -233,6 +246,12 @@ class ThreadedVM(EngineVM[B]):
                 del self._processing[rejected]
             for listener in self.on_accepted:
                 listener(self._last)
+
+    def _held(self, block_id: ID) -> B | None:
+        """Return a block that is processing, or the last accepted one."""
+        if self._last is not None and block_id == self._last.block_id:
+            return self._last
+        return self._processing.get(block_id)
 
     def _last_accepted(self) -> B:
         block = self._vm.get_block(self._vm.last_accepted())

@@ -46,10 +46,16 @@ class Reacher:
     async def reach(self, found: Agreed) -> None:
         """Fetch and execute all up to a block, both at the same time.
 
+        A proposal is stored with its option, which nobody names here: the way ends before it, and what
+        follows comes as any new block.
+
         Raises:
             RoundFailed: It came to nothing, or not to its end; see the classes below it.
         """
-        top = await self._fetcher.block(found.block_id, found.supporters)
+        block = await self._fetcher.block(found.block_id, found.supporters)
+        top = BlockPlace(block.height, block.block_id)
+        if block.needs_option:
+            top = BlockPlace(block.height - 1, block.parent_id)
         if top.height <= self._head.place.height:
             (ours,) = await self._head.run(self._head.chain.accepted_at, [top.height])
             if ours == top.block_id:
@@ -59,8 +65,7 @@ class Reacher:
         self._progress.target_height = max(known, top.height)
         fetched: asyncio.Queue[int | None] = asyncio.Queue()
         self._unexecuted = 0
-        place = BlockPlace(top.height, top.block_id)
-        fetching = asyncio.create_task(self._fetch(place, found, fetched))
+        fetching = asyncio.create_task(self._fetch(top, found, fetched))
         try:
             while (height := await fetched.get()) is not None:
                 await self._executor.execute(height)

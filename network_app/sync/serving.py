@@ -7,10 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeAlias
+from itertools import accumulate
+from typing import Protocol, TypeAlias
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockPlace, PeerNetwork, Run
+from network_app.ports import ANCESTOR_OVERHEAD, BlockPlace, PeerNetwork, Run
 from network_app.sync.budget import Budget
 from network_app.sync.head import Head
 from network_app.sync.messages import Answer, as_id, enclose
@@ -50,6 +51,16 @@ QUESTIONS = (GetAcceptedFrontier, GetAccepted, GetAncestors, Get, GetAcceptedSta
 _log = logging.getLogger(__name__)
 
 
+class Undecided(Protocol):
+    """What is in memory alone of a chain that is voted on: `voting.Consensus`. On the event loop."""
+
+    def last_accepted(self) -> ID | None:
+        """Return the last accepted block, also one that is not stored yet; None: the rows know it."""
+
+    def line(self, block_id: ID) -> tuple[list[bytes], ID]:
+        """Return a block that is not stored and those before it, newest first, and the one before them all."""
+
+
 class Serving:
     """What this node says of one chain.
 
@@ -78,6 +89,8 @@ class Serving:
         self._budget = budget
         self._serve = serve
         self._clock = clock
+        self.undecided: Undecided | None = None
+        """What is not stored; None where nothing is voted on."""
 
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
         """Answer with our vote at once; what is returned is to be awaited when it takes longer.
@@ -130,7 +143,8 @@ class Serving:
 
     async def _answer_to(self, question: Question) -> Answer | None:
         if isinstance(question, GetAcceptedFrontier):
-            return AcceptedFrontier(container_id=bytes((await self._head.fresh()).block_id))
+            place = await self._head.fresh()
+            return AcceptedFrontier(container_id=bytes(self._last_undecided() or place.block_id))
         if isinstance(question, GetAccepted):
             return await self._accepted(question)
         if isinstance(question, GetAncestors):
@@ -144,11 +158,12 @@ class Serving:
         asked = [as_id(raw) for raw in question.container_ids[:MOST_IDS]]
         block_ids = [block_id for block_id in asked if block_id is not None]
         heights = await self._serve(self._head.chain.height_of, block_ids)
+        unstored = self._last_undecided()
         return Accepted(
             container_ids=[
                 bytes(block_id)
                 for block_id, height in zip(block_ids, heights, strict=True)
-                if height is not None
+                if height is not None or block_id == unstored
             ]
         )
 
@@ -156,14 +171,26 @@ class Serving:
         block_id = as_id(question.container_id)
         if block_id is None:
             return None
-        find = partial(
-            self._head.chain.ancestors,
-            block_id,
-            count=self._config.ancestors_count,
-            size=self._config.ancestors_bytes,
-            seconds=self._config.ancestors_time,
+        count, size = self._config.ancestors_count, self._config.ancestors_bytes
+        raws, before = ([], block_id) if self.undecided is None else self.undecided.line(block_id)
+        if len(raws) < count:
+            find = partial(
+                self._head.chain.ancestors,
+                before,
+                count=count - len(raws),
+                size=size,
+                seconds=self._config.ancestors_time,
+            )
+            raws += await self._serve(find)
+        ends = accumulate(len(raw) + ANCESTOR_OVERHEAD for raw in raws[:count])
+        return Ancestors(
+            containers=[
+                raw for raw, end in zip(raws, ends, strict=False) if end <= size or raw is raws[0]
+            ]
         )
-        return Ancestors(containers=await self._serve(find))
+
+    def _last_undecided(self) -> ID | None:
+        return None if self.undecided is None else self.undecided.last_accepted()
 
     async def _block(self, question: Get) -> Put | None:
         block_id = as_id(question.container_id)

@@ -48,6 +48,12 @@ class Consensus(Protocol):
     def processing(self) -> Sequence[float]:
         """Return for how many seconds each block has been processing."""
 
+    def last_accepted(self) -> ID | None:
+        """Return the last accepted block, also one that is not stored yet; None: the rows know it."""
+
+    def line(self, block_id: ID) -> tuple[list[bytes], ID]:
+        """Return a block that is not stored and those before it, newest first, and the one before them all."""
+
     def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> Awaitable[None]:
         """Answer a question and take in what it tells, while it runs; what is returned is to be awaited."""
 
@@ -62,12 +68,9 @@ TakePart: TypeAlias = Callable[[Chain, Shared, Requests], Consensus]
 class VotingHandler(ChainHandler):
     """A chain that is voted on.
 
-    Bootstrapping and voting take turns, and never use the chain's VM at the same time. Peers are told of
-    blocks that are stored; a processing one they get when they ask for it by its ID.
-
-    Unspecified: a proposal that is accepted and waits for its option, with which it is stored, is told by
-    chits and by its ID alone; the accepted frontier is the block before it. Who bootstraps to there gets
-    both by voting, and the reference would name the proposal.
+    Bootstrapping and voting take turns, and never use the chain's VM at the same time. Peers get processing
+    blocks too when they ask for one by its ID. A proposal that is accepted and waits for its option, with
+    which it is stored, is told as any accepted block.
 
     Args:
         chain: The chain.
@@ -83,6 +86,7 @@ class VotingHandler(ChainHandler):
         self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
         self._was_refused = asyncio.Event()
         self.head.accepting = self._consensus.lock
+        self.serving.undecided = self._consensus
         self.progress.processing = self._consensus.processing
         self._advanced = asyncio.Event()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from network_app.config import NetworkConfig
 from network_app.ports import Chain
 from network_app.sync.handler import Shared
 from network_app.sync.messages import enclose
@@ -17,7 +18,7 @@ from network_app.wire.p2p_pb2 import (
     PullQuery,
     PushQuery,
 )
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import Node, World, running, until
 
@@ -37,6 +38,10 @@ class Part:
         self.begun: list[int] = []
         """The height at each beginning."""
         self.is_running = False
+        self.unstored: list[bytes] = []
+        """Blocks that are in memory alone, each the parent of the one before."""
+        self.last: ID | None = None
+        """The last accepted block, if it is one of those."""
         self.chain: MemoryChain
 
     def take(self, chain: Chain, shared: Shared, requests: Requests) -> "Part":
@@ -58,6 +63,14 @@ class Part:
     def processing(self) -> list[float]:
         return self.ages
 
+    def last_accepted(self) -> ID | None:
+        return self.last
+
+    def line(self, block_id: ID) -> tuple[list[bytes], ID]:
+        ids = [*map(id_of, self.unstored)]
+        line = self.unstored[ids.index(block_id) :] if block_id in ids else []
+        return line, self.chain.parse(line[-1]).parent_id if line else block_id
+
     async def answer(self, node_id: NodeID, question: PushQuery | PullQuery | Get) -> None:
         del node_id
         self.asked.append(type(question).__name__)
@@ -74,7 +87,7 @@ class Part:
 class Case:
     """A voter among four peers of which it follows three, all with some blocks; to be made on a loop."""
 
-    def __init__(self, height: int = 10) -> None:
+    def __init__(self, height: int = 10, config: NetworkConfig | None = None) -> None:
         self.world = World()
         self.part = Part()
         names = ["one", "two", "three"]
@@ -82,7 +95,9 @@ class Case:
         for node in self.beacons:
             node.chain.make_many(height)
         self.stranger = self.world.add("stranger", weight=1)
-        self.voter = self.world.add("voter", beacons=names, weight=1, take_part=self.part.take)
+        self.voter = self.world.add(
+            "voter", beacons=names, weight=1, take_part=self.part.take, config=config
+        )
         for node in (*self.beacons, self.stranger):
             self.world.link(node, self.voter)
 

@@ -156,3 +156,25 @@ def test_an_answer_of_nobody_who_was_asked_is_ignored() -> None:
             assert voter.vm.verified == []
 
     virtually(run())
+
+
+def test_what_is_not_stored_is_told_with_what_was_accepted_last() -> None:
+    async def run() -> None:
+        async with Voter() as voter:
+            unknown = text_block(B, "unknown").block_id
+            assert voter.runner.last_accepted() == GENESIS.block_id
+            await voter.hear(PEERS[0], push(A))
+            await voter.hear(PEERS[0], push(text_block(A, "second")))
+            second = text_block(A, "second")
+            await until(lambda: second.block_id in voter.vm.verified)
+            line = [second.raw, A.raw, GENESIS.raw]
+            assert voter.runner.line(second.block_id) == (line, GENESIS.parent_id)
+            assert voter.runner.line(A.block_id) == (line[1:], GENESIS.parent_id)
+            assert voter.runner.line(unknown) == ([], unknown)
+            await voter.accept(A, GENESIS)
+            assert voter.runner.last_accepted() == A.block_id
+            assert voter.runner.line(second.block_id) == (line[:2], GENESIS.block_id)
+        assert voter.runner.last_accepted() is None
+        assert voter.runner.line(A.block_id) == ([], A.block_id)
+
+    virtually(run())
