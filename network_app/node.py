@@ -54,6 +54,10 @@ class Settings(producer.Settings, voting.Settings, Protocol):
     def chains(self) -> tuple[str, ...]:
         """The chains that this node takes part in."""
 
+    @property
+    def parameters(self) -> str:
+        """Whose amounts, limits and rules the P-Chain has: "avalanchego" are the reference's."""
+
 
 class NodeNetwork:
     """One node of a network. Whatever costs something, or is not there before the first start, is made late.
@@ -128,7 +132,8 @@ class NodeNetwork:
             InvalidParameters: By these nothing could be decided, or nothing safely.
         """
         count = len(stakers.current_validators(self._platform, PRIMARY_NETWORK_ID).by_node)
-        local = self._node.network_id == LOCAL
+        node = self._node
+        local = node.network_id == LOCAL and node.parameters != "avalanchego"
         return parameters_of(self._node, default_alpha(count, local=local))
 
     def take_part(self) -> TakePart | None:

@@ -131,11 +131,12 @@ def default_alpha(validators: int, *, local: bool) -> int:
     """Return both quorums where no setting gives them.
 
     Unspecified: the reference has 15 on every network. With that a network of five that vote by equal
-    stakes hardly goes on while one of them is away: 13 on a local network of 4 to 9 validators.
+    stakes hardly goes on while one of them is away: 13 on a local network of 4 to 9 validators. Among
+    nodes of the reference 15, since whoever asks for less than the others is less safe than they.
 
     Args:
         validators: How many the network has.
-        local: Whether it is a local one.
+        local: Whether it is a local one of this program's nodes.
     """
     return SMALL_ALPHA if local and validators in SMALL else DEFAULT_ALPHA
 

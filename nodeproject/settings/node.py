@@ -89,7 +89,7 @@ class NodeSettings:
     snow_preference_quorum_size: int = flag(
         0,
         "Votes of a poll that move what this node prefers. 0: 15; on a local network of 4 to 9 "
-        "validators 13.",
+        "validators 13, unless NODE_PARAMETERS are the reference's.",
         least=0,
     )
     snow_confidence_quorum_size: int = flag(

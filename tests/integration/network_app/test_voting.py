@@ -143,6 +143,17 @@ def test_parameters_are_those_of_the_network(voting: World, configure: Configure
     assert node_network().parameters().alpha_confidence == 15
 
 
+@pytest.mark.parametrize(("parameters", "alpha"), [("specification", 13), ("avalanchego", 15)])
+def test_among_the_references_nodes_as_many_votes_are_asked_for_as_by_them(
+    world: World, configure: Configure, parameters: str, alpha: int
+) -> None:
+    for name in ("second", "third", "fourth", "fifth"):
+        world.p.do(validator(world.p, name, end=30 * DAY, weight=WEIGHT))
+    configure(consensus="snowman", parameters=parameters)
+    assert node_network().parameters().alpha_preference == alpha
+    assert node_network().parameters().alpha_confidence == alpha
+
+
 def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     before = clock.offset()
     assert not network_clock.follows()

@@ -1,0 +1,391 @@
+"""Validators that are to the node what the reference's are: they query, answer, vote and propose on the P-Chain.
+
+They read of blocks what places them, and believe the rest. What the node says to them they hold against
+p2p.md 3, 7, 9 and snowman.md 8; what is not as there is in `wrong`.
+"""
+
+import asyncio
+import itertools
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from network_app.config import NetworkConfig
+from network_app.peers.network import Network
+from network_app.ports import PeerInfo, ValidatorFacts
+from network_app.proposervm.block import OptionBlock, parse
+from network_app.proposervm.building import Signature, build_child
+from network_app.proposervm.verification import (
+    InnerFacts,
+    Upgrades,
+    follow,
+    of_genesis,
+)
+from network_app.proposervm.windower import proposer_at, slot_of
+from network_app.sync.messages import NOT_REGISTERED, enclose
+from network_app.wire import p2p_pb2 as p2p
+from platform_app.blocks.block import build_standard, genesis_block, parse_block
+from platform_app.genesis.building import build_genesis
+from platform_app.genesis.config import parse_genesis_config
+from platform_app.genesis.genesis import parse_genesis
+from platform_app.txs.base import Tx
+from primitives.ids import ID, P_CHAIN_ID, NodeID
+from primitives.node_identity import NodeIdentity
+from tests.builders.peers import LOOPBACK, NETWORK_ID, Validators
+from tests.e2e.reference_voting import K, Voting
+
+SECOND = 1_000_000_000
+TIMEOUT = 2.0
+"""Seconds after which an answer does not come any more; the least that the reference waits."""
+OPEN = 4
+"""Polls that are open at a time while something is processing."""
+TICK = 0.1
+UPGRADES = Upgrades(epoch_duration=30)
+
+
+@dataclass
+class Beginning:
+    """What all nodes of a network begin with."""
+
+    genesis_id: ID
+    raw: bytes
+    time: int
+    """Unix seconds."""
+    weights: Mapping[NodeID, int]
+
+    @classmethod
+    def of(cls, path: Path) -> "Beginning":
+        """Return what a genesis file says."""
+        raw = build_genesis(parse_genesis_config(json.loads(path.read_text())))
+        genesis, block = parse_genesis(raw), genesis_block(raw)
+        weights = {
+            tx.unsigned.validator.node_id: tx.unsigned.validator.weight  # type: ignore[attr-defined]
+            for tx in genesis.validators
+        }
+        return cls(block.block_id, block.raw, genesis.timestamp, weights)
+
+
+@dataclass
+class Poll:
+    """Who was asked, how often each was drawn, and what they have said."""
+
+    outstanding: Counter[NodeID]
+    votes: Counter[ID] = field(default_factory=Counter)
+
+
+class ReferenceValidator:
+    """One of them; a `ports.MessageHandler` on the event loop of `ReferenceValidators`."""
+
+    def __init__(
+        self, begun: Beginning, identity: NodeIdentity, directory: Validators, random: Random
+    ) -> None:
+        self.node_id = identity.node_id
+        self.voting = Voting(begun.genesis_id, begun.raw)
+        self.wrong: list[str] = []
+        """What others said that the reference never says."""
+        self.heard: dict[NodeID, Counter[str]] = {}
+        """Kinds of messages, by sender."""
+        self.voted_for: dict[NodeID, set[ID]] = {}
+        """What others have preferred, by chits."""
+        self._identity = identity
+        self._begun = begun
+        self._directory = directory
+        self._random = random
+        self._numbers = itertools.count(1)
+        self._asked: set[tuple[NodeID, int]] = set()
+        self._polls: dict[int, Poll] = {}
+        self._missing: dict[ID, list[bytes]] = {}
+        """Blocks that wait for their parent."""
+        self._facts = {begun.genesis_id: of_genesis(begun.genesis_id, begun.time)}
+        self.network: Network
+
+    async def start(self, others: Sequence[tuple[str, int]]) -> tuple[str, int]:
+        """Listen, and dial others; return where it listens."""
+        self.network = Network(
+            self._identity,
+            NetworkConfig(network_id=NETWORK_ID),
+            self,
+            self._directory,
+            listen=(LOOPBACK, 0),
+            advertised=(LOOPBACK, 0),
+            tracked=others,
+        )
+        await self.network.start()
+        return LOOPBACK, self.network.port
+
+    async def live(self) -> None:
+        """Poll while something is processing; else ask one validator for news, ten times a second."""
+        while True:
+            await asyncio.sleep(TICK)
+            if not self.voting.is_idle:
+                self._poll()
+                continue
+            there = [one for one in self._begun.weights if one in self.network.connected()]
+            if there:
+                query = p2p.PullQuery(container_id=bytes(self.voting.preference))
+                self._ask([self._random.choice(there)], query)
+
+    async def propose(self, tx: Tx) -> ID:
+        """Wait for a slot of its own, and propose a block with a transaction in it; return its ID."""
+        while True:
+            parent, now = self._facts[self.voting.preference], int(time.time())
+            height, slot = parent.height + 1, slot_of(now, parent.time)
+            if proposer_at(P_CHAIN_ID, height, slot, self._begun.weights) == self.node_id:
+                break
+            await asyncio.sleep(TICK)
+        inner = build_standard(parent_id=parent.inner_id, height=height, time=now, txs=[tx])
+        block = build_child(
+            parent,
+            inner.raw,
+            time=now,
+            p_chain_height=parent.p_chain_height or 0,
+            signature=Signature(P_CHAIN_ID, self._identity.certificate_der, self._identity.tls_key),
+            upgrades=UPGRADES,
+        )
+        self._learn(block.raw)
+        self._poll(block.raw)
+        return block.outer_id
+
+    # --- ports.MessageHandler
+
+    def connected(self, peer: PeerInfo) -> None:
+        self.heard.setdefault(peer.node_id, Counter())
+
+    def disconnected(self, node_id: NodeID) -> None:
+        for number in list(self._polls):
+            self._settle(node_id, number, None)
+
+    async def handle(self, node_id: NodeID, message: p2p.Message) -> None:
+        kind = message.WhichOneof("message") or ""
+        content: Any = getattr(message, kind)
+        if content.chain_id != bytes(P_CHAIN_ID):
+            return
+        self.heard.setdefault(node_id, Counter())[kind] += 1
+        if hasattr(content, "deadline") and not 2 * SECOND <= content.deadline <= 10 * SECOND:
+            self.wrong.append(f"{kind} with a deadline of {content.deadline}")
+        answer = getattr(self, f"_on_{kind}", None)
+        if answer is not None:
+            answer(node_id, content)
+
+    def _on_pull_query(self, node_id: NodeID, query: p2p.PullQuery) -> None:
+        self._vote(node_id, query)
+        if ID(query.container_id) not in self.voting.blocks:
+            self._ask([node_id], p2p.Get(container_id=query.container_id))
+
+    def _on_push_query(self, node_id: NodeID, query: p2p.PushQuery) -> None:
+        self._vote(node_id, query)
+        self._take(node_id, query.container)
+
+    def _on_chits(self, node_id: NodeID, chits: p2p.Chits) -> None:
+        ids = (chits.preferred_id, chits.preferred_id_at_height, chits.accepted_id)
+        if {len(one) for one in ids} != {32}:
+            self.wrong.append(f"chits without an ID: {chits}")
+            return
+        if (node_id, chits.request_id) not in self._asked:
+            return  # too late
+        ours = self.voting.accepted[chits.accepted_height : chits.accepted_height + 1]
+        if ours not in ([], [ID(chits.accepted_id)]):
+            self.wrong.append(f"another block accepted at {chits.accepted_height}")
+        preferred = ID(chits.preferred_id)
+        self.voted_for.setdefault(node_id, set()).add(preferred)
+        if preferred not in self.voting.blocks:
+            self._ask([node_id], p2p.Get(container_id=chits.preferred_id))
+        self._settle(node_id, chits.request_id, preferred)
+
+    def _on_put(self, node_id: NodeID, put: p2p.Put) -> None:
+        if (node_id, put.request_id) not in self._asked:
+            self.wrong.append("a block that nobody asked for")
+        self._asked.discard((node_id, put.request_id))
+        self._take(node_id, put.container)
+
+    def _on_get(self, node_id: NodeID, get: p2p.Get) -> None:
+        held = self.voting.blocks.get(ID(get.container_id))
+        if held is not None:
+            self._answer(node_id, get, p2p.Put(container=held.raw))
+
+    def _on_get_accepted_frontier(self, node_id: NodeID, get: p2p.GetAcceptedFrontier) -> None:
+        self._answer(node_id, get, p2p.AcceptedFrontier(container_id=bytes(self.voting.last)))
+
+    def _on_get_accepted(self, node_id: NodeID, get: p2p.GetAccepted) -> None:
+        ours = [one for one in get.container_ids if ID(one) in self.voting.accepted]
+        self._answer(node_id, get, p2p.Accepted(container_ids=ours))
+
+    def _on_get_ancestors(self, node_id: NodeID, get: p2p.GetAncestors) -> None:
+        raws, at = [], ID(get.container_id)
+        while (held := self.voting.blocks.get(at)) is not None:
+            raws.append(held.raw)
+            at = held.parent
+        self._answer(node_id, get, p2p.Ancestors(containers=raws))
+
+    def _on_app_request(self, node_id: NodeID, request: p2p.AppRequest) -> None:
+        error = p2p.AppError(error_code=NOT_REGISTERED, error_message="handler not registered")
+        self._answer(node_id, request, error)
+
+    # --- blocks and votes
+
+    def _vote(self, node_id: NodeID, query: p2p.PullQuery | p2p.PushQuery) -> None:
+        voting = self.voting
+        chits = p2p.Chits(
+            preferred_id=bytes(voting.preference),
+            preferred_id_at_height=bytes(voting.preferred_at(query.requested_height)),
+            accepted_id=bytes(voting.last),
+            accepted_height=len(voting.accepted) - 1,
+        )
+        self._answer(node_id, query, chits)
+
+    def _take(self, node_id: NodeID, raw: bytes) -> None:
+        """Take a block of a peer, and ask it for the one before, if that is missing."""
+        missing = self._learn(raw)
+        if missing is not None:
+            self._ask([node_id], p2p.Get(container_id=bytes(missing)))
+
+    def _learn(self, raw: bytes) -> ID | None:
+        """Take a block in; return which one is missing before it."""
+        outer = parse(raw)
+        parent = self._facts.get(outer.parent_id)
+        if parent is None:
+            self._missing.setdefault(outer.parent_id, []).append(raw)
+            return outer.parent_id
+        self.voting.add(outer.outer_id, outer.parent_id, raw)
+        inner = parse_block(outer.inner)
+        assert not isinstance(outer, OptionBlock), "nothing is proposed in this network"
+        facts = InnerFacts(inner.block_id, inner.parent_id, inner.height)
+        self._facts[outer.outer_id] = follow(parent, outer, facts)
+        for child in self._missing.pop(outer.outer_id, []):
+            self._learn(child)
+        return None
+
+    def _poll(self, pushed: bytes | None = None) -> None:
+        """Ask for votes, until so many polls are open as should be."""
+        query: p2p.PushQuery | p2p.PullQuery
+        while len(self._polls) < OPEN or pushed is not None:
+            if pushed is None:
+                query = p2p.PullQuery(container_id=bytes(self.voting.preference))
+            else:
+                query, pushed = p2p.PushQuery(container=pushed), None
+            nodes = [*self._begun.weights]
+            drawn = Counter(self._random.choices(nodes, [*self._begun.weights.values()], k=K))
+            poll = Poll(Counter(drawn))
+            number = self._ask([one for one in drawn if one != self.node_id], query, poll)
+            self._settle(self.node_id, number, self.voting.preference)
+            for one in drawn.keys() - self.network.connected().keys():
+                self._settle(one, number, None)
+
+    def _settle(self, node_id: NodeID, number: int, vote: ID | None) -> None:
+        """Count a vote, or that there is none; with the last one of a poll count the poll."""
+        self._asked.discard((node_id, number))
+        poll = self._polls.get(number)
+        if poll is None:
+            return
+        times = poll.outstanding.pop(node_id, 0)
+        if vote is not None and times:
+            poll.votes[vote] += times
+        if not poll.outstanding:
+            del self._polls[number]
+            self.voting.record(poll.votes)
+            if not self.voting.is_idle:
+                asyncio.get_running_loop().call_soon(self._poll)
+
+    # --- the wire
+
+    def _ask(
+        self,
+        nodes: Sequence[NodeID],
+        request: p2p.PullQuery | p2p.PushQuery | p2p.Get,
+        poll: Poll | None = None,
+    ) -> int:
+        number = next(self._numbers)
+        if poll is not None:
+            self._polls[number] = poll
+        request.chain_id, request.request_id = bytes(P_CHAIN_ID), number
+        request.deadline = int(TIMEOUT * SECOND)
+        if not isinstance(request, p2p.Get):
+            request.requested_height = len(self.voting.accepted)
+        for node_id in nodes:
+            if self.network.send(node_id, enclose(request)):
+                self._asked.add((node_id, number))
+                loop = asyncio.get_running_loop()
+                loop.call_later(TIMEOUT, self._settle, node_id, number, None)
+        return number
+
+    def _answer(self, node_id: NodeID, request: Any, answer: Any) -> None:
+        answer.chain_id, answer.request_id = request.chain_id, request.request_id
+        self.network.send(node_id, enclose(answer))
+
+
+class ReferenceValidators:
+    """Several of them, all connected to each other, on one event loop in a thread.
+
+    Args:
+        begun: What the network begins with.
+        own: The node that they validate with.
+        identities: Theirs.
+    """
+
+    def __init__(
+        self, begun: Beginning, own: NodeIdentity, identities: Sequence[NodeIdentity]
+    ) -> None:
+        directory = Validators({
+            one.node_id: ValidatorFacts(begun.weights[one.node_id], one.bls_public_key)
+            for one in (own, *identities)
+        })  # fmt: skip
+        self.all = [
+            ReferenceValidator(begun, one, directory, Random(number))
+            for number, one in enumerate(identities)
+        ]
+        self.addresses: list[tuple[str, int]] = []
+        """Where they listen."""
+        self._loop = asyncio.new_event_loop()
+
+    @property
+    def wrong(self) -> list[str]:
+        """What one of them heard that the reference never says."""
+        return [words for one in self.all for words in one.wrong]
+
+    @property
+    def heights(self) -> set[int]:
+        """How many blocks they have accepted."""
+        return {len(one.voting.accepted) - 1 for one in self.all}
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let them live."""
+        ready, stopping = threading.Event(), asyncio.Event()
+
+        async def live() -> None:
+            for one in self.all:
+                self.addresses.append(await one.start(self.addresses))
+            tasks = [asyncio.create_task(one.live()) for one in self.all]
+            ready.set()
+            await asyncio.wait(
+                [*tasks, asyncio.create_task(stopping.wait())], return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in tasks:
+                task.cancel()
+            for one in self.all:
+                await one.network.stop()
+            for failed in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(failed, Exception):
+                    self.all[0].wrong.append(repr(failed))
+
+        thread = threading.Thread(target=self._loop.run_until_complete, args=(live(),))
+        thread.start()
+        assert ready.wait(60)
+        try:
+            yield
+        finally:
+            self._loop.call_soon_threadsafe(stopping.set)
+            thread.join(60)
+            self._loop.close()
+
+    def propose(self, which: int, tx: Tx) -> ID:
+        """Have one of them propose a block with a transaction, when its slot comes; return its ID."""
+        work = self.all[which].propose(tx)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(300)
