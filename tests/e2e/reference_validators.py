@@ -39,7 +39,7 @@ from platform_app.txs.base import Tx
 from primitives.ids import ID, P_CHAIN_ID, NodeID
 from primitives.node_identity import NodeIdentity
 from tests.builders.peers import LOOPBACK, NETWORK_ID, Validators
-from tests.e2e.reference_voting import K, Voting
+from tests.e2e.reference_voting import ALPHA, K, Voting
 
 SECOND = 1_000_000_000
 TIMEOUT = 2.0
@@ -47,6 +47,8 @@ TIMEOUT = 2.0
 OPEN = 4
 """Polls that are open at a time while something is processing."""
 TICK = 0.1
+PATIENCE = 60.0
+"""Seconds until a test gives up waiting for an answer."""
 UPGRADES = Upgrades(epoch_duration=30)
 
 
@@ -94,6 +96,8 @@ class ReferenceValidator:
         """Kinds of messages, by sender."""
         self.voted_for: dict[NodeID, set[ID]] = {}
         """What others have preferred, by chits."""
+        self.asked_for: dict[NodeID, list[ID]] = {}
+        """For which blocks others have asked."""
         self._identity = identity
         self._begun = begun
         self._directory = directory
@@ -101,6 +105,7 @@ class ReferenceValidator:
         self._numbers = itertools.count(1)
         self._asked: set[tuple[NodeID, int]] = set()
         self._polls: dict[int, Poll] = {}
+        self._awaited: dict[int, asyncio.Future[Any]] = {}
         self._missing: dict[ID, list[bytes]] = {}
         """Blocks that wait for their parent."""
         self._facts = {begun.genesis_id: of_genesis(begun.genesis_id, begun.time)}
@@ -153,6 +158,12 @@ class ReferenceValidator:
         self._poll(block.raw)
         return block.outer_id
 
+    async def question(self, node_id: NodeID, request: Any) -> Any:
+        """Ask somebody something; return what it answers."""
+        answered = asyncio.get_running_loop().create_future()
+        self._awaited[self._ask([node_id], request)] = answered
+        return await asyncio.wait_for(answered, PATIENCE)
+
     # --- ports.MessageHandler
 
     def connected(self, peer: PeerInfo) -> None:
@@ -170,6 +181,12 @@ class ReferenceValidator:
         self.heard.setdefault(node_id, Counter())[kind] += 1
         if hasattr(content, "deadline") and not 2 * SECOND <= content.deadline <= 10 * SECOND:
             self.wrong.append(f"{kind} with a deadline of {content.deadline}")
+        awaited = None
+        if not hasattr(content, "deadline"):
+            awaited = self._awaited.pop(getattr(content, "request_id", 0), None)
+        if awaited is not None:
+            awaited.set_result(content)
+            return
         answer = getattr(self, f"_on_{kind}", None)
         if answer is not None:
             answer(node_id, content)
@@ -206,7 +223,9 @@ class ReferenceValidator:
         self._take(node_id, put.container)
 
     def _on_get(self, node_id: NodeID, get: p2p.Get) -> None:
-        held = self.voting.blocks.get(ID(get.container_id))
+        block_id = ID(get.container_id)
+        self.asked_for.setdefault(node_id, []).append(block_id)
+        held = self.voting.blocks.get(block_id)
         if held is not None:
             self._answer(node_id, get, p2p.Put(container=held.raw))
 
@@ -263,9 +282,13 @@ class ReferenceValidator:
         return None
 
     def _poll(self, pushed: bytes | None = None) -> None:
-        """Ask for votes, until so many polls are open as should be."""
+        """Ask for votes, until so many polls are open as should be; nobody where too few are connected."""
         query: p2p.PushQuery | p2p.PullQuery
-        while len(self._polls) < OPEN or pushed is not None:
+        weights, there = self._begun.weights, {self.node_id, *self.network.connected()}
+        connected = sum(weight for one, weight in weights.items() if one in there)
+        if connected * K < sum(weights.values()) * ALPHA:
+            return
+        for _ in range(max(OPEN - len(self._polls), int(pushed is not None))):
             if pushed is None:
                 query = p2p.PullQuery(container_id=bytes(self.voting.preference))
             else:
@@ -298,7 +321,7 @@ class ReferenceValidator:
     def _ask(
         self,
         nodes: Sequence[NodeID],
-        request: p2p.PullQuery | p2p.PushQuery | p2p.Get,
+        request: Any,
         poll: Poll | None = None,
     ) -> int:
         number = next(self._numbers)
@@ -306,7 +329,7 @@ class ReferenceValidator:
             self._polls[number] = poll
         request.chain_id, request.request_id = bytes(P_CHAIN_ID), number
         request.deadline = int(TIMEOUT * SECOND)
-        if not isinstance(request, p2p.Get):
+        if isinstance(request, p2p.PullQuery | p2p.PushQuery) and not request.requested_height:
             request.requested_height = len(self.voting.accepted)
         for node_id in nodes:
             if self.network.send(node_id, enclose(request)):
@@ -389,3 +412,8 @@ class ReferenceValidators:
         """Have one of them propose a block with a transaction, when its slot comes; return its ID."""
         work = self.all[which].propose(tx)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(300)
+
+    def question(self, which: int, node_id: NodeID, request: Any) -> Any:
+        """Have one of them ask somebody something; return the answer."""
+        work = self.all[which].question(node_id, request)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(2 * PATIENCE)

@@ -4,15 +4,18 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from network_app.wire import p2p_pb2 as p2p
 from nodeproject.local_network import make_keys
 from platform_app.genesis.built_in import reference_local_network
 from platform_app.genesis.config import GenesisConfig, format_genesis_config
 from platform_app.txs.base import Tx
 from platform_app.txs.components import ProofOfPossession
+from primitives.hashing import sha256
+from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
 from primitives.node_identity import IdentityFiles
 from tests.e2e.network import NetworkNode, wait_for
@@ -107,9 +110,10 @@ def decided(network: Mixed, at: int) -> None:
 
 
 def test_what_it_proposes_is_decided_by_their_votes(network: Mixed) -> None:
-    """The first block belongs to nobody, the next one is made and signed in the node's own slot."""
+    """The first block belongs to nobody, the next ones are made and signed in the node's own slots."""
     node, validators = network
-    for at in (1, 2):
+    before = height(node)
+    for at in (before + 1, before + 2):
         pay(node)
         decided(network, at)
     heard = [one.heard[node.node_id] for one in validators.all]
@@ -136,3 +140,39 @@ def test_it_comes_back_to_what_they_have_decided_without_it(network: Mixed) -> N
     decided(network, before + 1)
     pay(node)
     decided(network, before + 2)
+
+
+def test_it_tells_of_its_blocks_as_they_do(network: Mixed) -> None:
+    node, validators = network
+    before = height(node)
+    pay(node)
+    decided(network, before + 1)
+    voting = validators.all[3].voting
+    accepted = [bytes(one) for one in voting.accepted]
+
+    def asked(request: Any) -> Any:
+        return validators.question(3, node.node_id, request)
+
+    assert asked(p2p.GetAcceptedFrontier()).container_id == accepted[-1]
+    known = asked(p2p.GetAccepted(container_ids=[bytes(32), *accepted]))
+    assert list(known.container_ids) == accepted
+    line = [voting.blocks[one].raw for one in reversed(voting.accepted[1:])]
+    ancestors = asked(p2p.GetAncestors(container_id=accepted[-1]))
+    assert list(ancestors.containers)[: len(line)] == line
+    assert asked(p2p.Get(container_id=accepted[1])).container == line[-1]
+    chits = asked(p2p.PullQuery(container_id=accepted[-1], requested_height=1))
+    assert chits.preferred_id_at_height == accepted[1]
+    assert (chits.preferred_id, chits.accepted_id) == (accepted[-1], accepted[-1])
+    assert chits.accepted_height == before + 1
+
+
+def test_it_asks_whoever_names_a_block_that_it_does_not_know(network: Mixed) -> None:
+    node, validators = network
+    unknown = ID(sha256(b"nobody has this"))
+    query = p2p.PullQuery(container_id=bytes(unknown))
+    chits = validators.question(0, node.node_id, query)
+    assert len(chits.preferred_id) == ID.SIZE
+    first, *others = validators.all
+    wait_for(lambda: unknown in first.asked_for.get(node.node_id, ()), "it asks for the block")
+    assert [one for one in others if unknown in one.asked_for.get(node.node_id, ())] == []
+    assert validators.wrong == []
