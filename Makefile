@@ -86,6 +86,10 @@ test-conformance: $(STAMPS)/dev native  ## Against the vectors of other implemen
 test-simulation: $(STAMPS)/dev native  ## Networks that vote, in virtual time, with every fault
 	$(SCRATCH) $(PYTEST) tests/simulation -n 2
 
+.PHONY: shares
+shares: $(STAMPS)/dev native  ## Measure which share of absent and of faulty stake the votes stand (docs/network.md)
+	@$(SCRATCH) DJANGO_SETTINGS_MODULE=nodeproject.settings.test $(PYTHON) -m tests.simulation.shares
+
 .PHONY: test-integration
 test-integration: $(STAMPS)/dev native system-packages  ## Services and API on SQLite, and on PostgreSQL and Redis
 	$(TOGETHER) test-sqlite test-postgresql

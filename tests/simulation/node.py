@@ -178,17 +178,18 @@ class HonestNode:
             self.world.bus.send(self.number, receiver, "put", (request_id, found.raw))
 
     def _ask(self, node_id: NodeID, kind: str, request_id: int, *content: Any) -> None:
-        """Send a question, and note after a while that no answer has come."""
-        key, life = (node_id, request_id), self.life
+        """Send a question, and note after a while that no answer has come; at once, of who is not there."""
+        key, life, receiver = (node_id, request_id), self.life, self.world.numbers[node_id]
+        patience = TIMEOUT if self.world.bus.hears(self.number, receiver) else 0.0
         self._answers[key] = kind
-        self.world.bus.send(self.number, self.world.numbers[node_id], kind, (request_id, *content))
+        self.world.bus.send(self.number, receiver, kind, (request_id, *content))
 
         def fail() -> None:
             if life == self.life and self._answers.pop(key, None) is not None:
                 failed = self.engine.get_failed if kind == "get" else self.engine.query_failed
                 self._do(failed(*key))
 
-        self.world.bus.at(self.world.bus.now + TIMEOUT, fail)
+        self.world.bus.at(self.world.bus.now + patience, fail)
 
     def send_get(self, node_id: NodeID, request_id: int, block_id: ID) -> None:
         self._ask(node_id, "get", request_id, block_id)
@@ -359,10 +360,25 @@ class DoubleProposer(HonestNode):
             self.vm.set_preference(preference)
 
 
+class TwoFaced(DoubleProposer):
+    """Tells of two blocks, and everybody that it prefers what they prefer: this keeps a network split longest."""
+
+    def deliver(self, sender: int, kind: str, content: tuple[Any, ...]) -> None:
+        if kind not in {"push_query", "pull_query"}:
+            super().deliver(sender, kind, content)
+            return
+        request_id, told, _ = content
+        queried = told if kind == "pull_query" else self.vm.parse(told).block_id
+        tree = self.engine.tree
+        chits = Chits(queried, queried, tree.last_accepted, tree.last_height)
+        self.world.bus.send(self.number, sender, "chits", (request_id, chits))
+
+
 FAULTY: Mapping[str, type[HonestNode]] = {
     "votes at random": RandomVoter,
     "votes for everything": VoterForEverything,
     "proposes two blocks": DoubleProposer,
+    "confirms whatever others prefer": TwoFaced,
     "never answers": SilentNode,
 }
 """Nodes that are not honest, by what they do."""

@@ -4,8 +4,6 @@ Each run follows from its seed. That no two honest nodes accept different blocks
 whenever one accepts (`World.note`).
 """
 
-from collections.abc import Callable, Mapping
-
 import pytest
 
 from network_app.snowman.parameters import Parameters
@@ -114,16 +112,3 @@ def test_more_than_a_quarter_of_the_stake_that_is_away_stops_the_network() -> No
     for node in network.honest[:2]:
         node.start()
     assert network.reach(2, SOON)
-
-
-RUNS: Mapping[str, Callable[[], SimulatedNetwork]] = {
-    "20": lambda: SimulatedNetwork(1, identities(20)),
-    "100": lambda: SimulatedNetwork(1, identities(100)),
-}
-
-
-@pytest.mark.parametrize("build", RUNS.values(), ids=RUNS)
-def test_larger_networks(build: Callable[[], SimulatedNetwork]) -> None:
-    network = build()
-    network.issue()
-    assert network.reach(1, SOON)

@@ -1,0 +1,120 @@
+"""Networks of twenty and of a hundred nodes under the faults of five, each a share of the nodes as large as there.
+
+A run's fault follows from its seed, as all else does. That no two honest nodes accept different blocks at a
+height is asserted whenever one accepts (`World.note`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import pytest
+
+from tests.builders.outer_blocks import Node
+from tests.searching import seeds
+from tests.simulation.network import SimulatedNetwork, identities
+from tests.simulation.node import FAULTY, HonestNode
+
+SOON = 60.0
+"""Seconds within which a network goes on once nothing is wrong: a dozen slots."""
+
+Run = Callable[[int, Sequence[Node]], None]
+"""Lets a network with a seed and nodes live through a fault."""
+
+
+@cache
+def nodes(count: int) -> list[Node]:
+    """Return keys, made once."""
+    return identities(count)
+
+
+def without_faults(seed: int, nodes: Sequence[Node]) -> None:
+    network = SimulatedNetwork(seed, nodes)
+    for height in (1, 2):
+        network.issue()
+        assert network.reach(height, SOON)
+
+
+def lossy(seed: int, nodes: Sequence[Node]) -> None:
+    network = SimulatedNetwork(seed, nodes, loss=0.1)
+    network.bus.latency = (0.001, 0.5)
+    network.issue()
+    assert network.reach(1, 3 * SOON)
+
+
+def apart(*fifths: int) -> Run:
+    """Return a run in which parts of so many fifths of the nodes hear only each other for a while."""
+
+    def run(seed: int, nodes: Sequence[Node]) -> None:
+        network, first = SimulatedNetwork(seed, nodes), 0
+        network.issue()
+        network.run(network.bus.random.uniform(0.0, 0.3))
+        groups = []
+        for part in fifths:
+            end = first + part * len(nodes) // 5
+            groups.append(set(range(first, end)))
+            first = end
+        network.split(*groups)
+        network.run(5.0)
+        height = network.height
+        network.issue()
+        network.run(5.0)
+        assert network.height == height  # nobody hears enough of the stake
+        network.heal()
+        assert network.reach(height + 1, SOON)
+
+    return run
+
+
+def faulty(kind: type[HonestNode]) -> Run:
+    """Return a run in which each fifth node is of a kind."""
+
+    def run(seed: int, nodes: Sequence[Node]) -> None:
+        network = SimulatedNetwork(seed, nodes, kinds=dict.fromkeys(range(4, len(nodes), 5), kind))
+        network.issue()
+        assert network.reach(1, 2 * SOON)
+
+    return run
+
+
+def skewed(seed: int, nodes: Sequence[Node]) -> None:
+    skews = {number: (5.0, -2.5, 2.5, 0.0)[number % 4] for number in range(len(nodes))}
+    network = SimulatedNetwork(seed, nodes, skews=skews)
+    network.issue()
+    assert network.reach(1, 2 * SOON)
+
+
+def killed(seed: int, nodes: Sequence[Node]) -> None:
+    network = SimulatedNetwork(seed, nodes)
+    victims = network.honest[::5]
+    for victim in victims:
+        victim.dies_at = victim.random.randrange(3)
+    network.issue()
+    assert network.reach(1, SOON, [one for one in network.honest if one not in victims])
+    network.run(2.0)
+    for victim in victims:
+        assert not victim.is_up
+        victim.start()
+    network.issue()
+    assert network.reach(2, SOON)
+
+
+FAULTS: Sequence[Run] = (
+    without_faults,
+    lossy,
+    apart(3, 2),
+    apart(2, 2, 1),
+    skewed,
+    killed,
+    *map(faulty, FAULTY.values()),
+)
+
+
+@pytest.mark.parametrize("seed", seeds(100, thorough=1_000))
+def test_twenty_nodes(seed: int) -> None:
+    FAULTS[seed % len(FAULTS)](seed, nodes(20))
+
+
+@pytest.mark.parametrize("seed", seeds(2 * len(FAULTS), thorough=1_000))
+def test_a_hundred_nodes(seed: int) -> None:
+    """A run is ten times the work of one of twenty: a quick search has each fault twice."""
+    FAULTS[seed % len(FAULTS)](seed, nodes(100))
