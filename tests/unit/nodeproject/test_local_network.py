@@ -118,7 +118,7 @@ def test_voters_begin_at_all_others_and_name_no_producer() -> None:
 def test_others_follow_a_sole_producer() -> None:
     first, second = (settings_of(Path("network"), nodes(3), place, votes=False) for place in (0, 1))
     assert first["NODE_CONSENSUS"] == second["NODE_CONSENSUS"] == "sole"
-    assert first["NODE_PRODUCER"] == second["NODE_PRODUCERS"] == str(IDS[0])
+    assert first["NODE_PRODUCER"] == second["NODE_PRODUCER"] == str(IDS[0])
     assert first["NODE_BOOTSTRAP"] == ""
     assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651"
 

@@ -117,7 +117,7 @@ def decide(voter: Voter) -> list[bytes]:
 def test_what_others_decided_about_it_is_accepted(voters: tuple[Voter, Voter]) -> None:
     ahead, behind = voters
     raws = decide(ahead)
-    accepted = behind.chain.accept(raws[1:], bootstrapping=True, agreed=True)
+    accepted = behind.chain.accept(raws[1:])
     assert accepted.places[-1].height == 4
     assert behind.side.rows() == ahead.side.rows()
     assert behind.vm.last_accepted() == ahead.vm.last_accepted()
@@ -128,8 +128,8 @@ def test_alone_it_waits_for_its_option(voters: tuple[Voter, Voter]) -> None:
     raws = decide(ahead)
     last = behind.vm.last_accepted()
     with pytest.raises(NotYet, match="option"):
-        behind.chain.accept(raws[:2], bootstrapping=True, agreed=True)
-    assert behind.chain.accept(raws[:1], bootstrapping=True, agreed=True).places == ()
+        behind.chain.accept(raws[:2])
+    assert behind.chain.accept(raws[:1]).places == ()
     assert behind.vm.last_accepted() == last
     assert behind.side.chain.tip().height == 1
 
