@@ -10,7 +10,8 @@ from cchain_app.apps import evm_chain
 from cchain_app.pool.errors import FeeAboveCap
 from cchain_app.services import transactions
 from network_app.chains import chain as network_chain
-from network_app.chains.chain import OVERHEAD, NetworkChain
+from network_app.chains.chain import NetworkChain
+from network_app.ports import ANCESTOR_OVERHEAD
 from network_app.proposervm.block import parse
 from platform_app.apps import platform_chain
 from platform_app.services import mempool
@@ -89,7 +90,7 @@ def test_an_answer_has_so_many_bytes_at_most(
     for chain, blocks in zip(world.maker, made, strict=True):
         top = parse(blocks[-1]).outer_id
         for count in range(1, len(blocks) + 1):
-            size = sum(len(raw) + OVERHEAD for raw in blocks[-count:])
+            size = sum(len(raw) + ANCESTOR_OVERHEAD for raw in blocks[-count:])
             assert ancestors(chain, top, size=size) == blocks[-count:]
             fewer = max(1, count - 1)  # the block that is asked for is always there
             assert ancestors(chain, top, size=size - 1) == blocks[-fewer:]
