@@ -22,6 +22,7 @@ from health_app.rules import Limits, Outstanding, Standstill, Traffic
 from health_app.writing import Writes
 from network_app import selectors as network
 from network_app.apps import node_network
+from network_app.consensus.report import ConsensusReport
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
 from platform_app.apps import platform_chain
@@ -54,23 +55,31 @@ def measure_c_chain(refusal: str = "") -> Finding:
     return rules.c_chain(
         _outstanding(Chain.C),
         refusal,
-        _obstacle(Chain.C),
+        _obstacle(Chain.C, _voting(Chain.C)),
         _standstill(Chain.C),
         limits=_limits(),
     )
 
 
 def measure_p_chain(refusal: str = "") -> Finding:
-    """Look at the P-Chain as at the C-Chain, and at the stake that is connected."""
-    stake = network.connected_stake().fraction
+    """Look at the P-Chain as at the C-Chain, and at the stake that is connected.
+
+    Where the validators vote it is the stake that polls hear: of those who are connected and answer. How
+    much of it is enough follows from the quorum (snowman.md 1).
+    """
+    voting = _voting(Chain.P)
+    stake = network.connected_stake().fraction if voting is None else voting.stake.connected
+    limits = _limits()
+    if voting is not None:
+        limits = limits._replace(stake=voting.parameters.min_connected_to_be_healthy)
     return rules.p_chain(
         _outstanding(Chain.P),
         stake,
         refusal,
-        _obstacle(Chain.P),
+        _obstacle(Chain.P, voting),
         _standstill(Chain.P),
         in_network=network.in_network(),
-        limits=_limits(),
+        limits=limits,
     )
 
 
@@ -238,10 +247,19 @@ def _overdue(chain: Chain) -> float | None:
     return max(0.0, min(now - found.since, time.time() - _BEGAN))
 
 
-def _obstacle(chain: Chain) -> str:
+def _voting(chain: Chain) -> ConsensusReport | None:
+    """Return how this node takes part in the voting on a chain; None where it does not, or nobody votes."""
+    if not settings.NODE.votes:
+        return None
+    report = network.consensus_now(chain)
+    return report if report is not None and report.is_running else None
+
+
+def _obstacle(chain: Chain, voting: ConsensusReport | None) -> str:
     """Return what keeps a chain from going on, in words; empty where nothing does."""
     row = _reported_sync(chain)
-    return "" if row is None else row.obstacle or ""
+    words = [None if row is None else row.obstacle, None if voting is None else voting.obstacle]
+    return ", ".join(filter(None, words))
 
 
 def _heard_since_start() -> bool:

@@ -38,10 +38,12 @@ class Outstanding:
 
 
 class Limits(NamedTuple):
-    """Above which blocks that are not decided are too many, or wait too long."""
+    """Above which blocks that are not decided are too many, or wait too long; below which stake is missing."""
 
     blocks: int = MOST_BLOCKS
     seconds: float = LONGEST_BLOCK
+    stake: float = LEAST_CONNECTED_STAKE
+    """The share that must be connected, 0 to 1."""
 
 
 class Standstill(NamedTuple):
@@ -113,10 +115,8 @@ def p_chain(
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
     faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
-    if in_network and connected_stake < LEAST_CONNECTED_STAKE:
-        faults.append(
-            f"connected to {connected_stake:.2%} of the stake < {LEAST_CONNECTED_STAKE:.2%}"
-        )
+    if in_network and connected_stake < limits.stake:
+        faults.append(f"connected to {connected_stake:.2%} of the stake < {limits.stake:.2%}")
     return Finding(message, _because("consensus is not healthy", faults))
 
 

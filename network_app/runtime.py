@@ -25,6 +25,7 @@ from network_app.apps import node_network
 from network_app.chains import voting
 from network_app.chains.chain import NetworkChain
 from network_app.config import UPGRADE_TIME, NetworkConfig
+from network_app.consensus.reporter import ConsensusReporter
 from network_app.directory import ValidatorDirectory
 from network_app.peers.network import Network
 from network_app.ports import PeerInfo
@@ -89,7 +90,8 @@ class RunningNetwork:
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
         if len(self._addresses) < len(settings.NODE.bootstrap):
             _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
-        self._records = DatabaseRecords(str(advertised))
+        self._records = DatabaseRecords(str(advertised), settings.NODE.kept_decisions)
+        self._consensus = ConsensusReporter(self._records, in_thread)
         self._router = ChainRouter(
             self._network,
             self._chains,
@@ -101,7 +103,7 @@ class RunningNetwork:
             serve=self._serve,
             now=time.time,
             genesis=_genesis,
-            take_part=node_network().take_part(),
+            take_part=self._consensus.watched(node_network().take_part()),
             producer=node_network().producer.node_id,
         )
         self._handler.router = self._router
@@ -117,6 +119,7 @@ class RunningNetwork:
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
+                asyncio.create_task(_repeat(self._consensus.report, HEARTBEAT)),
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY)),
                 asyncio.create_task(_repeat(self._look_at_heads, LOOK)),
             ]

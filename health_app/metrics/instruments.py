@@ -1,11 +1,19 @@
 """The client library's instruments of one process, and values that are read when monitoring asks."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
+from prometheus_client.utils import floatToGoString
 
 from health_app.metrics.catalogue import HELP
 from jsonrpc.tally import BOUNDS, Durations
@@ -88,6 +96,28 @@ def counter(name: str, value: float, /, **labels: str) -> Metric:
     """Return a value that was read now and only rises."""
     made = CounterMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
     made.add_metric(tuple(labels.values()), value)
+    return made
+
+
+def summary(name: str, count: int, total: float, /, **labels: str) -> Metric:
+    """Return a number of observations and their sum, read now, which both only rise."""
+    made = SummaryMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    made.add_metric(tuple(labels.values()), count, total)
+    return made
+
+
+def histogram(
+    name: str, bounds: Sequence[float], counts: Sequence[int], total: float, /, **labels: str
+) -> Metric:
+    """Return observations, read now, by the part of the bounds that they fall into, and their sum.
+
+    There is a count more than there are bounds: of what is above the last one.
+    """
+    made = HistogramMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    shown: Callable[[float], str] = floatToGoString
+    ends = (*map(shown, bounds), "+Inf")
+    buckets = list(zip(ends, accumulate(counts), strict=True))
+    made.add_metric(tuple(labels.values()), buckets, total)
     return made
 
 

@@ -17,7 +17,7 @@ from django.db.utils import InterfaceError, OperationalError
 from prometheus_client.core import Metric
 
 from chaindb.database import Database
-from health_app.metrics import chains, network
+from health_app.metrics import chains, consensus, network
 from health_app.metrics.instruments import gauge
 
 SECONDS: Final = 4.0
@@ -71,6 +71,7 @@ def parts() -> tuple[Part, ...]:
         ("platform", chains.of_platform),
         ("network", network.of_network),
         ("bootstrap", network.of_bootstrap),
+        ("consensus", consensus.of_consensus),
         ("database", DatabasePart(Database())),
     )
 

@@ -190,6 +190,7 @@ def voted_chain(
         minimum_delay=int(node.block_interval) if by_clock else delay,
         refusals=(refused,),
         verified_at=time_of.verified_at,
+        proposal=consensus.outer.proposal,
         written=time_of.follow,
         flush=rows.db.flush,
         allow_empty=by_clock,

@@ -9,41 +9,67 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from typing_extensions import override
 
 from chainvm.port import Block
+from network_app.consensus.equivocations import Equivocations
 from network_app.consensus.report import (
     LATENCIES,
+    WORK,
     DecidedBlock,
+    OpenPoll,
     Outcomes,
     ProcessingBlock,
     Tables,
     Totals,
+    Work,
 )
 from network_app.consensus.vm import Built, Observer
+from network_app.proposervm.ports import Proposal
 from network_app.snowman.engine import Engine
-from network_app.snowman.polls import Reason
+from network_app.snowman.polls import Poll, Reason
 from network_app.snowman.topological import Decision
 from primitives.ids import ID
 
-REMEMBERED = 100
-"""Decisions that are shown."""
+REMEMBERED = 1000
+"""Decisions that are remembered, until somebody has written them down."""
 
 B = TypeVar("B", bound=Block)
 
 
 class _Issued(NamedTuple):
     block: Block
+    proposal: Proposal
     at: float
+    unix: float
     polls: int
+    """That had ended before."""
+    work: float
+    """Seconds for which it was built and verified."""
+
+
+class _Polled(NamedTuple):
+    poll: Poll
+    asked: int
+    """Votes."""
+    at: float
+    unix: float
 
 
 class Figures(Observer[B], Generic[B]):
     """What has happened since the process began, and what is processing.
 
     Args:
+        alias: The chain's, for the log.
         clock: Seconds.
+        now: Unix seconds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        alias: str,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._clock = clock
+        self._now = now
         self._engine: Engine[Any] | None = None
         self._issued: dict[ID, _Issued] = {}
         self._decided: deque[DecidedBlock] = deque(maxlen=REMEMBERED)
@@ -51,7 +77,14 @@ class Figures(Observer[B], Generic[B]):
         self._latencies = [0] * (len(LATENCIES) + 1)
         self._polls: Counter[bool] = Counter()
         self._finished: Counter[Reason] = Counter()
+        self._open: dict[int, _Polled] = {}
+        self._poll_seconds: dict[Reason, float] = dict.fromkeys(Reason, 0.0)
         self._builds: Counter[Built] = Counter()
+        self._decisions = 0
+        self._lag = 0.0
+        self._work = [0] * (len(WORK) + 1)
+        self._work_seconds = 0.0
+        self.equivocations = Equivocations(alias)
         self._begun = 0
         self.max_verified_height = 0
 
@@ -66,25 +99,47 @@ class Figures(Observer[B], Generic[B]):
         self._polls, self._finished = self._all_polls()
         self._engine = None
         self._issued.clear()
+        self._open.clear()
 
     @override
-    def issued(self, block: B) -> None:
-        self._issued[block.block_id] = _Issued(block, self._clock(), self._polls_of_engine())
+    def issued(self, block: B, proposal: Proposal, seconds: float) -> None:
+        now = self._now()
+        self._issued[block.block_id] = _Issued(
+            block, proposal, self._clock(), round(now, 3), self._polls_of_engine(), seconds
+        )
         self.max_verified_height = max(self.max_verified_height, block.height)
+        self.equivocations.look(block, proposal, now)
 
     @override
-    def decided(self, decisions: Sequence[Decision]) -> None:
+    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+        now = self._now()
         for one in decisions:
-            issued, seconds, polls = self._settle(one.accepted)
-            block = issued.block
-            self._accepted = _plus(self._accepted, block, seconds, polls)
-            self._latencies[bisect_left(LATENCIES, seconds)] += 1
-            self._decided.append(
-                DecidedBlock(block.block_id, block.height, seconds, polls, len(one.rejected))
-            )
-            for rejected in one.rejected:
-                issued, seconds, polls = self._settle(rejected)
-                self._rejected = _plus(self._rejected, issued.block, seconds, polls)
+            issued, decided = self._settle(one.accepted, now, rejected=len(one.rejected))
+            self._accepted = _plus(self._accepted, issued.block, decided)
+            self._latencies[bisect_left(LATENCIES, decided.seconds)] += 1
+            work = issued.work + seconds / len(decisions)
+            self._work[bisect_left(WORK, work)] += 1
+            self._work_seconds += work
+            if issued.proposal.time is not None:
+                self._lag += max(0.0, now - issued.proposal.time)
+            for block_id in one.rejected:
+                issued, decided = self._settle(block_id, now)
+                self._rejected = _plus(self._rejected, issued.block, decided)
+
+    def stepped(self) -> None:
+        """Note that the engine has done something: polls may have begun, and ended."""
+        if self._engine is None:
+            return
+        polls, now = self._engine.polls.open, self._clock()
+        for request_id in [one for one in self._open if one not in polls]:
+            ended = self._open.pop(request_id)
+            if ended.poll.reason is not None:
+                self._poll_seconds[ended.poll.reason] += now - ended.at
+        for request_id, poll in polls.items():
+            if request_id not in self._open:
+                self._open[request_id] = _Polled(
+                    poll, poll.parameters.k, now, round(self._now(), 3)
+                )
 
     @override
     def built(self, outcome: Built) -> None:
@@ -105,9 +160,18 @@ class Figures(Observer[B], Generic[B]):
                 now - issued.at,
                 tree.is_preferred(block_id),
                 tree.confidence(block_id),
+                issued.proposal.proposer,
+                issued.unix,
             )
             for block_id, issued in self._issued.items()
             if tree.is_processing(block_id)
+        )
+
+    def polls(self) -> tuple[OpenPoll, ...]:
+        """Return the open polls, in the order in which they began."""
+        return tuple(
+            OpenPoll(one.unix, one.asked, one.asked - one.poll.outstanding.total())
+            for one in self._open.values()
         )
 
     def decisions(self) -> tuple[DecidedBlock, ...]:
@@ -124,6 +188,7 @@ class Figures(Observer[B], Generic[B]):
         if engine is None:
             return Tables(waiting=waiting)
         return Tables(
+            processing=len(engine.tree),
             polls=len(engine.polls),
             requests=len(engine.requested),
             pending=len(engine.pending),
@@ -145,13 +210,36 @@ class Figures(Observer[B], Generic[B]):
             built=self._builds[Built.BLOCK],
             failed_builds=self._builds[Built.FAILED],
             restarts=max(self._begun - 1, 0),
+            decisions=self._decisions,
+            poll_seconds=dict(self._poll_seconds),
+            lag=self._lag,
+            work=Work(tuple(self._work), self._work_seconds),
+            equivocations=self.equivocations.count,
         )
 
     # --- how it counts
 
-    def _settle(self, block_id: ID) -> tuple[_Issued, float, int]:
+    def _settle(
+        self, block_id: ID, now: float, rejected: int | None = None
+    ) -> tuple[_Issued, DecidedBlock]:
+        """Remember the decision on a block, which is accepted where it says how many it rejected."""
         issued = self._issued.pop(block_id)
-        return issued, self._clock() - issued.at, self._polls_of_engine() - issued.polls
+        block = issued.block
+        decided = DecidedBlock(
+            block_id,
+            block.height,
+            self._clock() - issued.at,
+            self._polls_of_engine() - issued.polls,
+            rejected or 0,
+            rejected is not None,
+            block.parent_id,
+            issued.proposal.proposer,
+            issued.unix,
+            round(now, 3),
+        )
+        self._decided.append(decided)
+        self._decisions += 1
+        return issued, decided
 
     def _polls_of_engine(self) -> int:
         assert self._engine is not None
@@ -166,7 +254,10 @@ class Figures(Observer[B], Generic[B]):
         return polls, finished
 
 
-def _plus(sums: Outcomes, block: Block, seconds: float, polls: int) -> Outcomes:
+def _plus(sums: Outcomes, block: Block, decided: DecidedBlock) -> Outcomes:
     return Outcomes(
-        sums.blocks + 1, sums.seconds + seconds, sums.polls + polls, sums.size + len(block.raw)
+        sums.blocks + 1,
+        sums.seconds + decided.seconds,
+        sums.polls + decided.polls,
+        sums.size + len(block.raw),
     )

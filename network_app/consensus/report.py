@@ -1,7 +1,7 @@
 """What is shown of one chain's consensus: health, metrics and the admin make their words of it (snowman.md 11)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from network_app.snowman.parameters import Parameters
@@ -10,6 +10,8 @@ from primitives.ids import ID, NodeID
 
 LATENCIES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 """Bounds of the histogram of seconds from issue to acceptance; above the last one there is another part."""
+WORK = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Bounds of the histogram of seconds for which this node worked on an accepted block; likewise."""
 
 
 class ProcessingBlock(NamedTuple):
@@ -23,19 +25,55 @@ class ProcessingBlock(NamedTuple):
     preferred: bool
     confidence: int
     """Successful polls in a row for it among its siblings."""
+    proposer: NodeID | None = None
+    """Who signed it; None: nobody."""
+    issued_at: float = 0.0
+    """Unix seconds."""
+
+
+class OpenPoll(NamedTuple):
+    """A poll whose votes are not all there."""
+
+    began_at: float
+    """Unix seconds."""
+    asked: int
+    """Votes that were asked for: k."""
+    answered: int
+    """Votes that came, or will not come."""
 
 
 class DecidedBlock(NamedTuple):
-    """A block that was accepted, and how that came."""
+    """A block that was accepted or rejected, and how that came."""
 
     block_id: ID
     height: int
     seconds: float
-    """From issue to acceptance."""
+    """From issue to decision."""
     polls: int
     """That ended between the two."""
     rejected: int
     """Blocks that were rejected for it."""
+    accepted: bool
+    parent_id: ID
+    proposer: NodeID | None
+    """Who signed it; None: nobody."""
+    issued_at: float
+    """Unix seconds."""
+    decided_at: float
+    """Unix seconds."""
+
+
+class Equivocation(NamedTuple):
+    """A block that a proposer signed for a slot for which it had signed another one."""
+
+    proposer: NodeID
+    height: int
+    slot: int
+    """Of those that begin with the time of the block before."""
+    first: ID
+    second: ID
+    seen_at: float
+    """Unix seconds."""
 
 
 class Outcomes(NamedTuple):
@@ -48,6 +86,14 @@ class Outcomes(NamedTuple):
     """Between the two."""
     size: int = 0
     """Bytes."""
+
+
+class Work(NamedTuple):
+    """For how long this node built or verified, and accepted, each accepted block."""
+
+    counts: tuple[int, ...] = (0,) * (len(WORK) + 1)
+    """Blocks by the part of `WORK` that they fall into."""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +111,22 @@ class Totals:
     failed_builds: int
     restarts: int
     """How often the engine began anew after a failure."""
+    decisions: int = 0
+    """Blocks that were accepted or rejected."""
+    poll_seconds: Mapping[Reason, float] = field(default_factory=dict)
+    """For how long finished polls were open, together."""
+    lag: float = 0.0
+    """Seconds from accepted blocks' own time to their acceptance, together."""
+    work: Work = Work()  # noqa: RUF009  # it is immutable
+    equivocations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The engine's, by how many are in them (snowman.md 8.1)."""
 
+    processing: int = 0
+    """Blocks that wait for their decision."""
     polls: int = 0
     requests: int = 0
     """Blocks that nodes are asked for."""
@@ -91,6 +147,8 @@ class Stake:
     total: int
     absent: Mapping[NodeID, int]
     """Validators that are not connected, or do not answer."""
+    unnamed: int = 0
+    """Stake of those among them that are too many to be named."""
 
     @property
     def connected(self) -> float:
@@ -104,7 +162,7 @@ class Stake:
 
     @property
     def _present(self) -> int:
-        return self.total - sum(self.absent.values())
+        return self.total - sum(self.absent.values()) - self.unnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +184,10 @@ class ConsensusReport:
     tables: Tables
     stake: Stake
     totals: Totals
+    polls: tuple[OpenPoll, ...] = ()
+    """The open ones, in the order in which they began."""
+    equivocations: tuple[Equivocation, ...] = ()
+    """The latest ones."""
 
     @property
     def longest_processing(self) -> float:
@@ -139,3 +201,8 @@ class ConsensusReport:
         if self.stake.connected < needed:
             return f"hears {self.stake.percent} % of the stake, needs {100 * needed:.0f} %"
         return None
+
+    def decided_since(self, decisions: int) -> tuple[DecidedBlock, ...]:
+        """Return what was decided after so many decisions, as far as it is remembered."""
+        new = self.totals.decisions - decisions
+        return self.decided[-new:] if new > 0 else ()

@@ -76,7 +76,7 @@ class Runner(Generic[B]):
         self._config = config
         self._parameters = parameters
         self._clock = clock
-        self._figures: Figures[B] = Figures(clock)
+        self._figures: Figures[B] = Figures(chain.alias, clock, chain.now)
         self._vm: ThreadedVM[B] = ThreadedVM(chain, self._figures)
         self._inbox = Inbox()
         self._building = Building(self._vm, self._wake_builder, parameters)
@@ -173,6 +173,8 @@ class Runner(Generic[B]):
             tables=figures.tables(len(self._inbox)),
             stake=self._validators.stake(),
             totals=figures.totals(),
+            polls=figures.polls(),
+            equivocations=figures.equivocations.latest(),
         )
 
     # --- the life of an engine
@@ -215,6 +217,7 @@ class Runner(Generic[B]):
                 if arrival.until is None or self._clock() < arrival.until:
                     async with self.lock:
                         await arrival.work(engine)
+                    self._figures.stepped()
                     self._building.stepped(engine)
             finally:
                 arrival.settle()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -14,6 +15,7 @@ from chainvm.port import Block, ChainVM, HeadMoved, Written
 from chainvm.processing import UnknownParent
 from network_app.ports import Run
 from network_app.proposervm.errors import OuterBlockError
+from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
 from network_app.snowman.ports import EngineVM
 from network_app.snowman.topological import Decision
@@ -27,6 +29,11 @@ _log = logging.getLogger(__name__)
 
 def _nothing(_: ID) -> None:
     """Write nothing."""
+
+
+def _by_nobody(_: Block) -> Proposal:
+    """Return that nobody signed a block."""
+    return Proposal()
 
 
 def _at_once() -> None:
@@ -58,6 +65,8 @@ class VotedChain(Generic[B]):
     """By which classes of its own the chain refuses a block."""
     verified_at: Callable[[B], int] | None = None
     """Returns the time at which a block is verified, Unix seconds; None: `now`."""
+    proposal: Callable[[B], Proposal] = _by_nobody
+    """Returns who signed a processing block, and for which slot."""
     written: Written = _nothing
     """Writes what belongs to an accepted block, in the transaction in which it is stored."""
     flush: Callable[[], None] = _at_once
@@ -80,11 +89,11 @@ class Built(Enum):
 class Observer(Protocol[B_contra]):
     """Is told what becomes of blocks, on the event loop."""
 
-    def issued(self, block: B_contra) -> None:
-        """Note that a block is processing."""
+    def issued(self, block: B_contra, proposal: Proposal, seconds: float) -> None:
+        """Note that a block is processing, who signed it, and for how long it was built and verified."""
 
-    def decided(self, decisions: Sequence[Decision]) -> None:
-        """Note that blocks are accepted, which is committed, and others rejected."""
+    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+        """Note that blocks are accepted, which is committed, and others rejected, and how long that took."""
 
     def built(self, outcome: Built) -> None:
         """Note that a block was to be built."""
@@ -114,6 +123,7 @@ class ThreadedVM(EngineVM[B]):
             *chain.refusals,
         )
         self._verified_at = chain.verified_at
+        self._proposal = chain.proposal
         self._written = chain.written
         self._flush = chain.flush
         self._allow_empty = chain.allow_empty
@@ -121,6 +131,8 @@ class ThreadedVM(EngineVM[B]):
         self._processing: dict[ID, B] = {}
         self._last: B | None = None
         self._preference: ID | None = None
+        self._built: tuple[ID, float] | None = None
+        """The block that was built last, and the seconds that it took."""
         self.last_build = Built.NOTHING
         """What came of the last attempt."""
         self.on_accepted: list[Callable[[B], None]] = []
@@ -180,9 +192,16 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def build(self) -> B | None:
         block: B | None = None
+        now = int(self.now())
+
+        def build() -> tuple[B | None, float]:
+            began = time.monotonic()
+            built = self._vm.build(now=now, allow_empty=self._allow_empty)
+            return built, time.monotonic() - began
+
         try:
-            build = partial(self._vm.build, now=int(self.now()), allow_empty=self._allow_empty)
-            block = await self.run(build)
+            block, seconds = await self.run(build)
+            self._built = None if block is None else (block.block_id, seconds)
             self.last_build = Built.NOTHING if block is None else Built.BLOCK
         except NotOurSlot as error:
             _log.debug("nothing is built: %s", error)
@@ -198,8 +217,14 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def verify(self, block: B) -> bool:
         now = int(self.now()) if self._verified_at is None else self._verified_at(block)
+
+        def verify() -> tuple[Proposal, float]:
+            began = time.monotonic()
+            self._vm.verify(block, now=now)
+            return self._proposal(block), time.monotonic() - began
+
         try:
-            await self.run(partial(self._vm.verify, block, now=now))
+            proposal, seconds = await self.run(verify)
         except self._refusals as error:
             _log.debug("block %s at height %d: %s", block.block_id, block.height, error)
             for listener in self.on_refused:
@@ -211,7 +236,9 @@ class ThreadedVM(EngineVM[B]):
             _log.exception("block %s at height %d", block.block_id, block.height)
             return False
         self._processing[block.block_id] = block
-        self._observer.issued(block)
+        if self._built is not None and self._built[0] == block.block_id:
+            seconds += self._built[1]
+        self._observer.issued(block, proposal, seconds)
         return True
 
     @override
@@ -234,12 +261,13 @@ class ThreadedVM(EngineVM[B]):
         self._preference = None
         accepted = [one.accepted for one in decisions]
 
-        def accept() -> None:
+        def accept() -> float:
+            began = time.monotonic()
             self._vm.accept(accepted, written=self._written)
             self._flush()
+            return time.monotonic() - began
 
-        await self.run(accept)
-        self._observer.decided(decisions)
+        self._observer.decided(decisions, await self.run(accept))
         for one in decisions:
             self._last = self._processing.pop(one.accepted)
             for rejected in one.rejected:

@@ -1,11 +1,22 @@
 """What the proposer VM is given: who validates, and where accepted outer blocks are kept."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from network_app.proposervm.block import OuterBlock
 from network_app.proposervm.verification import ParentFacts
 from primitives.ids import ID, NodeID
+
+
+class Proposal(NamedTuple):
+    """What an outer block says of who proposed it, and when."""
+
+    proposer: NodeID | None = None
+    """Who signed it; None: nobody."""
+    slot: int = 0
+    """Of those that begin with its parent's time."""
+    time: int | None = None
+    """Unix seconds; options have none of their own."""
 
 
 class ValidatorState(Protocol):

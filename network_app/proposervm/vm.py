@@ -14,7 +14,7 @@ from chainvm.processing import NotProcessing, ProcessingTree, UnknownParent
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
 from network_app.proposervm.building import Signature, build_child
-from network_app.proposervm.ports import OuterBlocks, ValidatorState
+from network_app.proposervm.ports import OuterBlocks, Proposal, ValidatorState
 from network_app.proposervm.verification import (
     ALL_ACTIVE,
     InnerFacts,
@@ -313,6 +313,14 @@ class ProposerVM(Generic[B]):
             ProposerBlock(build_option(block.block_id, inner.raw), inner) for inner in found
         )
         return first, second
+
+    def proposal(self, block: ProposerBlock[B]) -> Proposal:
+        """Return who signed a processing block, and for which slot; of a block that nobody can sign nothing."""
+        parent = self._facts_of(block.parent_id)
+        if parent is None or not isinstance(block.outer, SignedBlock):
+            return Proposal()
+        time = block.outer.time
+        return Proposal(block.proposer, windower.slot_of(time, parent.time), time)
 
     def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on: a processing one, or the last accepted one.

@@ -1,5 +1,6 @@
 """Questions that info, health, metrics and the admin ask about the network, answered from rows."""
 
+from network_app.selectors.consensus import Decision, consensus, consensus_now, decisions
 from network_app.selectors.network import (
     HEARTBEAT_TOLERANCE,
     Status,
@@ -19,11 +20,15 @@ from network_app.selectors.sync import Sync, is_bootstrapped, syncs, waiting
 
 __all__ = [
     "HEARTBEAT_TOLERANCE",
+    "Decision",
     "Status",
     "Sync",
     "Uptimes",
     "connected_ids",
     "connected_stake",
+    "consensus",
+    "consensus_now",
+    "decisions",
     "heard_ids",
     "in_network",
     "is_bootstrapped",

@@ -5,9 +5,13 @@ from datetime import UTC, datetime
 
 from django.db import transaction
 
+from network_app.consensus.report import ConsensusReport, DecidedBlock
 from network_app.ports import PeerInfo, SyncState, Totals
-from network_app.store import peers, sync
+from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
+
+DECISIONS = 10_000
+"""Decisions that are kept where no setting says how many."""
 
 
 class DatabaseRecords:
@@ -15,10 +19,12 @@ class DatabaseRecords:
 
     Args:
         ip: host:port at which this node says that it is reached.
+        decisions: So many decisions on blocks are kept.
     """
 
-    def __init__(self, ip: str) -> None:
+    def __init__(self, ip: str, decisions: int = DECISIONS) -> None:
         self._ip = ip
+        self._decisions = decisions
         self._started = datetime.now(UTC)
 
     @transaction.atomic(durable=True)
@@ -26,6 +32,7 @@ class DatabaseRecords:
         """Note that the network's process has begun: nobody is connected, nothing is reached yet."""
         peers.forget_connections()
         sync.begin_anew()
+        consensus.begin_anew()
 
     @transaction.atomic(durable=True)
     def peers(
@@ -51,6 +58,12 @@ class DatabaseRecords:
     def sync(self, alias: str, state: SyncState) -> None:
         """Store how far a chain is."""
         sync.write(alias, state, datetime.now(UTC))
+
+    @transaction.atomic(durable=True)
+    def consensus(self, report: ConsensusReport, decided: Sequence[DecidedBlock]) -> None:
+        """Store how a chain is being decided on, and what was decided since the last time."""
+        consensus.write(report, datetime.now(UTC))
+        consensus.add(report.alias, decided, self._decisions)
 
 
 @transaction.atomic(durable=True)

@@ -95,6 +95,11 @@ class PollSet:
     def __len__(self) -> int:
         return len(self._polls)
 
+    @property
+    def open(self) -> Mapping[int, Poll]:
+        """The open polls by request ID, in the order in which they began."""
+        return self._polls
+
     def add(self, request_id: int, sampled: Counter[NodeID]) -> bool:
         """Open a poll; False when there is one with this ID."""
         if request_id in self._polls:

@@ -112,6 +112,9 @@ class NodeSettings:
         "Seconds that a block waits for its decision above which the node is not healthy.",
         least=0.01,
     )
+    kept_decisions: int = flag(
+        10_000, "Decisions of votes that are kept to be looked at (`n_decisions`).", least=1
+    )
     network: bool = flag(
         True, "Whether this node talks to others; in the production profile `runnetwork` does."
     )

@@ -53,7 +53,9 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _item("Peers", "device_hub", "network_app", "peer"),
                     _item("Bootstrap", "downloading", "network_app", "chainsync"),
-                    _item("Outer blocks", "how_to_vote", "network_app", "outerblock"),
+                    _item("Consensus", "how_to_vote", "network_app", "chainconsensus"),
+                    _item("Decisions", "gavel", "network_app", "blockdecision"),
+                    _item("Outer blocks", "deployed_code", "network_app", "outerblock"),
                     _item("Status", "sensors", "network_app", "networkstatus"),
                     _item("Health", "monitor_heart", "health_app", "healthchange"),
                 ],

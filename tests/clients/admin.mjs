@@ -65,8 +65,8 @@ function sticksOut() {
     .slice(0, 5)
 }
 
-/** Opens lists, and the first row of each, on both screens. A list without a row is a fault. */
-export async function look({ base, password, lists, screenshots }) {
+/** Opens pages, and lists with the first row of each, on both screens. A list without a row is a fault. */
+export async function look({ base, password, pages = {}, lists, screenshots }) {
   const seen = {}
   const faults = []
   for (const [screen, viewport] of Object.entries(SCREENS)) {
@@ -80,6 +80,7 @@ export async function look({ base, password, lists, screenshots }) {
       seen[`${name}-${screen}`] = await page.innerText('body')
     }
     await show('overview', '/admin/')
+    for (const [name, path] of Object.entries(pages)) await show(name, path)
     for (const [name, path] of Object.entries(lists)) {
       await show(name, path)
       await page.locator('#result_list tbody th a').first().click()

@@ -3,15 +3,18 @@
 They have equal stakes, so of the 20 units that a poll asks 13 have to come from four of them.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
 
 from primitives.keys import DEV_KEYS
+from tests.e2e.conftest import node_script
 from tests.e2e.faults import SENDERS, faulty_run, is_ready
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import address, fund, new_keys
@@ -64,6 +67,33 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
+def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
+    for node in network.nodes:
+        wait_for(lambda node=node: is_written_down(node), "the last decision is a row")
+    accepted = [decided(node, accepted=True) for node in network.nodes]
+    for place in set.intersection(*(set(one) for one in accepted)):
+        assert len({one[place] for one in accepted}) == 1
+    for node, one in zip(network.nodes, accepted, strict=True):
+        rejected = decided(node, accepted=False)
+        assert not set(rejected.values()) & set(one.values())
+        for chain in "PC":
+            shown = snowman(node, chain)
+            count = sum(place[0] == chain for place in one)
+            assert count > 0
+            assert shown["blks_accepted_count"] == shown["block_work_seconds_count"] == count
+            assert shown["last_accepted_height"] == max(h for c, h in one if c == chain)
+            assert shown["polls_successful_total"] >= 20
+            assert shown["blks_polls_accepted_sum"] >= 20 * count
+            assert shown["poll_duration_sum"] > 0
+            assert shown["equivocations_total"] == 0
+    proposers = {
+        node_id
+        for node in network.nodes
+        for (node_id,) in rows(node, "SELECT DISTINCT node_id FROM n_decisions")
+    }
+    assert proposers & {str(node.node_id) for node in network.nodes}
+
+
 def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
     *others, killed = network.nodes
     sender = Sender(Account.from_key(KEYS[5]), 43112)
@@ -83,7 +113,9 @@ def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
-def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwork) -> None:
+def test_without_two_nothing_is_decided_until_one_comes_back(
+    network: LocalNetwork, tmp_path: Path
+) -> None:
     first, second, *others = network.nodes
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
     for node in (first, second):
@@ -97,6 +129,8 @@ def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwo
     wait_for(lambda: all(undecided(node) >= 1 for node in others), "a block waits for its decision")
     assert {node.heads() for node in others} == {heads}
     assert all(map(is_mute, others))
+    missing = {str(node.node_id) for node in (first, second)}
+    say_why_nothing_is_decided(others[0], missing, tmp_path)
 
     network.start([first])
     wait_for(lambda: is_ready(first), "it is ready")
@@ -158,3 +192,55 @@ def undecided(node: NetworkNode) -> int:
     """Return how many blocks of the C-Chain are processing."""
     blocks: int = node.checks()["C"]["message"]["consensus"]["outstandingBlocks"]
     return blocks
+
+
+def say_why_nothing_is_decided(node: NetworkNode, missing: set[str], screenshots: Path) -> None:
+    """Look whether a node says by its health, its metrics and its admin who is missing."""
+    words = "hears 60 % of the stake, needs 65 %"
+    wait_for(lambda: words in node.checks()["C"].get("error", ""), "the C-Chain's check says why")
+    wait_for(lambda: snowman(node, "C")["blks_processing"] >= 1, "a block is counted")
+    given = {
+        "base": f"http://127.0.0.1:{node.port}",
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "pages": {"consensus": "/admin/network_app/chainconsensus/"},
+        "lists": {"decisions": "/admin/network_app/blockdecision/"},
+        "screenshots": str(screenshots),
+    }
+    found = node_script("run.mjs", "admin", "look", json.dumps(given))
+    assert found["faults"] == []
+    for screen in ("desk", "phone"):
+        page = found["seen"][f"consensus-{screen}"]
+        assert page.count(words) == 2
+        assert "preferred" in page
+        assert "13 of 20, 20 times" in page
+        assert all(page.count(f"{node_id[:12]}") >= 2 for node_id in missing)
+        assert "accepted" in found["seen"][f"decisions-{screen}"]
+        assert "ID among peers" in found["seen"][f"decisions-page-{screen}"]
+
+
+def rows(node: NetworkNode, statement: str) -> list[tuple[Any, ...]]:
+    with node.database() as ask:
+        return ask(statement)
+
+
+def decided(node: NetworkNode, *, accepted: bool) -> dict[tuple[str, int], str]:
+    """Return the blocks that a node has seen decided, by chain and height."""
+    found = rows(
+        node, f"SELECT chain, height, block_id FROM n_decisions WHERE is_accepted = {accepted}"
+    )
+    return {(chain, height): block_id for chain, height, block_id in found}
+
+
+def is_written_down(node: NetworkNode) -> bool:
+    """Say whether the decisions on the last blocks of both chains are rows."""
+    heads = rows(node, "SELECT chain, MAX(height) FROM n_block_proposers GROUP BY chain")
+    known = decided(node, accepted=True)
+    return len(heads) == 2 and all(head in known for head in heads)
+
+
+def snowman(node: NetworkNode, chain: str) -> dict[str, float]:
+    """Return a chain's figures of voting without other labels."""
+    found = re.findall(
+        rf'^svc_snowman_(\w+){{chain="{chain}"}} (\S+)$', node.metrics(), re.MULTILINE
+    )
+    return {name: float(value) for name, value in found}

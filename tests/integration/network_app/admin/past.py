@@ -98,6 +98,7 @@ def write() -> None:
     peers.write_connected(everybody[::2], benched, now)
     for chain in ("P", "C"):
         outer.add(Database(), chain, [wrapping(chain, one + 1) for one in range(BLOCKS)])
+        models.BlockDecision.objects.bulk_create(_decided(chain, one) for one in range(BLOCKS))
 
 
 @transaction.atomic
@@ -112,8 +113,22 @@ def end_bootstrap(chain: str, *, height: int = 1_000) -> None:
     sync.write(chain, SyncState(True, 0, height, height), datetime.now(UTC))
 
 
+def decision(number: int, chain: str = "C") -> int:
+    """Return the key of the decision on a block; those that a test adds come later."""
+    return -2 * (BLOCKS - number) - (chain == "P")
+
+
+def _decided(chain: str, number: int) -> models.BlockDecision:
+    at = datetime.fromtimestamp(TIME + number, UTC)
+    return models.BlockDecision(
+        pk=decision(number, chain), chain=chain, height=number + 1, block_id=block_id(chain, number + 1),
+        parent_id=block_id(chain, number), proposer=str(node(number % 5)), accepted=number % 4 > 0,
+        issued_at=at, decided_at=at, polls=20, rejected=0,
+    )  # fmt: skip
+
+
 def erase() -> None:
     """Delete all that there is."""
-    for model in (models.OuterBlock, models.Certificate, models.Peer):
+    for model in (models.BlockDecision, models.OuterBlock, models.Certificate, models.Peer):
         model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
     platform_history.erase_history()

@@ -5,12 +5,13 @@ from tests.integration.network_app.admin import past
 
 ADMIN = "/admin/"
 NETWORK = "/admin/network_app/"
-MODELS = ("peer", "chainsync", "outerblock", "networkstatus")
+MODELS = ("peer", "chainsync", "outerblock", "networkstatus", "blockdecision")
 KEYS: dict[str, object] = {
     "peer": past.node(4),
     "chainsync": "C",
     "outerblock": outer_id("C", 7),
     "networkstatus": 1,
+    "blockdecision": past.decision(7),
 }
 """Of one row of each kind."""
 

@@ -15,6 +15,7 @@ BOUNDED = (
     "network_app_networkstatus",
     "USING INDEX network_peer_connected",
     "USING INDEX network_peer_gone",
+    "USING INDEX network_decision_against",
 )
 """What is walked: tables of one row or two, and indexes with just the rows of a list, in its order."""
 
@@ -28,6 +29,13 @@ LISTS = [
     ("outerblock", {"show": "P"}, 1),
     ("outerblock", {"show": "C"}, 1),
     ("outerblock", {"show": "all"}, 1),
+    ("blockdecision", {}, 1),
+    ("blockdecision", {"show": "P"}, 1),
+    ("blockdecision", {"show": "rejected"}, 1),
+    ("blockdecision", {"q": "9"}, 1),
+    ("blockdecision", {"q": "9", "show": "C"}, 1),
+    ("blockdecision", {"q": str(past.node(2))}, 1),
+    ("blockdecision", {"q": str(past.block_id("P", 9))}, 1),
     # Searches: of both chains a branch of each, and the rows.
     ("peer", {"q": str(past.node(4))}, 2),
     ("outerblock", {"q": "9"}, 3),
@@ -36,7 +44,7 @@ LISTS = [
     ("outerblock", {"q": str(past.node(2)), "show": "P"}, 1),
 ]
 
-DETAILS = {"peer": 2, "chainsync": 2, "networkstatus": 1, "outerblock": 3}
+DETAILS = {"peer": 2, "chainsync": 2, "networkstatus": 1, "outerblock": 3, "blockdecision": 1}
 
 
 def _assert_cheap(page: Page, statements: int) -> None:

@@ -8,10 +8,11 @@ from django.db import connection
 
 from chaindb.database import Database
 from network_app.ports import SyncState
-from network_app.store import outer, sync
+from network_app.store import consensus, outer, sync
 from network_app.store.outer import Wrapping
 from primitives.ids import ID, NodeID
 from tests.builders import network_rows
+from tests.builders.consensus_report import block_id, decided
 
 pytestmark = pytest.mark.django_db
 
@@ -75,3 +76,15 @@ def test_the_proposer_of_each_block_is_shown() -> None:
     assert (row["p_chain_height"], row["epoch_number"]) == (3, 1)
     assert str(row["time"]).startswith("2023-11-14 22:13:21")
     assert (by_height[6]["node_id"], by_height[6]["time"]) == (None, None)
+
+
+def test_what_votes_decided_is_shown() -> None:
+    consensus.add("C", [decided(3, proposer=NODE), decided(4, accepted=False)], keep=10)
+
+    accepted, rejected = ask("SELECT * FROM n_decisions ORDER BY height")
+    assert (accepted["chain"], accepted["height"], accepted["polls"]) == ("C", 3, 20)
+    assert (accepted["block_id"], accepted["parent_id"]) == (shown(block_id(3)), shown(block_id(2)))
+    assert (accepted["node_id"], rejected["node_id"]) == (str(NODE), None)
+    assert [bool(row["is_accepted"]) for row in (accepted, rejected)] == [True, False]
+    assert str(accepted["issued_at"]).startswith("2023-11-14 22:13:18")
+    assert str(accepted["decided_at"]).startswith("2023-11-14 22:13:20")

@@ -1,11 +1,13 @@
 """What is shown of consensus: what is processing and how long, what was decided by how many polls, who is missing."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 from network_app.consensus.figures import REMEMBERED, Figures
-from network_app.consensus.report import LATENCIES, Stake
+from network_app.consensus.report import LATENCIES, WORK, OpenPoll, Stake
+from network_app.proposervm.ports import Proposal
 from network_app.snowman.engine import Engine
 from network_app.snowman.polls import Reason
 from network_app.snowman.topological import Decision, Topological
@@ -13,6 +15,7 @@ from network_app.wire import p2p_pb2 as p2p
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.voting import OWN, PEERS, QUICK, Voter, virtually
 
+UNSIGNED = Proposal()
 A, RIVAL = text_block(GENESIS, "a"), text_block(GENESIS, "rival")
 
 
@@ -21,7 +24,9 @@ class Case:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.figures: Figures[TextBlock] = Figures(lambda: self.now)
+        self.figures: Figures[TextBlock] = Figures(
+            "P", lambda: self.now, lambda: 1_700_000_000 + self.now
+        )
         self.begin()
 
     def begin(self, last: TextBlock = GENESIS) -> None:
@@ -30,14 +35,16 @@ class Case:
         self.engine = engine
         self.figures.begin(engine)
 
-    def issue(self, *blocks: TextBlock) -> None:
+    def issue(
+        self, *blocks: TextBlock, proposal: Proposal = UNSIGNED, seconds: float = 0.0
+    ) -> None:
         for block in blocks:
             self.tree.add(block.block_id, block.parent_id, block.height)
-            self.figures.issued(block)
+            self.figures.issued(block, proposal, seconds)
 
     def poll(self, block: TextBlock, votes: int = 5) -> list[Decision]:
         decisions = self.tree.record_poll({block.block_id: votes})
-        self.figures.decided(decisions)
+        self.figures.decided(decisions, 0.25)
         return decisions
 
 
@@ -65,9 +72,14 @@ def test_what_was_decided_and_how_that_came() -> None:
     case.now += 1.5
     assert case.poll(A)
     assert case.figures.processing() == ()
-    (decided,) = case.figures.decisions()
-    assert (decided.block_id, decided.height) == (A.block_id, 1)
+    decided, rejected = case.figures.decisions()
+    assert (decided.block_id, decided.parent_id, decided.height) == (
+        A.block_id, GENESIS.block_id, 1,
+    )  # fmt: skip
     assert (decided.seconds, decided.polls, decided.rejected) == (1.5, 2, 1)
+    assert (decided.issued_at, decided.decided_at) == (1_700_000_100.0, 1_700_000_101.5)
+    assert (rejected.block_id, rejected.seconds, rejected.rejected) == (RIVAL.block_id, 1.5, 0)
+    assert [decided.accepted, rejected.accepted] == [True, False]
     totals = case.figures.totals()
     assert totals.accepted == (1, 1.5, 2, len(A.raw))
     assert totals.rejected == (1, 1.5, 2, len(RIVAL.raw))
@@ -93,6 +105,44 @@ def test_counters_outlive_an_engine_and_what_was_processing_does_not() -> None:
     case.figures.end()
     assert case.figures.totals() == totals
     assert case.figures.tables(3).waiting == 3
+
+
+def test_who_proposed_a_block_how_late_it_came_and_how_long_it_was_worked_on() -> None:
+    case = Case()
+    proposal = Proposal(PEERS[0], slot=1, time=1_700_000_098)
+    case.issue(A, proposal=proposal, seconds=0.5)
+    assert case.figures.processing()[0].proposer == PEERS[0]
+    assert case.figures.processing()[0].issued_at == 1_700_000_100.0
+    case.poll(A)
+    case.now += 1.0
+    case.poll(A)
+    assert case.figures.decisions()[0].proposer == PEERS[0]
+    totals = case.figures.totals()
+    assert totals.lag == 3.0
+    assert totals.work.seconds == 0.75
+    assert [place for place, number in enumerate(totals.work.counts) if number] == [WORK.index(1.0)]
+
+
+def test_polls_are_open_until_they_are_finished_and_their_time_is_counted() -> None:
+    case = Case()
+    case.issue(A)
+    case.engine.polls.add(1, Counter({PEERS[0]: 4, PEERS[1]: 1}))
+    case.figures.stepped()
+    case.now += 2.0
+    case.engine.polls.vote(1, PEERS[1], A.block_id)
+    case.engine.polls.add(2, Counter({PEERS[0]: 5}))
+    case.figures.stepped()
+    assert case.figures.polls() == (
+        OpenPoll(1_700_000_100.0, 5, 1),
+        OpenPoll(1_700_000_102.0, 5, 0),
+    )
+    case.now += 1.0
+    case.engine.polls.vote(1, PEERS[0], A.block_id)
+    case.figures.stepped()
+    assert [one.asked for one in case.figures.polls()] == [5]
+    assert case.figures.totals().poll_seconds[Reason.EXHAUSTED] == 3.0
+    case.figures.end()
+    assert case.figures.polls() == ()
 
 
 def test_only_the_latest_decisions_are_shown() -> None:
@@ -122,6 +172,7 @@ def test_a_report_of_a_chain_that_is_being_decided_on() -> None:
             assert 1.0 <= report.longest_processing < 1.1
             tables = report.tables
             assert (tables.polls, tables.requests, tables.pending, tables.blockers) == (1, 1, 1, 1)
+            assert (tables.processing, len(report.polls)) == (1, 1)
             assert report.stake == Stake(5, 5000, {})
             assert report.obstacle is None
         ended = voter.runner.report()

@@ -8,6 +8,7 @@ import pytest
 
 from chainvm.port import HeadMoved, Written
 from network_app.consensus.vm import Built, ThreadedVM, VotedChain
+from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
 from network_app.snowman.topological import Decision
 from primitives.ids import ID
@@ -47,10 +48,15 @@ class Heard:
 
     told: list[Any] = field(default_factory=list)
 
-    def issued(self, block: TextBlock) -> None:
+    seconds: list[float] = field(default_factory=list)
+
+    def issued(self, block: TextBlock, proposal: Proposal, seconds: float) -> None:
+        assert proposal == Proposal()
+        self.seconds.append(seconds)
         self.told.append(("issued", block.text))
 
-    def decided(self, decisions: Sequence[Decision]) -> None:
+    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+        self.seconds.append(seconds)
         self.told.append(("decided", [one.accepted for one in decisions]))
 
     def built(self, outcome: Built) -> None:

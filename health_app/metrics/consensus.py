@@ -1,0 +1,105 @@
+"""How the validators decide on blocks, by the names and in the units of the reference (snowman.md 11).
+
+Counters end in `_total`, as the format wants it. Of the reference's names those are left out that count what
+this engine does not tell: where blocks came from, useless bytes, ancestors that were fetched.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client.core import Metric
+
+from cchain_app.apps import evm_chain
+from cchain_app.selectors import figures as cchain
+from chaindb.chains import Chain
+from health_app.metrics.instruments import counter, gauge, histogram, summary
+from network_app import selectors
+from network_app.consensus.report import LATENCIES, WORK, ConsensusReport, Outcomes
+from platform_app.apps import platform_chain
+
+_NANOSECONDS: Final = 1_000_000_000
+
+
+def of_consensus() -> Iterator[Metric]:
+    """Walk what the network's process reported last; nothing where nobody votes."""
+    for chain, report in selectors.consensus().items():
+        yield from _heights(chain, report)
+        yield from _decisions(chain, report)
+        yield from _polls(chain, report)
+        yield from _tables(chain, report)
+        yield from _stake(chain, report)
+
+
+def _heights(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    yield gauge("snowman_bootstrap_finished", report.is_running, chain=chain)
+    yield gauge("snowman_max_verified_height", report.max_verified_height, chain=chain)
+    yield gauge("snowman_last_accepted_height", report.last_height, chain=chain)
+    time = _head_time(chain)
+    if time is not None:
+        yield gauge("snowman_last_accepted_timestamp", time, chain=chain)
+
+
+def _head_time(chain: str) -> int | None:
+    """Return the time of the last accepted block, Unix seconds."""
+    if chain == Chain.P:
+        return platform_chain().tip().timestamp
+    head = cchain.head(evm_chain())
+    return None if head is None else head.timestamp
+
+
+def _decisions(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    totals = report.totals
+    yield gauge("snowman_blks_processing", report.tables.processing, chain=chain)
+    yield from _outcomes("accepted", totals.accepted, chain)
+    yield from _outcomes("rejected", totals.rejected, chain)
+    yield gauge("snowman_blks_build_accept_latency", totals.lag * _NANOSECONDS, chain=chain)
+    bounds = [bound * _NANOSECONDS for bound in LATENCIES]
+    seconds = totals.accepted.seconds
+    yield histogram(
+        "snowman_consensus_latencies", bounds, totals.latencies, seconds * _NANOSECONDS, chain=chain
+    )
+    work = totals.work
+    yield histogram("snowman_block_work_seconds", WORK, work.counts, work.seconds, chain=chain)
+    yield counter("snowman_equivocations", totals.equivocations, chain=chain)
+
+
+def _outcomes(what: str, sums: Outcomes, chain: str) -> Iterator[Metric]:
+    nanoseconds = sums.seconds * _NANOSECONDS
+    yield summary(f"snowman_blks_{what}", sums.blocks, nanoseconds, chain=chain)
+    yield summary(f"snowman_blks_polls_{what}", sums.blocks, sums.polls, chain=chain)
+    yield gauge(f"snowman_blks_{what}_container_size_sum", sums.size, chain=chain)
+
+
+def _polls(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    totals, durations = report.totals, report.totals.poll_seconds
+    yield counter("snowman_polls_successful", totals.successful_polls, chain=chain)
+    yield counter("snowman_polls_failed", totals.failed_polls, chain=chain)
+    yield gauge("snowman_polls", report.tables.polls, chain=chain)
+    finished, seconds = sum(totals.finished_polls.values()), sum(durations.values())
+    yield summary("snowman_poll_duration", finished, seconds * _NANOSECONDS, chain=chain)
+    for reason, number in totals.finished_polls.items():
+        yield counter("snowman_poll_count", number, chain=chain, reason=reason.value)
+        nanoseconds = durations.get(reason, 0.0) * _NANOSECONDS
+        yield gauge(
+            "snowman_poll_duration_by_reason", nanoseconds, chain=chain, reason=reason.value
+        )
+
+
+def _tables(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    tables, totals = report.tables, report.totals
+    yield gauge("snowman_requests", tables.requests, chain=chain)
+    yield gauge("snowman_blocked", tables.pending, chain=chain)
+    yield gauge("snowman_blockers", tables.blockers, chain=chain)
+    yield gauge("snowman_non_verified_blks", tables.unverified, chain=chain)
+    yield gauge("snowman_waiting", tables.waiting, chain=chain)
+    yield counter("snowman_blks_built", totals.built, chain=chain)
+    yield counter("snowman_blk_builds_failed", totals.failed_builds, chain=chain)
+    yield counter("snowman_restarts", totals.restarts, chain=chain)
+
+
+def _stake(chain: str, report: ConsensusReport) -> Iterator[Metric]:
+    stake, needed = report.stake, report.parameters.min_connected_to_poll
+    yield gauge("stake_percent_connected", stake.connected, chain=chain)
+    yield gauge("stake_percent_needed", needed, chain=chain)
+    yield gauge("stake_total_weight", stake.total, chain=chain)
+    yield gauge("stake_num_validators", stake.validators, chain=chain)

@@ -1,0 +1,177 @@
+"""The page "Consensus": who decides on blocks, and how that goes; and the list of what was decided."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit.changelist import Choice
+from adminkit.identifiers import IdentifierAdmin, Term
+from chaindb import clock
+from network_app import selectors
+from network_app.admin import display, voting
+from network_app.apps import node_network
+from network_app.models import BlockDecision, ChainConsensus
+from platform_app.apps import platform_chain
+from primitives.ids import NodeID
+
+_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
+
+
+@admin.register(ChainConsensus)
+class ChainConsensusAdmin(IdentifierAdmin):
+    """One page for all chains, in the place of a list."""
+
+    ordering = ("-chain",)
+    fieldsets = ((None, {"fields": ("chain", "updated_at")}),)
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        return []
+
+    @override
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        reported = selectors.status()
+        is_fresh = reported is not None and selectors.is_fresh(reported)
+        now = time.time() + clock.offset()
+        reports = selectors.consensus() if settings.NODE.votes else {}
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Consensus",
+            "opts": self.opts,
+            "deciding": who_decides(),
+            "chains": [
+                voting.overview(one, now, is_fresh=is_fresh) for one in voting.states(reports)
+            ],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/consensus.html", context)
+
+    @override
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Lead to the page: a row has none of its own."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return HttpResponseRedirect(display.list_page("chainconsensus"))
+
+
+def who_decides() -> SafeString:
+    """Return in one sentence who decides on this network's blocks."""
+    if settings.NODE.votes:
+        return display.line("The validators vote on each block, by their stake (Snowman).")
+    makers = node_network().producers.nodes
+    if makers is None or len(makers) > 1:
+        return display.line("Those who make blocks decide on them, by turns: nobody votes.")
+    (maker,) = makers
+    if maker == platform_chain().node_id:
+        return display.line("This node makes all blocks and decides on them alone: nobody votes.")
+    link = display.node_link(maker, display.validator_page(maker))
+    return display.line(link, "makes all blocks and decides on them alone: nobody votes.")
+
+
+@admin.register(BlockDecision)
+class BlockDecisionAdmin(IdentifierAdmin):
+    """Blocks that votes have accepted or rejected, the latest first."""
+
+    list_display = (
+        "place", "chain_name", "block", "outcome", "proposed_by", "polls", "lasted", "decided",
+    )  # fmt: skip
+    ordering = ("-id",)
+    search_fields = ("height", "block_id", "proposer")
+    search_help_text = "Height, block ID or node ID"
+    choices = (
+        Choice("all", "All"),
+        *_CHAINS,
+        Choice("rejected", "Rejected", (Q(accepted=False),)),
+    )
+    fieldsets = (
+        (None, {"fields": ("chain_name", "place", "outcome", "full_id", "full_parent")}),
+        ("Proposal", {"fields": ("full_proposer",)}),
+        ("Decision", {"fields": ("issued", "decided", "lasted", "polls", "rejected")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> Sequence[Q]:
+        if term.node_id is not None:
+            return [Q(proposer=str(term.node_id))]
+        if term.number is not None:
+            return [Q(height=term.number)]
+        return [] if term.id is None else [Q(block_id=term.id)]
+
+    @admin.display(description="Height")
+    def place(self, row: BlockDecision) -> str:
+        """Return the height."""
+        return f"{row.height:,}"
+
+    @admin.display(description="Chain")
+    def chain_name(self, row: BlockDecision) -> SafeString:
+        """Return the chain."""
+        return display.chain(row.chain)
+
+    @admin.display(description="ID among peers")
+    def block(self, row: BlockDecision) -> SafeString:
+        """Return the block's ID, as the way to its page if it has one."""
+        return voting.block_link(row)
+
+    @admin.display(description="ID among peers")
+    def full_id(self, row: BlockDecision) -> SafeString:
+        """Return the block's ID in full, with the way to its page if it has one."""
+        if row.accepted:
+            return display.full_link(row.block_id, display.outer_page(row.block_id))
+        return display.full(row.block_id)
+
+    @admin.display(description="Parent")
+    def full_parent(self, row: BlockDecision) -> SafeString:
+        """Return the block's parent in full."""
+        return display.full(row.parent_id)
+
+    @admin.display(description="Decision")
+    def outcome(self, row: BlockDecision) -> SafeString:
+        """Return what was decided."""
+        return voting.outcome(row)
+
+    @admin.display(description="Proposer")
+    def proposed_by(self, row: BlockDecision) -> SafeString:
+        """Return who signed it."""
+        return voting.proposer_link(row.proposer)
+
+    @admin.display(description="Proposer")
+    def full_proposer(self, row: BlockDecision) -> SafeString:
+        """Return who signed it in full."""
+        if row.proposer is None:
+            return display.faint("nobody")
+        return display.full_node(NodeID.parse(row.proposer))
+
+    @admin.display(description="After")
+    def lasted(self, row: BlockDecision) -> SafeString:
+        """Return how long the decision took."""
+        seconds = (row.decided_at - row.issued_at).total_seconds()
+        return display.unbroken(voting.format_seconds(seconds))
+
+    @admin.display(description="Issued")
+    def issued(self, row: BlockDecision) -> SafeString:
+        """Return when votes were first asked for."""
+        return display.clock_time(row.issued_at)
+
+    @admin.display(description="Decided")
+    def decided(self, row: BlockDecision) -> SafeString:
+        """Return when it was decided."""
+        return display.clock_time(row.decided_at)

@@ -1,0 +1,279 @@
+"""How one chain is being decided on, as figures and tables of the page "Consensus"."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from adminkit.display import short, table
+from adminkit.formats import percent, with_unit
+from adminkit.overview import Card, Overview, Panel
+from network_app import selectors
+from network_app.admin import display
+from network_app.consensus.report import ConsensusReport, ProcessingBlock
+from network_app.models import BlockDecision
+from platform_app.admin.display import round_coins
+from primitives.ids import ID, NodeID
+
+LATEST = 10
+"""Decisions that are shown."""
+_DEEPEST = 8
+"""Steps by which a block of the tree stands to the right at most."""
+
+
+def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview:
+    """Return a chain at a glance.
+
+    Args:
+        report: The last one of the network's process.
+        now: Unix seconds.
+        is_fresh: Whether that process still reports.
+    """
+    panels = [Panel("Processing blocks", _processing(report, now))]
+    if report.polls:
+        panels.append(Panel("Open polls", _polls(report, now)))
+    if report.stake.absent:
+        panels.append(Panel("Validators that are not heard", _absent(report)))
+    if report.equivocations:
+        panels.append(Panel("Equivocations", _equivocations(report, now)))
+    panels.append(Panel("Last decisions", _decisions(report.alias)))
+    cards = (
+        _part_card(report, is_fresh=is_fresh),
+        _stake_card(report),
+        _accepted_card(report),
+        _preference_card(report),
+        _processing_card(report),
+        _polls_card(report),
+        _parameters_card(report),
+        _equivocations_card(report),
+    )
+    return Overview(display.CHAINS[report.alias], cards, tuple(panels))
+
+
+def outcome(row: BlockDecision) -> SafeString:
+    """Return what was decided."""
+    return display.badge("accepted", "good") if row.accepted else display.badge("rejected", "bad")
+
+
+def block_link(row: BlockDecision) -> SafeString:
+    """Return a block's ID, as the way to its page if it was accepted: rejected ones have none."""
+    if not row.accepted:
+        return short(row.block_id)
+    return display.short_link(row.block_id, display.outer_page(row.block_id))
+
+
+def proposer_link(proposer: object) -> SafeString:
+    """Return who signed a block, as the way to all that it proposed."""
+    if proposer is None:
+        return display.faint("nobody")
+    node_id = NodeID.parse(str(proposer))
+    return display.node_link(node_id, display.proposer_page(node_id))
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration: 0.21 s, 12.5 s, 90 s."""
+    decimals = 2 if seconds < 1 else 1 if seconds < 60 else 0
+    return f"{max(seconds, 0.0):,.{decimals}f} s"
+
+
+# --- figures
+
+
+def _part_card(report: ConsensusReport, *, is_fresh: bool) -> Card:
+    if not is_fresh:
+        state = display.badge("silent", "bad")
+        return Card("This node", state, "the network's process does not report; as it said last")
+    if not report.is_running:
+        return Card("This node", display.badge("does not vote", "wait"), "it bootstraps the chain")
+    if report.obstacle is not None:
+        return Card("This node", display.badge("no quorum", "bad"), report.obstacle)
+    return Card("This node", display.badge("votes", "good"), "hears enough of the stake")
+
+
+def _stake_card(report: ConsensusReport) -> Card:
+    stake, parameters = report.stake, report.parameters
+    kind = "good" if stake.connected >= parameters.min_connected_to_be_healthy else "bad"
+    thick = format_html('<span class="nd-way">{}</span>', display.bar(stake.percent, kind))
+    needed = f"{100 * parameters.min_connected_to_poll:.0f} % needed to ask for votes"
+    healthy = f"{100 * parameters.min_connected_to_be_healthy:.0f} % to be healthy"
+    heard = display.line(display.format_share(stake.connected), thick)
+    return Card("Stake heard", heard, f"{needed}, {healthy}")
+
+
+def _accepted_card(report: ConsensusReport) -> Card:
+    page = display.inner_page(report.alias, report.last_height)
+    return Card(
+        "Last accepted",
+        display.link(f"{report.last_height:,}", page),
+        _short_id(report.last_accepted),
+    )
+
+
+def _preference_card(report: ConsensusReport) -> Card:
+    preferred = {one.block_id: one.height for one in report.processing}
+    if report.preference is None:
+        return Card("Preference", display.NOTHING)
+    height = preferred.get(report.preference)
+    if height is None and report.preference == report.last_accepted:
+        return Card("Preference", f"{report.last_height:,}", "the last accepted block")
+    shown = display.NOTHING if height is None else f"{height:,}"
+    return Card("Preference", shown, _short_id(report.preference))
+
+
+def _processing_card(report: ConsensusReport) -> Card:
+    count, most = report.tables.processing, report.parameters.max_outstanding_items
+    return Card("Processing", f"{count:,}", f"unhealthy above {most:,}")
+
+
+def _polls_card(report: ConsensusReport) -> Card:
+    totals = report.totals
+    ended = f"{totals.successful_polls:,} successful, {totals.failed_polls:,} failed"
+    return Card("Open polls", f"{report.tables.polls:,}", ended)
+
+
+def _parameters_card(report: ConsensusReport) -> Card:
+    one = report.parameters
+    polls = with_unit(f"{one.beta:,}", "polls")
+    return Card(
+        "Parameters",
+        f"{one.alpha_confidence:,} of {one.k:,}, {one.beta:,} times",
+        f"k {one.k:,}, alpha {one.alpha_preference:,} and {one.alpha_confidence:,}, beta {polls}, "
+        f"{one.concurrent_repolls:,} at a time",
+    )
+
+
+def _equivocations_card(report: ConsensusReport) -> Card:
+    count = report.totals.equivocations
+    shown = display.badge(f"{count:,}", "bad") if count else "0"
+    return Card("Equivocations", shown, "second blocks that a proposer signed for one slot")
+
+
+# --- tables
+
+
+def _processing(report: ConsensusReport, now: float) -> SafeString:
+    if not report.processing:
+        return display.faint("None: all blocks that are known here are decided.")
+    beta = report.parameters.beta
+    rows = [
+        (
+            _branch(one.height, depth),
+            display.line(
+                short(one.block_id), display.badge("preferred", "note") if one.preferred else ""
+            ),
+            _confidence(one.confidence, beta),
+            format_seconds(now - one.issued_at),
+            proposer_link(one.proposer),
+        )
+        for one, depth in _tree(report.processing)
+    ]
+    shown = table(("Height", "Block", "Confidence", "Age", "Proposer"), rows)
+    more = report.tables.processing - len(report.processing)
+    return display.stack(shown, display.faint(f"and {more:,} more")) if more > 0 else shown
+
+
+def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, int]]:
+    """Walk blocks with their depth, each behind its parent; siblings in the order in which they came."""
+    here = {one.block_id for one in blocks}
+    children: dict[ID | None, list[ProcessingBlock]] = {}
+    for one in blocks:
+        parent = one.parent_id if one.parent_id in here else None
+        children.setdefault(parent, []).append(one)
+    waiting = [(one, 0) for one in reversed(children.get(None, []))]
+    while waiting:
+        block, depth = waiting.pop()
+        yield block, depth
+        waiting += [(one, depth + 1) for one in reversed(children.get(block.block_id, []))]
+
+
+def _branch(height: int, depth: int) -> SafeString:
+    """Return a height that stands as far to the right as there are blocks before it in the tree."""
+    return format_html(
+        '<span class="nd-branch" style="padding-left:{}rem">{}{}</span>',
+        0.75 * min(depth, _DEEPEST), "└ " if depth else "", f"{height:,}",
+    )  # fmt: skip
+
+
+def _confidence(confidence: int, beta: int) -> SafeString:
+    return display.stack(
+        display.unbroken(f"{confidence:,} of {beta:,}"), display.bar(percent(confidence, beta))
+    )
+
+
+def _polls(report: ConsensusReport, now: float) -> SafeString:
+    return table(
+        ("Age", "Votes that came, or will not come"),
+        (
+            (format_seconds(now - one.began_at), f"{one.answered:,} of {one.asked:,}")
+            for one in report.polls
+        ),
+    )
+
+
+def _absent(report: ConsensusReport) -> SafeString:
+    stake = report.stake
+    rows = [
+        (
+            display.node_link(node_id, display.validator_page(node_id)),
+            round_coins(weight),
+            display.format_share(weight / stake.total if stake.total else 0.0),
+        )
+        for node_id, weight in stake.absent.items()
+    ]
+    shown = table(("Node", "Stake", "Of all"), rows)
+    if not stake.unnamed:
+        return shown
+    return display.stack(shown, display.faint(f"and others with {round_coins(stake.unnamed)}"))
+
+
+def _equivocations(report: ConsensusReport, now: float) -> SafeString:
+    return table(
+        ("Proposer", "Height", "Slot", "Signed first", "Signed too", "Seen"),
+        (
+            (
+                proposer_link(one.proposer),
+                f"{one.height:,}",
+                f"{one.slot:,}",
+                short(one.first),
+                short(one.second),
+                display.age_of(_moment(one.seen_at), _moment(now)),
+            )
+            for one in reversed(report.equivocations)
+        ),
+    )
+
+
+def _decisions(alias: str) -> SafeString:
+    rows = selectors.decisions(alias, LATEST)
+    if not rows:
+        return display.faint("None yet.")
+    page = display.list_page("blockdecision")
+    shown = table(
+        ("Height", "Block", "Decision", "Polls", "After", "Proposer"),
+        (
+            (
+                f"{row.height:,}",
+                block_link(row),
+                outcome(row),
+                f"{row.polls:,}",
+                format_seconds((row.decided_at - row.issued_at).total_seconds()),
+                proposer_link(row.proposer),
+            )
+            for row in rows
+        ),
+    )
+    return display.stack(shown, display.link("All decisions ›", f"{page}?show={alias}"))
+
+
+def states(reports: Mapping[str, ConsensusReport]) -> list[ConsensusReport]:
+    """Return the reports of the chains in their order."""
+    return [reports[alias] for alias in display.CHAINS if alias in reports]
+
+
+def _short_id(block_id: ID | None) -> SafeString:
+    return display.NOTHING if block_id is None else short(block_id)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,148 @@
+"""A report as JSON, for the row by which other processes see it, and back. Its size is bounded."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from network_app.consensus.report import (
+    ConsensusReport,
+    Equivocation,
+    OpenPoll,
+    Outcomes,
+    ProcessingBlock,
+    Stake,
+    Tables,
+    Totals,
+    Work,
+)
+from network_app.snowman.parameters import Parameters
+from network_app.snowman.polls import Reason
+from primitives.ids import ID, NodeID
+
+MOST_BLOCKS = 64
+"""Processing blocks that are named, the oldest ones: `Tables.processing` counts all."""
+MOST_POLLS = 32
+"""Open polls that are named, likewise."""
+MOST_ABSENT = 64
+"""Absent validators that are named, those of the most stake."""
+
+Json = dict[str, Any]
+
+
+def to_json(report: ConsensusReport) -> Json:
+    """Return a report, but for its decisions, which have rows of their own."""
+    stake, totals = report.stake, report.totals
+    absent = sorted(stake.absent.items(), key=lambda one: one[1], reverse=True)
+    unnamed = stake.unnamed + sum(weight for _, weight in absent[MOST_ABSENT:])
+    return {
+        "alias": report.alias,
+        "parameters": asdict(report.parameters),
+        "is_running": report.is_running,
+        "last_accepted": _text(report.last_accepted),
+        "last_height": report.last_height,
+        "preference": _text(report.preference),
+        "max_verified_height": report.max_verified_height,
+        "processing": [
+            one._asdict()
+            | {
+                "block_id": str(one.block_id),
+                "parent_id": str(one.parent_id),
+                "proposer": _text(one.proposer),
+            }
+            for one in report.processing[:MOST_BLOCKS]
+        ],
+        "tables": asdict(report.tables),
+        "stake": {
+            "validators": stake.validators,
+            "total": stake.total,
+            "absent": {str(node_id): weight for node_id, weight in absent[:MOST_ABSENT]},
+            "unnamed": unnamed,
+        },
+        "totals": {
+            **asdict(totals),
+            "finished_polls": _by_name(totals.finished_polls),
+            "poll_seconds": _by_name(totals.poll_seconds),
+        },
+        "polls": [one._asdict() for one in report.polls[:MOST_POLLS]],
+        "equivocations": [
+            one._asdict()
+            | {"proposer": str(one.proposer), "first": str(one.first), "second": str(one.second)}
+            for one in report.equivocations
+        ],
+    }
+
+
+def from_json(said: Mapping[str, Any]) -> ConsensusReport:
+    """Return what `to_json` made JSON of; without decisions."""
+    stake, totals = said["stake"], said["totals"]
+    return ConsensusReport(
+        alias=said["alias"],
+        parameters=Parameters(**said["parameters"]),
+        is_running=said["is_running"],
+        last_accepted=_id(said["last_accepted"]),
+        last_height=said["last_height"],
+        preference=_id(said["preference"]),
+        max_verified_height=said["max_verified_height"],
+        processing=tuple(
+            ProcessingBlock(
+                **one
+                | {
+                    "block_id": ID.parse(one["block_id"]),
+                    "parent_id": ID.parse(one["parent_id"]),
+                    "proposer": _node(one["proposer"]),
+                }
+            )
+            for one in said["processing"]
+        ),
+        decided=(),
+        tables=Tables(**said["tables"]),
+        stake=Stake(
+            stake["validators"],
+            stake["total"],
+            {NodeID.parse(text): weight for text, weight in stake["absent"].items()},
+            stake["unnamed"],
+        ),
+        totals=Totals(
+            **totals
+            | {
+                "finished_polls": _by_reason(totals["finished_polls"]),
+                "poll_seconds": _by_reason(totals["poll_seconds"]),
+                "accepted": Outcomes(*totals["accepted"]),
+                "rejected": Outcomes(*totals["rejected"]),
+                "latencies": tuple(totals["latencies"]),
+                "work": Work(tuple(totals["work"][0]), totals["work"][1]),
+            }
+        ),
+        polls=tuple(OpenPoll(**one) for one in said["polls"]),
+        equivocations=tuple(
+            Equivocation(
+                **one
+                | {
+                    "proposer": NodeID.parse(one["proposer"]),
+                    "first": ID.parse(one["first"]),
+                    "second": ID.parse(one["second"]),
+                }
+            )
+            for one in said["equivocations"]
+        ),
+    )
+
+
+def _text(one: object) -> Any:
+    return None if one is None else str(one)
+
+
+def _id(text: str | None) -> ID | None:
+    return None if text is None else ID.parse(text)
+
+
+def _node(text: str | None) -> NodeID | None:
+    return None if text is None else NodeID.parse(text)
+
+
+def _by_name(values: Mapping[Reason, float]) -> dict[str, float]:
+    return {reason.value: value for reason, value in values.items()}
+
+
+def _by_reason(values: Mapping[str, float]) -> dict[Reason, float]:
+    return {Reason(name): value for name, value in values.items()}

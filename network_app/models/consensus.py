@@ -1,0 +1,60 @@
+"""How the validators decide on each chain's blocks, and what they have decided."""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import IDField
+
+
+class ChainConsensus(models.Model):
+    """One row is how a chain is being decided on, as the network's process says it about once a second."""
+
+    chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
+    report = models.JSONField(help_text="As network_app/consensus/texts.py writes it")
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-chain"]
+        verbose_name = verbose_name_plural = "consensus"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.chain}-Chain"
+
+
+class BlockDecision(models.Model):
+    """One row is a block that this node has seen accepted or rejected by votes; the latest are kept."""
+
+    chain = models.CharField(max_length=1, help_text="P or C")
+    height = models.BigIntegerField()
+    block_id = IDField(help_text="By which peers know the block")
+    parent_id = IDField()
+    # That it is text spares those who query the certificates, which rejected blocks' proposers may not have.
+    proposer = models.CharField(  # noqa: DJ001  null as everywhere: nobody
+        max_length=64, null=True, help_text="The node ID, as text, of who signed it"
+    )
+    accepted = models.BooleanField(help_text="Or rejected, for another block")
+    issued_at = models.DateTimeField(help_text="When it was verified and its votes were asked for")
+    decided_at = models.DateTimeField()
+    polls = models.IntegerField(help_text="That ended between the two")
+    rejected = models.IntegerField(help_text="Blocks that were rejected for it")
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "decision"
+        indexes = [
+            models.Index(fields=["chain", "id"], name="network_decision_of_chain"),
+            models.Index(fields=["height", "id"], name="network_decision_at"),
+            models.Index(fields=["block_id", "id"], name="network_decision_on"),
+            models.Index(fields=["proposer", "id"], name="network_decision_for"),
+            # Rejected ones are few.
+            models.Index(
+                fields=["id"],
+                name="network_decision_against",
+                condition=models.Q(accepted=False),
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.chain} {self.height}"

@@ -1,0 +1,80 @@
+"""Figures of voting have the reference's names and units, of each chain."""
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+
+from health_app.metrics import consensus
+from health_app.metrics.instruments import grouped
+from network_app.store import consensus as store
+from tests.builders import network_rows
+from tests.builders.consensus_report import REPORT
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
+
+
+class Scraped:
+    """What monitoring reads of the rows."""
+
+    def collect(self) -> list[Metric]:
+        return grouped(consensus.of_consensus())
+
+
+def scrape() -> dict[str, float]:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Scraped())  # type: ignore[arg-type]
+    lines = generate_latest(registry).decode().splitlines()
+    shown = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    return {name: float(value) for name, value in shown}
+
+
+def test_where_nobody_votes_there_are_none() -> None:
+    assert scrape() == {}
+
+
+def test_names_and_units_are_the_references() -> None:
+    for alias in "PC":
+        store.write(replace(REPORT, alias=alias), network_rows.ago(0))
+    found = scrape()
+    expected = {
+        "max_verified_height": 3,
+        "last_accepted_height": 1,
+        "bootstrap_finished": 1,
+        "blks_processing": 2,
+        "blks_accepted_count": 1,
+        "blks_accepted_sum": 0.5e9,
+        "blks_rejected_count": 0,
+        "blks_polls_accepted_count": 1,
+        "blks_polls_accepted_sum": 20,
+        "blks_accepted_container_size_sum": 300,
+        "blks_build_accept_latency": 0.75e9,
+        "consensus_latencies_count": 1,
+        "consensus_latencies_sum": 0.5e9,
+        "polls_successful_total": 40,
+        "polls_failed_total": 2,
+        "polls": 1,
+        "poll_duration_count": 42,
+        "poll_duration_sum": 1.25e9,
+        "requests": 3,
+        "blocked": 4,
+        "blockers": 5,
+        "non_verified_blks": 6,
+        "blks_built_total": 1,
+        "blk_builds_failed_total": 0,
+        "equivocations_total": 1,
+        "block_work_seconds_count": 3,
+        "block_work_seconds_sum": 0.125,
+    }
+    for chain in "PC":
+        shown = {name: found[f'svc_snowman_{name}{{chain="{chain}"}}'] for name in expected}
+        assert shown == expected
+    assert found['svc_snowman_poll_count_total{chain="C",reason="early_fail"}'] == 2
+    assert found['svc_snowman_consensus_latencies_bucket{chain="C",le="1e+09"}'] == 1
+    assert found['svc_snowman_consensus_latencies_bucket{chain="C",le="+Inf"}'] == 1
+    assert found['svc_snowman_last_accepted_timestamp{chain="P"}'] > 0
+    assert found['svc_stake_percent_connected{chain="P"}'] == 0.8
+    assert found['svc_stake_percent_needed{chain="P"}'] == 0.65
+    assert found['svc_stake_total_weight{chain="P"}'] == 10_000
+    assert found['svc_stake_num_validators{chain="P"}'] == 5

@@ -1,0 +1,70 @@
+"""Health where the validators vote: by what polls hear, and by the quorum that they need."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from health_app import checks
+from health_app.result import Finding
+from network_app.consensus.report import ConsensusReport, Stake
+from network_app.store import consensus
+from tests.builders import network_rows
+from tests.builders.consensus_report import REPORT, node_id
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
+
+
+@pytest.fixture(autouse=True)
+def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.NODE = replace(settings.NODE, consensus="snowman")
+    monkeypatch.setattr(checks.network, "in_network", lambda: True)
+
+
+def hear(absent: int, **changes: Any) -> Finding:
+    """Return what the P-Chain's check says while stake is absent, of 10,000."""
+    stake = Stake(5, 10_000, {node_id(4): absent})
+    report: ConsensusReport = replace(REPORT, alias="P", stake=stake, **changes)
+    network_rows.report()
+    consensus.write(report, network_rows.ago(0))
+    return checks.measure_p_chain()
+
+
+def share(found: Finding) -> Any:
+    return found.message["vm"]["percentConnected"]  # type: ignore[index, call-overload]
+
+
+def test_the_connected_stake_is_what_polls_hear() -> None:
+    found = hear(2799)
+    assert share(found) == 0.7201
+    assert found.error == ""
+
+
+def test_how_much_is_enough_follows_from_the_quorum() -> None:
+    found = hear(2801)
+    assert share(found) == 0.7199
+    assert found.error == (
+        "consensus is not healthy reason: connected to 71.99% of the stake < 72.00%"
+    )
+
+
+def test_without_a_quorum_the_reason_is_given_in_words_on_both_chains() -> None:
+    assert hear(4000).error == (
+        "consensus is not healthy reason: hears 60 % of the stake, needs 65 %, "
+        "connected to 60.00% of the stake < 72.00%"
+    )
+    stake = Stake(5, 10_000, {node_id(4): 4000})
+    consensus.write(replace(REPORT, stake=stake), network_rows.ago(0))
+    assert checks.measure_c_chain().error == (
+        "consensus is not healthy reason: hears 60 % of the stake, needs 65 %"
+    )
+
+
+def test_who_does_not_vote_now_is_judged_by_its_connections() -> None:
+    assert share(hear(4000, is_running=False)) == 1.0
+
+
+def test_what_a_silent_process_said_last_does_not_count() -> None:
+    hear(4000)
+    network_rows.report(heartbeat_at=network_rows.ago(60))
+    assert "hears" not in checks.measure_p_chain().error

@@ -1,0 +1,40 @@
+"""A report goes through JSON and comes back, whatever is in it, and is never large."""
+
+import json
+from dataclasses import replace
+
+from network_app.consensus.report import ConsensusReport, Stake
+from network_app.consensus.texts import (
+    MOST_ABSENT,
+    MOST_BLOCKS,
+    MOST_POLLS,
+    from_json,
+    to_json,
+)
+from tests.builders.consensus_report import REPORT, node_id, processing
+
+
+def through_json(report: ConsensusReport) -> ConsensusReport:
+    return from_json(json.loads(json.dumps(to_json(report))))
+
+
+def test_a_report_comes_back() -> None:
+    assert through_json(REPORT) == REPORT
+    bare = replace(REPORT, is_running=False, last_accepted=None, preference=None, processing=())
+    assert through_json(bare) == bare
+
+
+def test_a_report_is_bounded_and_its_sums_are_not_cut() -> None:
+    absent = {node_id(number): 10 + number for number in range(3 * MOST_ABSENT)}
+    large = replace(
+        REPORT,
+        processing=tuple(map(processing, range(2 * MOST_BLOCKS))),
+        polls=REPORT.polls * (2 * MOST_POLLS),
+        stake=Stake(500, 100_000, absent),
+    )
+    shown = through_json(large)
+    assert shown.processing == large.processing[:MOST_BLOCKS]
+    assert len(shown.polls) == MOST_POLLS
+    assert set(shown.stake.absent) == set(list(absent)[-MOST_ABSENT:])
+    assert shown.stake.connected == large.stake.connected
+    assert len(json.dumps(to_json(large))) < 64 * 1024
