@@ -170,7 +170,7 @@ def _processing(report: ConsensusReport, now: float) -> SafeString:
     ]
     shown = table(("Height", "Block", "Confidence", "Age", "Proposer"), rows)
     more = report.tables.processing - len(report.processing)
-    return display.stack(shown, display.faint(f"and {more:,} more")) if more > 0 else shown
+    return _followed(shown, display.faint(f"and {more:,} more")) if more > 0 else shown
 
 
 def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, int]]:
@@ -224,7 +224,7 @@ def _absent(report: ConsensusReport) -> SafeString:
     shown = table(("Node", "Stake", "Of all"), rows)
     if not stake.unnamed:
         return shown
-    return display.stack(shown, display.faint(f"and others with {round_coins(stake.unnamed)}"))
+    return _followed(shown, display.faint(f"and others with {round_coins(stake.unnamed)}"))
 
 
 def _equivocations(report: ConsensusReport, now: float) -> SafeString:
@@ -263,7 +263,12 @@ def _decisions(alias: str) -> SafeString:
             for row in rows
         ),
     )
-    return display.stack(shown, display.link("All decisions ›", f"{page}?show={alias}"))
+    return _followed(shown, display.link("All decisions ›", f"{page}?show={alias}"))
+
+
+def _followed(shown: SafeString, remark: SafeString) -> SafeString:
+    """Return a table with a line beneath, which leaves it room to scroll in."""
+    return format_html('{}<div class="nd-beneath">{}</div>', shown, remark)
 
 
 def states(reports: Mapping[str, ConsensusReport]) -> list[ConsensusReport]:

@@ -7,7 +7,7 @@ from eth_account import Account
 
 from primitives.keys import DEV_KEYS
 from tests.e2e.conftest import Postgresql
-from tests.e2e.network import LocalNetwork, agreed, wait_for
+from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_wallet import fund, new_keys
 from tests.e2e.transactions import Sender, wait_for_receipts
 
@@ -43,6 +43,23 @@ def test_both_profiles_accept_the_same(network: LocalNetwork) -> None:
     send_and_see(network, Sender(Account.from_key(next(iter(DEV_KEYS.values()))), 43112))
     fund(network.nodes[0], [(new_keys(1)[0], 1_000_000)])
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
+    assert_seen_elsewhere(network.nodes[0])
+
+
+def assert_seen_elsewhere(node: NetworkNode) -> None:
+    """See that processes which do not vote tell how the votes go, of both chains."""
+    for chain in "PC":
+        counted = f'svc_snowman_blks_accepted_count{{chain="{chain}"}} '
+        wait_for(
+            lambda counted=counted: any(
+                line.startswith(counted) and float(line.removeprefix(counted)) > 0
+                for line in node.metrics().splitlines()
+            ),
+            "accepted blocks are counted",
+        )
+    with node.database() as ask:
+        ((chains,),) = ask("SELECT COUNT(DISTINCT chain) FROM n_decisions WHERE is_accepted")
+    assert chains == 2
 
 
 def test_the_process_that_votes_can_be_killed_alone(network: LocalNetwork) -> None:

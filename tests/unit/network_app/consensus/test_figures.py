@@ -123,6 +123,17 @@ def test_who_proposed_a_block_how_late_it_came_and_how_long_it_was_worked_on() -
     assert [place for place, number in enumerate(totals.work.counts) if number] == [WORK.index(1.0)]
 
 
+def test_equivocations_outlive_an_engine_and_the_same_block_again_is_none() -> None:
+    case = Case()
+    proposal = Proposal(PEERS[0], slot=0, time=1_700_000_098)
+    case.issue(A, RIVAL, proposal=proposal)
+    case.begin()
+    case.issue(A, RIVAL, proposal=proposal)
+    assert case.figures.totals().equivocations == 1
+    (found,) = case.figures.equivocations.latest()
+    assert (found.proposer, found.first, found.second) == (PEERS[0], A.block_id, RIVAL.block_id)
+
+
 def test_polls_are_open_until_they_are_finished_and_their_time_is_counted() -> None:
     case = Case()
     case.issue(A)

@@ -15,6 +15,7 @@ from network_app.proposervm.errors import (
     UnexpectedProposer,
     WrongInnerParent,
 )
+from network_app.proposervm.ports import Proposal
 from network_app.proposervm.verification import ParentFacts
 from network_app.proposervm.vm import NotOurSlot, NotWrapped, ProposerBlock
 from network_app.proposervm.windower import SLOT, proposer_at
@@ -207,6 +208,28 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     assert commit.block_id not in setup.vm
     (child,) = setup.build("after")
     assert time_of(child) == NOW
+
+
+def test_who_signed_a_block_and_for_which_slot() -> None:
+    setup = Setup()
+    first, second = setup.build("one", "two")
+    assert setup.vm.proposal(first).proposer is None
+    assert setup.vm.proposal(second) == Proposal(ALICE.node_id, slot=0, time=NOW)
+    rival = other(Setup())
+    rival.build("one")
+    (third,) = rival.build("another", now=NOW + SLOT - 1)
+    setup.vm.verify(third, now=NOW + SLOT - 1)
+    assert third.parent_id == second.parent_id
+    assert setup.vm.proposal(third) == Proposal(ALICE.node_id, slot=0, time=NOW + SLOT - 1)
+
+
+def test_an_option_is_signed_for_no_slot() -> None:
+    setup = Setup()
+    *_, proposal = setup.build("one", "proposal")
+    found = setup.vm.options(proposal)
+    assert found is not None
+    setup.vm.verify(found[0], now=NOW)
+    assert setup.vm.proposal(found[0]) == Proposal()
 
 
 def test_accepted_blocks_are_found_by_id_and_height() -> None:
