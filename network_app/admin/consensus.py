@@ -21,6 +21,7 @@ from network_app.admin import display, voting
 from network_app.apps import node_network
 from network_app.models import BlockDecision, ChainConsensus
 from platform_app.apps import platform_chain
+from platform_app.chain import NoGenesis
 from primitives.ids import NodeID
 
 _CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
@@ -77,11 +78,14 @@ def who_decides() -> SafeString:
     """Return in one sentence who decides on this network's blocks."""
     if settings.NODE.votes:
         return display.line("The validators vote on each block, by their stake (Snowman).")
-    makers = node_network().producers.nodes
+    try:
+        makers, own = node_network().producers.nodes, platform_chain().node_id
+    except (NoGenesis, OSError):  # before the first start has made genesis and certificate
+        return display.line("Whoever makes the blocks decides on them: nobody votes.")
     if makers is None or len(makers) > 1:
         return display.line("Those who make blocks decide on them, by turns: nobody votes.")
     (maker,) = makers
-    if maker == platform_chain().node_id:
+    if maker == own:
         return display.line("This node makes all blocks and decides on them alone: nobody votes.")
     link = display.node_link(maker, display.validator_page(maker))
     return display.line(link, "makes all blocks and decides on them alone: nobody votes.")

@@ -1,6 +1,7 @@
 """What the page "Consensus" says, and the list of decisions."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from django.test import Client
 from network_app.admin import voting
 from network_app.consensus.report import ConsensusReport, ProcessingBlock, Stake
 from network_app.store import consensus
+from platform_app.chain import PlatformChain
+from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT, block_id, decided, node_id, processing
 from tests.integration.admin_pages import Browse
@@ -120,6 +123,17 @@ def test_alone_it_says_in_one_sentence_who_decides(browse: Browse) -> None:
     text = browse(listing("chainconsensus")).text
     assert "makes all blocks and decides on them alone: nobody votes." in text
     assert 'aria-label="C-Chain"' not in text
+
+
+def test_before_the_first_start_it_says_who_will_decide(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def read(_: object) -> NodeID:
+        raise FileNotFoundError(tmp_path / "staker.crt")
+
+    monkeypatch.setattr(PlatformChain, "node_id", property(read))
+    text = browse(listing("chainconsensus")).text
+    assert "Whoever makes the blocks decides on them: nobody votes." in text
 
 
 def test_a_row_has_no_page_of_its_own(admin_client: Client) -> None:
