@@ -79,13 +79,10 @@ def who_decides() -> SafeString:
     if settings.NODE.votes:
         return display.line("The validators vote on each block, by their stake (Snowman).")
     try:
-        makers, own = node_network().producers.nodes, platform_chain().node_id
+        maker, own = node_network().producer.node_id, platform_chain().node_id
     except (NoGenesis, OSError):  # before the first start has made genesis and certificate
         return display.line("Whoever makes the blocks decides on them: nobody votes.")
-    if makers is None or len(makers) > 1:
-        return display.line("Those who make blocks decide on them, by turns: nobody votes.")
-    (maker,) = makers
-    if maker == own:
+    if maker is None or maker == own:
         return display.line("This node makes all blocks and decides on them alone: nobody votes.")
     link = display.node_link(maker, display.validator_page(maker))
     return display.line(link, "makes all blocks and decides on them alone: nobody votes.")

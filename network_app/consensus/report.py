@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import ONE_VOTE, Parameters
 from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
@@ -198,6 +198,9 @@ class ConsensusReport:
     def obstacle(self) -> str | None:
         """Why nothing is decided, in words; None where nothing keeps it from being."""
         needed = self.parameters.min_connected_to_poll
+        if self.parameters == ONE_VOTE and self.stake.absent:
+            (producer,) = self.stake.absent
+            return f"does not hear {producer}, which makes all blocks"
         if self.stake.connected < needed:
             return f"hears {self.stake.percent} % of the stake, needs {100 * needed:.0f} %"
         return None

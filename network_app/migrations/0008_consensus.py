@@ -26,7 +26,7 @@ def drop(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('network_app', '0006_chainsync_obstacle'),
+        ('network_app', '0007_chainsync_without_turns'),
     ]
 
     operations = [
