@@ -15,7 +15,7 @@ OWN = frozenset(
         "platform_app_droppedtx", "platform_app_validatoruptime", "platform_app_connectednode",
         "platform_app_uptimetracking", "platform_app_keystoreuser", "platform_app_keystorekey",
         "network_app_peer", "network_app_networkstatus", "network_app_chainsync",
-        "network_app_fetchedblock",
+        "network_app_fetchedblock", "network_app_chainconsensus", "network_app_blockdecision",
     }
 )  # fmt: skip
 """Tables whose rows are a node's own."""

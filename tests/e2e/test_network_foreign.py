@@ -29,6 +29,15 @@ def made(home: Path, **env: str) -> NetworkNode:
     return NetworkNode(home, ip="127.0.0.1", node_id=node_id, env={**REFERENCE, **env})
 
 
+def is_up(node: NetworkNode) -> bool:
+    """Say whether a node answers, which need not have a C-Chain."""
+    try:
+        node.ask("info.getNodeID")
+    except RpcUnreachable:
+        return False
+    return True
+
+
 def pay(maker: NetworkNode) -> None:
     """Have a block made on the P-Chain."""
     fund(maker, [(new_keys(1)[0], 1_000_000)], fee=FEE)
@@ -38,7 +47,8 @@ def pay(maker: NetworkNode) -> None:
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
     """Who makes the P-Chain's blocks."""
     with made(tmp_path_factory.mktemp("maker"), NODE_CHAINS="P") as running:
-        running.start()
+        running.start(wait=False)
+        wait_for(lambda: is_up(running), "the maker answers")
         pay(running)
         pay(running)
         yield running
@@ -62,17 +72,10 @@ def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator
     """A node that follows the maker of blocks, and bootstraps from the peer as well."""
     producer = str(maker.ask("info.getNodeID")["nodeID"])
 
-    def is_up() -> bool:
-        try:
-            node.ask("info.getNodeID")
-        except RpcUnreachable:
-            return False
-        return True
-
     both = f"{address},127.0.0.1:{maker.staking_port}"
     with made(home, NODE_BOOTSTRAP=both, NODE_PRODUCER=producer, **env) as node:
         node.start(wait=False)  # it waits for the C-Chain, which may not be there
-        wait_for(is_up, "the node answers")
+        wait_for(lambda: is_up(node), "the node answers")
         yield node
 
 

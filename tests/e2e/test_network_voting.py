@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from eth_account import Account
@@ -68,22 +68,28 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
 
 
 def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
-    for node in network.nodes:
-        wait_for(lambda node=node: is_written_down(node), "the last decision is a row")
+    before = [counted(node) for node in network.nodes]  # figures begin anew with a node's process
+    sender = Sender(Account.from_key(KEYS[8]), 43112)
+    have_receipts(network.nodes, [transfer(sender, node) for node in network.nodes[:2]])
+    fund(network.nodes[1], [(new_keys(1)[0], 1_000_000)])
+    wait_for(lambda: agreed(network.nodes), "all have the same heads")
+
+    after = [counted(node) for node in network.nodes]
     accepted = [decided(node, accepted=True) for node in network.nodes]
     for place in set.intersection(*(set(one) for one in accepted)):
         assert len({one[place] for one in accepted}) == 1
-    for node, one in zip(network.nodes, accepted, strict=True):
+    for node, one, was, became in zip(network.nodes, accepted, before, after, strict=True):
         rejected = decided(node, accepted=False)
         assert not set(rejected.values()) & set(one.values())
         for chain in "PC":
             shown = snowman(node, chain)
-            count = sum(place[0] == chain for place in one)
-            assert count > 0
-            assert shown["blks_accepted_count"] == shown["block_work_seconds_count"] == count
+            new = became.accepted[chain] - was.accepted[chain]
+            assert new > 0
+            assert became.rows[chain] - was.rows[chain] == new
+            assert shown["blks_accepted_count"] == shown["block_work_seconds_count"]
             assert shown["last_accepted_height"] == max(h for c, h in one if c == chain)
             assert shown["polls_successful_total"] >= 20
-            assert shown["blks_polls_accepted_sum"] >= 20 * count
+            assert shown["blks_polls_accepted_sum"] >= 20 * new
             assert shown["poll_duration_sum"] > 0
             assert shown["equivocations_total"] == 0
     proposers = {
@@ -229,6 +235,23 @@ def decided(node: NetworkNode, *, accepted: bool) -> dict[tuple[str, int], str]:
         node, f"SELECT chain, height, block_id FROM n_decisions WHERE is_accepted = {accepted}"
     )
     return {(chain, height): block_id for chain, height, block_id in found}
+
+
+class Counted(NamedTuple):
+    """How many accepted blocks a node has counted since its process began, and has rows of; by chain."""
+
+    accepted: dict[str, float]
+    rows: dict[str, int]
+
+
+def counted(node: NetworkNode) -> Counted:
+    """Return what a node has counted, once its last decisions are written down."""
+    wait_for(lambda: is_written_down(node), "the last decisions are rows")
+    known = decided(node, accepted=True)
+    return Counted(
+        {chain: snowman(node, chain).get("blks_accepted_count", 0.0) for chain in "PC"},
+        {chain: sum(place[0] == chain for place in known) for chain in "PC"},
+    )
 
 
 def is_written_down(node: NetworkNode) -> bool:
