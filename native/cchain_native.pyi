@@ -37,16 +37,16 @@ class Allowance(Protocol):
     def use(self, gas: int) -> None: ...
 
 @final
-class Surroundings:
+class Environment:
     def __new__(cls, env: object) -> Self: ...
 
 @final
-class Lanes:
+class CallSlots:
     def __new__(cls, count: int) -> Self: ...
 
 def call(
-    lanes: Lanes,
-    place: Surroundings,
+    call_slots: CallSlots,
+    environment: Environment,
     message: tuple[object, ...],
     state: object,
     allowance: Allowance | None,
@@ -54,8 +54,8 @@ def call(
     with_access_list: bool,
 ) -> Answer: ...
 def estimate(
-    lanes: Lanes,
-    place: Surroundings,
+    call_slots: CallSlots,
+    environment: Environment,
     message: tuple[object, ...],
     state: object,
     allowance: Allowance | None,

@@ -48,10 +48,10 @@ class NativeEngine:
     fast = True
 
     def __init__(self) -> None:
-        self._lanes = cchain_native.Lanes(max(1, (os.cpu_count() or 1) - 1))
+        self._call_slots = cchain_native.CallSlots(max(1, (os.cpu_count() or 1) - 1))
         """Calls in threads leave a processor to who answers everybody else: they take turns."""
-        self._seen: tuple[BlockEnv, cchain_native.Surroundings] | None = None
-        """Surroundings of the last call: most calls are at the head, with the same object."""
+        self._seen: tuple[BlockEnv, cchain_native.Environment] | None = None
+        """The environment of the last call: most calls are at the head, with the same object."""
 
     def execute_block(
         self,
@@ -103,7 +103,7 @@ class NativeEngine:
         try:
             return _call_result(
                 cchain_native.call(
-                    self._lanes,
+                    self._call_slots,
                     self._environment(env),
                     message,
                     state,
@@ -136,7 +136,7 @@ class NativeEngine:
         _check_price(message)
         try:
             gas, failure = cchain_native.estimate(
-                self._lanes,
+                self._call_slots,
                 self._environment(env),
                 message,
                 state,
@@ -150,13 +150,13 @@ class NativeEngine:
             raise CallInterrupted(str(interruption)) from None
         return GasEstimate(gas, None if failure is None else _call_result(failure))
 
-    def _environment(self, env: BlockEnv) -> cchain_native.Surroundings:
+    def _environment(self, env: BlockEnv) -> cchain_native.Environment:
         seen = self._seen
         if seen is not None and seen[0] is env:
             return seen[1]
         if (env.base_fee or 0) >> 64 or (env.blob_base_fee or 0) >> 128:
             raise CallRejected(_TOO_WIDE)
-        made = cchain_native.Surroundings(env)
+        made = cchain_native.Environment(env)
         self._seen = (env, made)
         return made
 

@@ -11,7 +11,7 @@ use revm::{
 
 use crate::{
     access::Accesses,
-    environment::{EvmContext, Surroundings},
+    environment::{Environment, EvmContext},
     limits::{Limits, Meter},
     message::{self, Message},
     reader::{Reader, ReaderError},
@@ -48,15 +48,15 @@ impl From<ReaderError> for CallFailure {
 
 /// Run a call on a state.
 pub(crate) fn call(
-    place: &Surroundings,
+    environment: &Environment,
     message: Message,
     reader: Reader,
     limits: Limits<'_>,
     with_access_list: bool,
 ) -> Result<Answer, CallFailure> {
-    let (mut runner, tx) = prepare(place, message, reader, limits)?;
+    let (mut runner, tx) = prepare(environment, message, reader, limits)?;
     if with_access_list {
-        let gatherer = Accesses::new(excluded(runner.context(), &tx, place.spec)?);
+        let gatherer = Accesses::new(excluded(runner.context(), &tx, environment.spec)?);
         let mut runner = runner.inspected_by(gatherer);
         let result = runner.run(&tx)?;
         let touched = runner.inspector().take_list();
@@ -71,17 +71,17 @@ pub(crate) fn call(
 /// An EVM on a state, and the transaction that a message means, which nothing speaks against but
 /// perhaps its funds and gas.
 pub(crate) fn prepare(
-    place: &Surroundings,
+    environment: &Environment,
     message: Message,
     reader: Reader,
     limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
-    let tx = message.into_transaction(place.chain_id())?;
+    let tx = message.into_transaction(environment.chain_id())?;
     let meter = Meter::new(limits)?;
-    let mut context = place.context(&tx, reader.within(meter.deadline(), meter.turn()));
+    let mut context = environment.context(&tx, reader.within(meter.deadline(), meter.turn()));
     context.chain = meter;
     message::check_form(&context, &tx)?;
-    Ok((Runner::new(context, place.precompiles()), tx))
+    Ok((Runner::new(context, environment.precompiles()), tx))
 }
 
 fn excluded(context: &mut EvmContext, tx: &TxEnv, spec: SpecId) -> Result<AddressSet, CallFailure> {

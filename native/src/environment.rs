@@ -128,7 +128,7 @@ impl Env {
 ///
 /// Nonce, EIP-3607, EIP-7825 and the block's gas limit are not for calls.
 #[pyclass(frozen)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub(crate) spec: SpecId,
     block: BlockEnv,
     rules: CfgEnv,
@@ -136,7 +136,7 @@ pub(crate) struct Surroundings {
 }
 
 #[pymethods]
-impl Surroundings {
+impl Environment {
     #[new]
     fn new(env: Env) -> PyResult<Self> {
         let spec = env.spec()?;
@@ -149,7 +149,7 @@ impl Surroundings {
     }
 }
 
-impl Surroundings {
+impl Environment {
     pub(crate) fn chain_id(&self) -> u64 {
         self.rules.chain_id
     }

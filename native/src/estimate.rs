@@ -5,7 +5,7 @@ use revm::{context::TxEnv, context_interface::result::ExecutionResult, primitive
 
 use crate::{
     call::{Answer, CallFailure, prepare},
-    environment::Surroundings,
+    environment::Environment,
     halt,
     limits::Limits,
     message::Message,
@@ -31,13 +31,13 @@ pub(crate) enum Estimate {
 
 /// Find the least gas up to the message's, at most so much too high.
 pub(crate) fn estimate(
-    place: &Surroundings,
+    environment: &Environment,
     message: Message,
     reader: Reader,
     limits: Limits<'_>,
     error_ratio: f64,
 ) -> Result<Estimate, CallFailure> {
-    let (mut runner, mut tx) = prepare(place, message, reader, limits)?;
+    let (mut runner, mut tx) = prepare(environment, message, reader, limits)?;
     let mut highest = tx.gas_limit;
     if is_plain(&mut runner, &tx)? && transfers(&mut runner, &mut tx)? {
         return Ok(Estimate::Gas(TRANSFER_GAS));

@@ -14,7 +14,6 @@ mod environment;
 mod estimate;
 mod frames;
 mod halt;
-mod lanes;
 mod limits;
 mod message;
 mod metered;
@@ -24,6 +23,7 @@ mod reader;
 mod rejection;
 mod runner;
 mod signatures;
+mod slots;
 mod system;
 mod transaction;
 mod trie;
@@ -102,68 +102,68 @@ mod cchain_native {
         bls_sign, bls_verify,
     };
     #[pymodule_export]
-    use crate::environment::Surroundings;
+    use crate::environment::Environment;
     #[pymodule_export]
-    use crate::lanes::Lanes;
+    use crate::slots::CallSlots;
 
     /// Run one call on the state and throw its changes away.
     #[pyfunction]
-    #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, with_access_list))]
+    #[pyo3(signature = (call_slots, environment, message, state, allowance, time_limit, with_access_list))]
     fn call<'py>(
-        lanes: &Bound<'py, Lanes>,
-        place: &Bound<'py, Surroundings>,
+        call_slots: &Bound<'py, CallSlots>,
+        environment: &Bound<'py, Environment>,
         message: Message,
         state: Py<PyAny>,
         allowance: Option<Bound<'py, PyAny>>,
         time_limit: Option<f64>,
         with_access_list: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let place = place.get();
-        let answer = limited(lanes, allowance, time_limit, |limits| {
-            run_call(place, message, Reader::new(state), limits, with_access_list)
+        let environment = environment.get();
+        let answer = limited(call_slots, allowance, time_limit, |limits| {
+            run_call(environment, message, Reader::new(state), limits, with_access_list)
         });
-        answers::call(lanes.py(), &answer?)
+        answers::call(call_slots.py(), &answer?)
     }
 
     /// Find the least gas with which a call works.
     #[pyfunction]
-    #[pyo3(signature = (lanes, place, message, state, allowance, time_limit, error_ratio))]
+    #[pyo3(signature = (call_slots, environment, message, state, allowance, time_limit, error_ratio))]
     fn estimate<'py>(
-        lanes: &Bound<'py, Lanes>,
-        place: &Bound<'py, Surroundings>,
+        call_slots: &Bound<'py, CallSlots>,
+        environment: &Bound<'py, Environment>,
         message: Message,
         state: Py<PyAny>,
         allowance: Option<Bound<'py, PyAny>>,
         time_limit: Option<f64>,
         error_ratio: f64,
     ) -> PyResult<(Option<u64>, Option<Bound<'py, PyTuple>>)> {
-        let place = place.get();
-        let estimate = limited(lanes, allowance, time_limit, |limits| {
-            run_estimate(place, message, Reader::new(state), limits, error_ratio)
+        let environment = environment.get();
+        let estimate = limited(call_slots, allowance, time_limit, |limits| {
+            run_estimate(environment, message, Reader::new(state), limits, error_ratio)
         });
-        answers::estimate(lanes.py(), &estimate?)
+        answers::estimate(call_slots.py(), &estimate?)
     }
 
     /// Run within a `GasAllowance` of the port, which is told what was used, and a time.
     ///
     /// With an allowance the work is short, and the interpreter lock is kept: letting it go and
     /// waiting for it at each question to the reader would take longer than the call. Without, it
-    /// runs in one of the lanes.
+    /// runs in one of the call slots.
     fn limited<T: Send>(
-        lanes: &Bound<'_, Lanes>,
+        call_slots: &Bound<'_, CallSlots>,
         allowance: Option<Bound<'_, PyAny>>,
         seconds: Option<f64>,
         run: impl FnOnce(Limits<'_>) -> Result<T, CallFailure> + Send,
     ) -> PyResult<T> {
-        let py = lanes.py();
+        let py = call_slots.py();
         let Some(allowance) = allowance else {
-            let lanes = Some(lanes.get());
-            return py.detach(|| run(Limits { gas: None, seconds, lanes })).map_err(told);
+            let call_slots = Some(call_slots.get());
+            return py.detach(|| run(Limits { gas: None, seconds, call_slots })).map_err(told);
         };
         let gas = allowance.getattr(intern!(py, "left"))?.extract()?;
         let used = Arc::default();
         let given = Allowance { gas, used: Arc::clone(&used) };
-        let outcome = run(Limits { gas: Some(given), seconds, lanes: None });
+        let outcome = run(Limits { gas: Some(given), seconds, call_slots: None });
         allowance.call_method1(intern!(py, "use"), (used.load(Ordering::Relaxed),))?;
         outcome.map_err(told)
     }

@@ -19,7 +19,7 @@ use revm::{context_interface::context::ContextError, interpreter::InstructionRes
 use crate::{
     call::CallFailure,
     environment::EvmContext,
-    lanes::{Lanes, Turn},
+    slots::{CallSlots, Turn},
 };
 
 /// Gas between two looks at the clock: some milliseconds of the slowest work for its gas.
@@ -48,7 +48,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) gas: Option<Allowance>,
     pub(crate) seconds: Option<f64>,
     /// Where the call runs beside others; None where it keeps the interpreter lock and is alone.
-    pub(crate) lanes: Option<&'a Lanes>,
+    pub(crate) call_slots: Option<&'a CallSlots>,
 }
 
 /// Gas that may be used, and where it is written what was: it counts however the call ends.
@@ -77,23 +77,23 @@ pub(crate) struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
-        Self::without_lane(Limits::default())
+        Self::without_slot(Limits::default())
     }
 }
 
 impl Meter {
-    /// A meter of a call that may begin now: waits for a lane, unless time is up before one is free.
+    /// A meter of a call that may begin now: waits for a slot, unless time is up before one is free.
     pub(crate) fn new(limits: Limits<'_>) -> Result<Self, CallFailure> {
-        let lanes = limits.lanes;
-        let mut meter = Self::without_lane(limits);
-        if let Some(lanes) = lanes {
-            let turn = lanes.enter(meter.deadline).ok_or(CallFailure::Interrupted(TIME))?;
+        let call_slots = limits.call_slots;
+        let mut meter = Self::without_slot(limits);
+        if let Some(call_slots) = call_slots {
+            let turn = call_slots.enter(meter.deadline).ok_or(CallFailure::Interrupted(TIME))?;
             meter.turn = Some(turn);
         }
         Ok(meter)
     }
 
-    fn without_lane(limits: Limits<'_>) -> Self {
+    fn without_slot(limits: Limits<'_>) -> Self {
         let (allowance, used) =
             limits.gas.map_or((u64::MAX, None), |given| (given.gas, Some(given.used)));
         Self {

@@ -18,8 +18,8 @@ use crate::{
     cchain_native::CallInterrupted,
     codes,
     convert::{Blob, Uint, Word, bytes, int, word},
-    lanes::Turn,
     limits,
+    slots::Turn,
 };
 
 /// The exception with which a reader's method ended.
@@ -59,7 +59,7 @@ impl Reader {
         Self { object, deadline: None, turn: None }
     }
 
-    /// The same reader with a deadline, for a call that runs in a lane.
+    /// The same reader with a deadline, for a call that runs in a slot.
     pub(crate) fn within(self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) -> Self {
         Self { deadline, turn, ..self }
     }

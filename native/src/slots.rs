@@ -17,7 +17,7 @@ const SLICE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
 struct State {
-    /// Lanes that nobody uses; fewer than none when calls came back from a question to the state.
+    /// Slots that nobody uses; fewer than none when calls came back from a question to the state.
     free: isize,
     /// Tickets of those that wait, first come first served.
     waiting: VecDeque<u64>,
@@ -30,12 +30,12 @@ struct Shared {
     freed: Condvar,
 }
 
-/// Lanes in which calls run, for all threads of an engine.
+/// Slots in which calls run, for all threads of an engine.
 #[pyclass(frozen)]
-pub(crate) struct Lanes(Arc<Shared>);
+pub(crate) struct CallSlots(Arc<Shared>);
 
 #[pymethods]
-impl Lanes {
+impl CallSlots {
     #[new]
     fn new(count: isize) -> Self {
         let state = Mutex::new(State { free: count, ..State::default() });
@@ -43,13 +43,13 @@ impl Lanes {
     }
 }
 
-impl Lanes {
-    /// Wait for a lane; None when it is not free before the deadline.
+impl CallSlots {
+    /// Wait for a slot; None when it is not free before the deadline.
     pub(crate) fn enter(&self, deadline: Option<Instant>) -> Option<Arc<Turn>> {
-        let lanes = Arc::clone(&self.0);
-        lanes.take(deadline).then(|| {
+        let call_slots = Arc::clone(&self.0);
+        call_slots.take(deadline).then(|| {
             let since = Mutex::new(Instant::now());
-            Arc::new(Turn { lanes, deadline, since, held: AtomicBool::new(true) })
+            Arc::new(Turn { call_slots, deadline, since, held: AtomicBool::new(true) })
         })
     }
 }
@@ -94,9 +94,9 @@ impl Shared {
     }
 }
 
-/// A call's use of a lane, given back with the last of its owners.
+/// A call's use of a slot, given back with the last of its owners.
 pub(crate) struct Turn {
-    lanes: Arc<Shared>,
+    call_slots: Arc<Shared>,
     deadline: Option<Instant>,
     since: Mutex<Instant>,
     held: AtomicBool,
@@ -110,13 +110,13 @@ impl Turn {
             return true;
         }
         {
-            let state = self.lanes.state();
+            let state = self.call_slots.state();
             if state.free >= 0 && state.waiting.is_empty() {
                 return true;
             }
         }
         self.pause();
-        let taken = self.lanes.take(self.deadline);
+        let taken = self.call_slots.take(self.deadline);
         self.held.store(taken, Ordering::Relaxed);
         *since = Instant::now();
         taken
@@ -125,14 +125,14 @@ impl Turn {
     /// The call waits for something else than a processor.
     pub(crate) fn pause(&self) {
         if self.held.swap(false, Ordering::Relaxed) {
-            self.lanes.give_back();
+            self.call_slots.give_back();
         }
     }
 
     /// It goes on at once: had it to wait after each question, one that asks much would never end.
     pub(crate) fn resume(&self) {
         if !self.held.swap(true, Ordering::Relaxed) {
-            self.lanes.state().free -= 1;
+            self.call_slots.state().free -= 1;
         }
     }
 }
