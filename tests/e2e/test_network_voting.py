@@ -69,7 +69,9 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
 
 def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
     before = [counted(node) for node in network.nodes]  # figures begin anew with a node's process
-    sender = Sender(Account.from_key(KEYS[8]), 43112)
+    account = Account.from_key(KEYS[8])  # which others may have used
+    nonce = int(network.nodes[0].rpc("eth_getTransactionCount", account.address, "latest"), 16)
+    sender = Sender(account, 43112, nonce)
     have_receipts(network.nodes, [transfer(sender, node) for node in network.nodes[:2]])
     fund(network.nodes[1], [(new_keys(1)[0], 1_000_000)])
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
