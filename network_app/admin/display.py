@@ -34,11 +34,6 @@ _PAGES: Final = Pages("network_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 
-def peer_page(node_id: object) -> str:
-    """Return the address of a peer's page."""
-    return page("peer", node_id)
-
-
 def proposer_page(node_id: object) -> str:
     """Return the address of the list of blocks that a node proposed."""
     return search_page("outerblock", node_id)

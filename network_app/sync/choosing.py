@@ -21,14 +21,11 @@ class Choice:
         network: PeerNetwork,
         directory: Directory,
         bench: Bench,
-        *,
-        beacons: Callable[[], Collection[NodeID]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._network = network
         self._directory = directory
         self._bench = bench
-        self._beacons = beacons
         self._clock = clock
         self.aside = Aside(clock)
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
@@ -48,15 +45,6 @@ class Choice:
         found = [node_id for node_id in self._network.connected() if node_id in known]
         return sorted(found, key=lambda node_id: (-known[node_id].weight, node_id))
 
-    def validates(self, node_id: NodeID) -> bool:
-        """Say whether a node validates."""
-        return node_id in self._directory.validators()
-
-    def stake(self, nodes: Collection[NodeID]) -> int:
-        """Return what those of some nodes that validate have at stake together."""
-        known = self._directory.validators()
-        return sum(known[node_id].weight for node_id in nodes if node_id in known)
-
     def weights(self) -> Mapping[NodeID, int]:
         """Return what all other validators have at stake, connected or not."""
         known = self._directory.validators()
@@ -71,20 +59,6 @@ class Choice:
         found = [one for one in among if one in connected and not self.aside.has(one, alias)]
         self._chance.shuffle(found)
         return sorted(found, key=lambda node_id: self._is_benched(node_id, alias))
-
-    def someone(self, alias: str, besides: Collection[NodeID] = ()) -> NodeID | None:
-        """Return a peer to ask about a chain: a random validator, or else one of those to bootstrap from.
-
-        Where there is none of both it is anybody.
-
-        Unspecified: a peer that is benched is asked when all others are.
-        """
-        for among in (self.validators(), self._beacons(), self.connected()):
-            found = self.in_order(alias, [one for one in among if one not in besides])
-            if found and not self._is_benched(found[0], alias):
-                return found[0]
-        found = self.in_order(alias, [one for one in self.connected() if one not in besides])
-        return found[0] if found else None
 
     def sample(self, among: Collection[NodeID], count: int) -> list[NodeID]:
         """Return some at random."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -42,19 +41,15 @@ class Fetcher:
         self._config = config
         self._backlog = Backlog(head, config)
         self._sources: list[Source] = []
-        self._asked: Counter[NodeID] = Counter()
-        """Peers that have not answered yet."""
 
-    async def block(
-        self, block_id: ID, among: Collection[NodeID], *, others: bool = True
-    ) -> ParsedBlock:
-        """Return a block, asked for by its ID; `others` says whether peers besides those are asked.
+    async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
+        """Return a block, asked for by its ID: of some peers first, and then of a few others.
 
         Raises:
             NobodyHas: No peer gave it.
             BlockRefused: It cannot be read here.
         """
-        (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True, others=others)
+        (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True)
         return block
 
     async def fill(
@@ -63,13 +58,11 @@ class Fetcher:
         low: BlockPlace,
         among: Collection[NodeID],
         *,
-        others: bool = True,
         drains: Callable[[], bool] = stands_still,
     ) -> int:
         """Fetch and store all blocks from `top` down to right above `low`; return how many.
 
-        `others` says whether peers besides those named are asked; `drains`, whether blocks below
-        `low` are being executed, so that it is worth waiting for room.
+        `drains` says whether blocks below `low` are being executed, so that it is worth waiting for room.
 
         Raises:
             TooMuchFetched: There is no room for them.
@@ -81,7 +74,7 @@ class Fetcher:
         wanted, count = top, 0
         while wanted.height > low.height:
             blocks, sender = await self._ask_around(
-                wanted.block_id, among, low.height, wanted.height, others=others
+                wanted.block_id, among, low.height, wanted.height
             )
             await self._backlog.keep(blocks, drains=drains)
             self._note(sender, blocks)
@@ -90,27 +83,6 @@ class Fetcher:
         if wanted.block_id != low.block_id:
             raise Forked(low.height, low.block_id, wanted.block_id)
         return count
-
-    def is_asking(self, node_id: NodeID) -> bool:
-        """Say whether a peer was asked for a block and is silent so far."""
-        return self._asked[node_id] > 0
-
-    async def try_one(
-        self, node_id: NodeID, block_id: ID, floor: int, *, alone: bool
-    ) -> list[ParsedBlock]:
-        """Ask one peer for a block, and unless it is wanted alone for those down to a height.
-
-        Empty when it does not give it, and when it was asked for another one and is silent so far: who
-        names many blocks takes no more places than others. It is set aside when what it gives is
-        wrong.
-
-        Raises:
-            WrongHeight: A block claims a height that does not fit its parent's.
-            BlockRefused: It is the right one, and cannot be read here.
-        """
-        if self.is_asking(node_id):
-            return []
-        return await self._ask_one(node_id, block_id, floor, None, alone=alone)
 
     def source_of(self, height: int) -> NodeID | None:
         """Return who sent the fetched block at a height, if that was since the start."""
@@ -129,14 +101,13 @@ class Fetcher:
         height: int | None,
         *,
         alone: bool = False,
-        others: bool = True,
     ) -> tuple[list[ParsedBlock], NodeID]:
         """Ask those who said that they have it, then maybe some others, until one gives it."""
         for turn in range(ROUNDS):
             if turn:
                 await asyncio.sleep(self._config.fetch_again)
             first = self._choice.in_order(self._head.chain.alias, among)
-            rest = [one for one in self._choice.connected() if others and one not in among]
+            rest = [one for one in self._choice.connected() if one not in among]
             rest = self._choice.in_order(self._head.chain.alias, rest)[:MOST_OTHERS]
             for node_id in (*first, *rest):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
@@ -147,12 +118,7 @@ class Fetcher:
     async def _ask_one(
         self, node_id: NodeID, block_id: ID, floor: int, height: int | None, *, alone: bool
     ) -> list[ParsedBlock]:
-        self._asked[node_id] += 1
-        try:
-            containers = await (self._get if alone else self._get_ancestors)(node_id, block_id)
-        finally:
-            self._asked[node_id] -= 1
-            self._asked += Counter()  # forgets the zeros
+        containers = await (self._get if alone else self._get_ancestors)(node_id, block_id)
         if not containers:
             return []
         blocks, fault = await self._head.run(

@@ -89,7 +89,7 @@ class ChainRouter(MessageHandler):
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
         self._gate = PeerSlots()
-        self.choice = Choice(network, directory, self._bench, beacons=lambda: beacons().connected)
+        self.choice = Choice(network, directory, self._bench)
         shared = Shared(
             network=network,
             choice=self.choice,

@@ -7,7 +7,7 @@ from network_app.sync.fetching import MOST_OTHERS, ROUNDS
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain
-from tests.builders.memory_network import Node, World, node_id, quick_config, running, until
+from tests.builders.memory_network import Node, World, quick_config, running, until
 
 UNKNOWN = ID(bytes([7]) * 32)
 IMPATIENT = quick_config(
@@ -29,18 +29,6 @@ def add_silent_strangers(world: World, node: Node, count: int = 30) -> list[Node
     for one in strangers:
         world.link(node, one, muted=1)
     return [one.node_id for one in strangers]
-
-
-async def test_without_validators_the_bootstrappers_are_polled_and_no_strangers() -> None:
-    world = World()
-    node = world.add("node", beacons=["beacon"])
-    add_silent_strangers(world, node)
-    choice = node.engine.line("P")._shared.choice
-    assert choice.someone("P") != node_id("beacon")
-    beacon = world.add("beacon")
-    world.link(node, beacon)
-    assert {choice.someone("P") for _ in range(20)} == {beacon.node_id}
-    assert choice.someone("P", besides=[beacon.node_id]) not in (None, beacon.node_id)
 
 
 async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -> None:

@@ -1,6 +1,5 @@
 """Places and bytes that peers share: fetches, pushes, the bench, and transactions that came."""
 
-import asyncio
 import random
 import time
 
@@ -30,22 +29,6 @@ def muted_pair() -> tuple[Node, Node]:
     node, peer = world.add("node"), world.add("peer")
     world.link_all(muted=1)
     return node, peer
-
-
-async def test_a_peer_is_asked_for_one_block_at_a_time() -> None:
-    node, peer = muted_pair()
-    fetcher = node.engine.line("P")._fetcher
-    wanted = [ID(bytes([at]) * 32) for at in range(3)]
-    asking = [
-        asyncio.create_task(fetcher.try_one(peer.node_id, one, 0, alone=True)) for one in wanted
-    ]
-    assert await asyncio.gather(*asking) == [[], [], []]
-    assert node.sent["get"] == 1
-    assert await fetcher.try_one(peer.node_id, wanted[1], 0, alone=True) == []
-    assert node.sent["get"] == 2
-    # It has no answer to give, and nobody said that it had: that is not held against it.
-    assert node.engine.benched() == {}
-    assert not fetcher._asked
 
 
 async def test_who_is_benched_is_so_whatever_it_asks() -> None:

@@ -4,8 +4,6 @@ The peers are as nodes of the reference implementation are for this one: one cha
 other blocks, or another genesis.
 """
 
-import asyncio
-
 import pytest
 
 from network_app.config import NetworkConfig
@@ -14,7 +12,7 @@ from network_app.sync.errors import BlockRefused
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, GENESIS, SEAL, MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, World, node_id, quick_config, running, until
+from tests.builders.memory_network import Node, World, quick_config, running, until
 
 NAMES = ["one", "two", "three", "four", "five"]
 OTHER_GENESIS = block_bytes(ID(bytes(32)), 0, b"another genesis")
@@ -175,24 +173,6 @@ async def test_an_invalid_block_of_few_is_in_nobodys_way() -> None:
         await until(lambda: joining.chain.height == 31)
         assert five[1].node_id in joining.connected()
     assert obstacle(joining, "P") is None
-
-
-async def test_what_is_refused_on_one_chain_is_still_asked_for_on_another() -> None:
-    world = World()
-    both = world.add("both", MemoryChain("P"), MemoryChain("C"), weight=1)
-    follower = world.add(
-        "follower", MemoryChain("P"), MemoryChain("C"), beacons=["both"], follows="both"
-    )
-    world.link_all()
-    async with running(both, follower):
-        await until(lambda: follower.follows("P") and follower.follows("C"))
-        follower.engine.choice.set_aside(node_id("both"), "C", "answers badly")
-        both.make_block()
-        await until(lambda: follower.chain.height == 1)
-        both.make_block(alias="C")
-        await asyncio.sleep(0)
-        assert follower.engine.choice.someone("C") is None
-        assert follower.engine.choice.someone("P") == both.node_id
 
 
 def without_seals(message: Message, _: NodeID) -> Message:
