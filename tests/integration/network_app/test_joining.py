@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from network_app import joining
+from network_app.wire.node_pb2 import GenesisAnswer
 from primitives.networks import LOCAL
 
 FOLLOWING = {"bootstrap": ("127.0.0.1:1",), "network_id": LOCAL}
@@ -44,3 +45,29 @@ def test_any_other_is(
     with pytest.raises(joining.NobodyAnswers):
         joining.fetch_genesis()
     assert asked == ["asked"]
+
+
+@pytest.mark.parametrize(
+    ("consensus", "told", "words"),
+    [
+        ("sole", "all", "the validators of this network vote on its blocks: .*=snowman$"),
+        ("snowman", "NodeID-a", "one node makes all blocks of this network: .*=sole$"),
+    ],
+)
+def test_who_decides_otherwise_than_the_network_is_told_so(
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Any,
+    consensus: str,
+    told: str,
+    words: str,
+) -> None:
+    def answer(work: Any) -> GenesisAnswer:
+        work.close()
+        return GenesisAnswer(platform=b"platform", cchain=b"cchain", producer=told)
+
+    monkeypatch.setattr(asyncio, "run", answer)
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
+    with pytest.raises(joining.OtherConsensus, match=words):
+        joining.fetch_genesis()
+    assert not settings.NODE.genesis_directory.exists()
