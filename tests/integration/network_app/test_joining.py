@@ -58,6 +58,7 @@ def test_who_decides_otherwise_than_the_network_is_told_so(
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Any,
+    *,
     consensus: str,
     told: str,
     words: str,
