@@ -79,8 +79,10 @@ class SoleConsensus(Generic[B]):
 
         Where another process has accepted a block meanwhile it is built anew. Returns the last block.
         """
+        if not self._may_produce():
+            return None  # before the lock: others may hold it for long
         with self.lock:
-            while self._may_produce():
+            while True:
                 last = self.vm.get_block(self.vm.last_accepted())
                 assert last is not None
                 try:
@@ -88,7 +90,6 @@ class SoleConsensus(Generic[B]):
                         return self._produce(last, now=now, allow_empty=allow_empty)
                 except HeadMoved:
                     continue
-            return None
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)

@@ -55,7 +55,7 @@ def measure_c_chain(refusal: str = "") -> Finding:
     return rules.c_chain(
         _outstanding(Chain.C),
         refusal,
-        _obstacle(Chain.C, _voting(Chain.C)),
+        _obstacle(Chain.C),
         _standstill(Chain.C),
         limits=_limits(),
     )
@@ -76,7 +76,7 @@ def measure_p_chain(refusal: str = "") -> Finding:
         _outstanding(Chain.P),
         stake,
         refusal,
-        _obstacle(Chain.P, voting),
+        _obstacle(Chain.P),
         _standstill(Chain.P),
         in_network=network.in_network(),
         limits=limits,
@@ -249,16 +249,22 @@ def _overdue(chain: Chain) -> float | None:
 
 def _voting(chain: Chain) -> ConsensusReport | None:
     """Return how this node takes part in the voting on a chain; None where it does not, or nobody votes."""
-    if not settings.NODE.votes:
-        return None
+    return _deciding(chain) if settings.NODE.votes else None
+
+
+def _deciding(chain: Chain) -> ConsensusReport | None:
+    """Return how a chain is being decided on: by votes, or by the one node that this one follows."""
+    node = settings.NODE
+    if not (node.votes or node.bootstrap or node.producer):
+        return None  # this node decides alone, and that costs no query
     report = network.consensus_now(chain)
     return report if report is not None and report.is_running else None
 
 
-def _obstacle(chain: Chain, voting: ConsensusReport | None) -> str:
+def _obstacle(chain: Chain) -> str:
     """Return what keeps a chain from going on, in words; empty where nothing does."""
-    row = _reported_sync(chain)
-    words = [None if row is None else row.obstacle, None if voting is None else voting.obstacle]
+    row, deciding = _reported_sync(chain), _deciding(chain)
+    words = [None if row is None else row.obstacle, None if deciding is None else deciding.obstacle]
     return ", ".join(filter(None, words))
 
 

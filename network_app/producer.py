@@ -19,10 +19,10 @@ _REMEMBERED_HEIGHTS = 64
 
 
 class MalformedProducer(Exception):
-    """NODE_PRODUCER is no node ID."""
+    """NODE_PRODUCER, or what other nodes told for it, is no node ID."""
 
-    def __init__(self, text: str, reason: Exception) -> None:
-        super().__init__(f"NODE_PRODUCER is {text!r}, which is no node ID: {reason}")
+    def __init__(self, source: str, text: str, reason: Exception) -> None:
+        super().__init__(f"{source} is {text!r}, which is no node ID: {reason}")
         self.text = text
 
 
@@ -50,8 +50,8 @@ class Settings(Protocol):
         """Where a genesis is kept that came from other nodes."""
 
 
-def named(text: str) -> NodeID:
-    """Return the node that is named.
+def named(text: str, source: str = "NODE_PRODUCER") -> NodeID:
+    """Return the node that is named; `source` says where, for the error.
 
     Raises:
         MalformedProducer: It is no node ID.
@@ -59,7 +59,7 @@ def named(text: str) -> NodeID:
     try:
         return NodeID.parse(text)
     except (Cb58Error, IdError) as error:
-        raise MalformedProducer(text, error) from error
+        raise MalformedProducer(source, text, error) from error
 
 
 class Producer:
@@ -151,6 +151,6 @@ class Producer:
     def _told(self) -> NodeID | None:
         """Return whom other nodes named with the genesis; None if they did not, or told none."""
         try:
-            return named(self.told_path.read_text().strip())
+            return named(self.told_path.read_text().strip(), str(self.told_path))
         except FileNotFoundError:
             return None

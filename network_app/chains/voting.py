@@ -136,14 +136,18 @@ class _FollowedTime(Generic[B]):
             return
         block = self._consensus.outer.get_block(block_id)
         told = 0 if block is None else self._told_by(block)
-        if told > self.now():
+        if told > clock.now():  # by the row, which the other chain may have moved
             network_clock.follow(told)
             self._offset = clock.offset()
 
     def _told_by(self, block: ProposerBlock[B]) -> int:
-        """Return a block's time if it is by whom this node follows, else 0; the signature is verified later."""
-        is_told = block.proposer is not None and block.proposer == self._followed
-        return block.outer.time if is_told and isinstance(block.outer, SignedBlock) else 0
+        """Return a block's time if it may be by whom this node follows, else 0.
+
+        Its signature is verified later, and nobody signs the first block. Whoever else made one up moves no
+        clock: that happens when a block is accepted, which needs the vote of the one that is followed.
+        """
+        by_it = self._followed is not None and block.proposer in {None, self._followed}
+        return block.outer.time if by_it and isinstance(block.outer, SignedBlock) else 0
 
 
 def voted_chain(
@@ -167,7 +171,7 @@ def voted_chain(
         rows: Those of its accepted blocks.
         refused: The class of the reasons for which a block is refused.
         node: When blocks are made.
-        followed: Who makes all blocks, and is no other's vote; None: the validators vote.
+        followed: Who makes all blocks, whose vote alone decides; None: the validators vote.
     """
     thread = OneThread(f"consensus-{alias}")
     time_of = _FollowedTime(consensus, followed)
@@ -194,4 +198,5 @@ def voted_chain(
         written=time_of.follow,
         flush=rows.db.flush,
         allow_empty=by_clock,
+        follows=followed is not None,
     )

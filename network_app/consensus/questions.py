@@ -1,6 +1,7 @@
 """What peers ask of a chain's engine, and with what it is answered (snowman.md 8.4, 8.6)."""
 
 import logging
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from network_app.consensus.room import Room
@@ -28,13 +29,22 @@ class Questions:
         network: The connections.
         room: Bounds the blocks that wait for their parents.
         chain_id: The chain's.
+        is_heeded: Whether what a peer tells in its queries is looked at.
     """
 
-    def __init__(self, vm: ThreadedVM[Any], network: PeerNetwork, room: Room, chain_id: ID) -> None:
+    def __init__(
+        self,
+        vm: ThreadedVM[Any],
+        network: PeerNetwork,
+        room: Room,
+        chain_id: ID,
+        is_heeded: Callable[[NodeID], bool],
+    ) -> None:
         self._vm = vm
         self._network = network
         self._room = room
         self._chain_id = bytes(chain_id)
+        self._is_heeded = is_heeded
 
     def work_for(self, node_id: NodeID, question: Question, turn: Turn) -> Work:
         """Return what is to be done for a question when its turn comes."""
@@ -50,9 +60,9 @@ class Questions:
     async def _vote(
         self, engine: Engine[Any], node_id: NodeID, query: PushQuery | PullQuery
     ) -> None:
-        """Answer a query and take what it tells; where there is no room for that, answer alone."""
+        """Answer a query and take what it tells; where that is not heeded, or finds no room, answer alone."""
         number, height = query.request_id, query.requested_height
-        if not self._room.is_left(engine, node_id):
+        if not (self._is_heeded(node_id) and self._room.is_left(engine, node_id)):
             await engine.answer(node_id, number, height)
         elif isinstance(query, PushQuery):
             await engine.push_query(node_id, number, query.container, height)

@@ -198,7 +198,7 @@ class ConsensusReport:
     def obstacle(self) -> str | None:
         """Why nothing is decided, in words; None where nothing keeps it from being."""
         needed = self.parameters.min_connected_to_poll
-        if self.parameters == ONE_VOTE and self.stake.absent:
+        if self.parameters == ONE_VOTE and self.stake.validators == len(self.stake.absent) == 1:
             (producer,) = self.stake.absent
             return f"does not hear {producer}, which makes all blocks"
         if self.stake.connected < needed:

@@ -92,7 +92,8 @@ class Runner(Generic[B]):
         self.behind = asyncio.Event()
         """Set when so much is missing that bootstrapping is the faster way."""
         self._room = Room(validators.is_validator, self.behind.set)
-        self._questions = Questions(self._vm, network, self._room, chain.chain_id)
+        heeded = validators.is_validator if chain.follows else lambda _: True
+        self._questions = Questions(self._vm, network, self._room, chain.chain_id, heeded)
 
     # --- told by the node and its connections, on the event loop
 
@@ -254,7 +255,7 @@ class Runner(Generic[B]):
             )
 
     def _wake_builder(self) -> None:
-        if self._engine is not None and not self._woken:
+        if self._engine is not None and not self._woken and not self._chain.follows:
             self._woken = True
             self._tell(self._network.node_id, self._build)
 

@@ -71,6 +71,8 @@ class VotedChain(Generic[B]):
     """Writes what belongs to an accepted block, in the transaction in which it is stored."""
     flush: Callable[[], None] = _at_once
     """Sees that what is committed is on the disk: what is said from then on builds on it."""
+    follows: bool = False
+    """Whether one other node makes all blocks: this one builds none, and heeds nobody else's."""
     allow_empty: bool = False
     """Whether blocks are made by the clock, `minimum_delay` after their parents, with nothing in them too."""
 

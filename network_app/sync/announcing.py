@@ -14,7 +14,7 @@ from network_app.wire.p2p_pb2 import Chits, PushQuery
 from primitives.ids import NodeID
 
 MOST_PEERS = 32
-"""Who is pushed to: validators first, then others. Those left out ask by themselves (`polling`)."""
+"""Who is pushed to: validators first, then others. Those left out ask by themselves."""
 WINDOW = 32
 """Pushed blocks that a peer has not answered for, above which it gets none until it answers.
 

@@ -11,8 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from typing_extensions import override
 
+from chainvm.processing import UnknownParent
 from network_app.ports import Chain, InvalidBlock
-from network_app.proposervm.errors import WrongSignature
+from network_app.proposervm.errors import NotYetValid, WrongSignature
 from network_app.sync.errors import BlockRefused
 from network_app.sync.handler import ChainHandler, Shared
 from network_app.sync.requests import Requests
@@ -85,6 +86,8 @@ class VotingHandler(ChainHandler):
         self._consensus.on_refused.append(self._refused)
         self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
         self._was_refused = asyncio.Event()
+        self._stands_before: ID | None = None
+        """The refused block that the network has accepted."""
         self.head.accepting = self._consensus.lock
         self.serving.undecided = self._consensus
         self.progress.processing = self._consensus.processing
@@ -161,7 +164,15 @@ class VotingHandler(ChainHandler):
             await self.head.fresh()
 
     def _refused(self, block: Any, reason: Exception) -> None:
-        """Note a block that breaks a rule here."""
+        """Note a block that breaks a rule here, whatever may be right later.
+
+        What the chain stands before already is not judged again before its time.
+        """
+        if isinstance(reason, (NotYetValid, UnknownParent)):
+            return
+        if block.block_id == self._stands_before and self.head.obstacle.is_resting:
+            self.head.obstacle.named()
+            return
         spoiled = isinstance(reason, WrongSignature)
         refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
         self._refusals[block.block_id] = refused
@@ -182,7 +193,10 @@ class VotingHandler(ChainHandler):
                     await self._was_refused.wait()
             self._was_refused.clear()
             self.head.obstacle.lapse(config.unnamed_for)
-            while self._refusals:
+            if self._refusals:
                 _, refused = self._refusals.popitem()
-                await self._witnesses.judge(BlockRefused(refused))
+                if await self._witnesses.judge(BlockRefused(refused)):
+                    self._stands_before = refused.block_id
+                if self._refusals:
+                    self._was_refused.set()
                 await asyncio.sleep(config.poll_interval)

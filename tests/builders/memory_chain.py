@@ -73,6 +73,8 @@ class MemoryChain:
         self.dialect = dialect
         self.raws = [genesis]
         self.heights = {id_of(genesis): 0}
+        self.builds = 0
+        """How often a block was to be built."""
         self.lenient = False
         """Whether bad transactions are none by its rules."""
         self.stored: dict[int, ParsedBlock] = {}

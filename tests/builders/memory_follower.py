@@ -61,11 +61,12 @@ class MemoryVM:
 
     def build(self, *, now: int, allow_empty: bool = False) -> MemoryBlock | None:
         del now, allow_empty
+        self._chain.builds += 1
         return None
 
     def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
-        del now, minimum_delay
-        return None
+        del minimum_delay
+        return now
 
     def verify(self, block: MemoryBlock, *, now: int) -> None:
         del now
@@ -135,6 +136,7 @@ def following(producer: NodeID) -> TakePart:
             shared.run,
             time.time,
             refusals=(InvalidBlock, Refused),
+            follows=True,
         )
         return Runner(
             voted,

@@ -48,4 +48,4 @@ def _why_none(chain: EvmChain) -> str:
     height = blocks.head(chain).number + 1
     if chain.consensus.may_produce(height, clock.now()):
         return "The pool has nothing that can run."
-    return f"It is another node's turn to make block {height}, or others have not agreed to this one's."
+    return "Another node makes this network's blocks, or this one bootstraps."

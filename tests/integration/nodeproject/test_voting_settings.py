@@ -23,7 +23,6 @@ def test_a_sole_producer_may_have_any(settings: Any) -> None:
     "values",
     [
         {},
-        {"producers": ("all",)},
         {"mining": "interval", "block_interval": 3.0},
         {"profile": "production", "network": False},
         {"snow_sample_size": 1, "snow_preference_quorum_size": 1, "snow_confidence_quorum_size": 1},

@@ -16,7 +16,6 @@ from cchain_app.selectors.state import state_at
 from cchain_app.services import choosing, vm
 from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
 from cchain_app.store import chain as rows
-from chaindb.chains import Chain as Alias
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 from tests.builders.deciding import deciding
@@ -211,40 +210,27 @@ def test_what_was_acknowledged_is_never_unknown(
 
 
 @pytest.fixture
-def rule(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int | None]]:
-    """A rule by which it is never this node's turn; what it was asked."""
-    asked: list[tuple[str, int, int | None]] = []
-
-    def never(alias: Alias, height: int, now: int | None) -> bool:
-        asked.append((alias, height, now))
-        return False
-
+def elsewhere(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another node makes the blocks."""
     monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
-    return asked
 
 
-def test_when_it_is_another_nodes_turn_no_block_is_made(
-    chain: Chain, rule: list[tuple[str, int, int | None]]
-) -> None:
+@pytest.mark.usefixtures("elsewhere")
+def test_where_another_node_makes_the_blocks_this_one_makes_none(chain: Chain) -> None:
     chain.send(signed(nonce=0))
 
     assert produce(evm_chain(), now=77) is None
     assert produce(evm_chain(), now=78, allow_empty=True) is None
-
-    assert rule == [("C", 1, 77), ("C", 1, 78)]
     assert models.PoolTransaction.objects.count() == 1
 
 
-def test_whoever_asks_for_a_block_is_told_whose_turn_it_is(
-    chain: Chain, rule: list[tuple[str, int, int | None]]
-) -> None:
+@pytest.mark.usefixtures("chain", "elsewhere")
+def test_whoever_asks_for_a_block_is_told_that_another_node_makes_them() -> None:
     said = StringIO()
 
     call_command("produce_block", "--empty", stdout=said)
 
-    assert said.getvalue() == (
-        "It is another node's turn to make block 1, or others have not agreed to this one's.\n"
-    )
+    assert said.getvalue() == "Another node makes this network's blocks, or this one bootstraps.\n"
 
 
 def test_a_block_is_outstanding_while_it_is_made(

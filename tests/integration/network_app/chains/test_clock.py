@@ -168,3 +168,29 @@ def test_a_first_block_moves_the_clock(
     follow(chain, [first])
 
     assert (chain.last_accepted().height, clock.now()) == (1, time_of(first))
+
+
+def test_whom_a_node_follows_moves_its_clock_by_each_vote(
+    first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
+) -> None:
+    chain, raws = first_blocks
+    voted = chain.voted(settings.NODE, followed=MAKER.node_id)
+    assert voted.verified_at is not None
+    for raw in raws:
+        block = voted.vm.parse(raw)
+        voted.vm.verify(block, now=voted.verified_at(block))
+        assert clock.now() < time_of(raw)
+        voted.vm.accept([block.block_id], written=voted.written)
+        assert clock.now() == time_of(raw)
+
+
+def test_where_the_validators_vote_nobody_moves_it(
+    first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
+) -> None:
+    chain, (first, _) = first_blocks
+    voted = chain.voted(settings.NODE)
+    assert voted.verified_at is not None
+    block = voted.vm.parse(first)
+    assert voted.verified_at(block) <= voted.now()
+    voted.written(block.block_id)
+    assert clock.offset() == 0

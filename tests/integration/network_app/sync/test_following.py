@@ -182,14 +182,12 @@ async def test_an_invalid_block_is_refused_and_the_right_one_accepted() -> None:
 
 
 async def test_a_block_with_a_spoilt_seal_does_not_keep_the_right_one_away() -> None:
-    world, producer, follower = pair()
-    spoiler = world.add("spoiler")
-    world.link(spoiler, follower)
-    async with running(producer, follower, spoiler):
+    _, producer, follower = pair()
+    async with running(producer, follower):
         await until(follower.follows)
         right = block_bytes(id_of(producer.chain.raws[-1]), 1, b"one")
         spoilt = right[:-SEAL] + bytes(SEAL)
-        await follower.engine.handle(spoiler.node_id, query(follower, spoilt))
+        await follower.engine.handle(producer.node_id, query(follower, spoilt))
         await until(lambda: follower.chain.refused == {spoilt})
         producer.make_block(b"one")
         await until(lambda: follower.chain.height == 1)
@@ -210,6 +208,31 @@ async def test_nobody_but_the_producer_decides() -> None:
         producer.make_block(b"one")
         await until(lambda: follower.chain.height == 1)
     assert follower.chain.raws == producer.chain.raws
+
+
+async def test_a_follower_builds_nothing() -> None:
+    _, producer, follower = pair()
+    async with running(producer, follower):
+        await until(follower.follows)
+        follower.engine.blocks_waiting("P")
+        await polled(follower)
+        producer.make_block()
+        await until(lambda: follower.chain.height == 1)
+    assert follower.chain.builds == 0
+
+
+async def test_what_others_push_is_not_looked_at() -> None:
+    world, producer, follower = pair()
+    stranger = world.add("stranger")
+    world.link(stranger, follower)
+    async with running(producer, follower, stranger):
+        await until(follower.follows)
+        bad = block_bytes(id_of(producer.chain.raws[-1]), 1, BAD)
+        await follower.engine.handle(stranger.node_id, query(follower, bad))
+        await until(lambda: follower.sent["chits"] == 1)
+        producer.make_block()
+        await until(lambda: follower.chain.height == 1)
+    assert follower.chain.refused == set()
 
 
 async def test_a_flood_of_strangers_leaves_room_for_the_producer() -> None:

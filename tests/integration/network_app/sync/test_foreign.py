@@ -9,7 +9,7 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.ports import InvalidBlock
 from network_app.sync.errors import BlockRefused
-from network_app.wire.p2p_pb2 import Message
+from network_app.wire.p2p_pb2 import Message, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, GENESIS, SEAL, MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import Node, World, quick_config, running, until
@@ -167,11 +167,13 @@ async def test_an_invalid_block_of_few_is_in_nobodys_way() -> None:
     _, five, joining = network_of_five()
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
-        five[1].make_block(BAD)
-        await until(lambda: bool(joining.chain.refused))
+        bad = block_bytes(id_of(joining.chain.raws[-1]), 31, BAD)
+        push = PushQuery(chain_id=bytes(32), request_id=1, container=bad)
+        await joining.engine.handle(five[0].node_id, Message(push_query=push))
+        await until(lambda: joining.chain.refused == {bad})
         five[0].make_block()
         await until(lambda: joining.chain.height == 31)
-        assert five[1].node_id in joining.connected()
+        assert five[0].node_id in joining.connected()
     assert obstacle(joining, "P") is None
 
 
