@@ -45,7 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         name = item.path.stem
-        item.add_marker(pytest.mark.xdist_group("network" if "network" in name else name))
+        # Strangers' tests time answers: no network of five nodes shares the processors with them.
+        alone = "network" in name or "strangers" in name
+        item.add_marker(pytest.mark.xdist_group("network" if alone else name))
         if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LONGEST))
 
