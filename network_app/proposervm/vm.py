@@ -121,8 +121,6 @@ class ProposerVM(Generic[B]):
         self._tree: ProcessingTree[_Entry[B]] = ProcessingTree(self._last.outer_id)
         self._unwritten: dict[ID, ProposerBlock[B]] = {}
         """Accepted blocks whose rows come with a later one's, by inner ID: proposals without option."""
-        self.bootstrapping = False
-        """Whether blocks are of the past: who was to propose them when is not verified."""
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -399,9 +397,7 @@ class ProposerVM(Generic[B]):
             parent = found[-1] if found else self._facts_of(block.parent_id)
             if parent is None:
                 raise UnknownParent(block.block_id, block.parent_id)
-            found.append(
-                self.verify_outer(block, parent, now=now, bootstrapping=self.bootstrapping)
-            )
+            found.append(self.verify_outer(block, parent, now=now, bootstrapping=False))
         return found
 
     def _write(

@@ -94,10 +94,6 @@ class Announcer:
                 # Made while nobody was there: new peers ask for them as they need them.
                 await self._head.refresh()
                 self.begin()
-            async with self._head.accepting:  # what comes from peers is known by then
-                pass
-            while self._head.came_from_peers(self._pushed + 1):
-                self._pushed += 1
             told: int | None = self._told_height
             self._told_height = 0
             if told is None or told > self._pushed:
@@ -110,8 +106,7 @@ class Announcer:
             if not made:
                 return
             for place, raw in made:
-                if not self._head.came_from_peers(place.height):
-                    self._push(place, raw)
+                self._push(place, raw)
             places = [place for place, _ in made]
             self._head.advanced(places)
             self._pushed = places[-1].height

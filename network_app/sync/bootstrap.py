@@ -26,7 +26,7 @@ from network_app.sync.head import Head
 from network_app.sync.progress import Progress
 from network_app.sync.reaching import Reacher
 from network_app.sync.witnesses import Witnesses
-from primitives.ids import ID, NodeID
+from primitives.ids import ID
 
 LOOK = 0.1
 """Seconds between looks whether enough beacons are connected."""
@@ -186,21 +186,19 @@ class Bootstrap:
                     raise
             await run(chain.forget_fetched, self._head.place.height)
 
-    async def _clean_up(self, error: RoundFailed) -> NodeID | None:
-        """Forget fetched blocks that lead to nothing, set aside and return who sent an invalid one.
+    async def _clean_up(self, error: RoundFailed) -> None:
+        """Forget fetched blocks that lead to nothing, and set aside who sent an invalid one.
 
         What most have accepted stays: it is right for them, and may be here once the rules are theirs.
         """
-        sender = None
         if isinstance(error, BlockRefused):
             if await self._witnesses.judge(error):
-                return None
+                return
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
                 self._choice.set_aside(sender, self._head.chain.alias, str(error))
         if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, WrongHeight)):
             await self._forget_fetched()
-        return sender
 
     async def _forget_fetched(self) -> None:
         self._fetcher.forget_sources()

@@ -31,11 +31,9 @@ class Head:
         self.obstacle = Obstacle(chain.alias, clock)
         self.following = False
         """Whether the chain has reached the frontier and takes part in queries."""
-        self.on_advance: list[Callable[[], None]] = []
         self.accepting = asyncio.Lock()
         """Held while blocks of peers are being accepted."""
         self._recent: OrderedDict[int, ID] = OrderedDict()
-        self._received: OrderedDict[int, None] = OrderedDict()
         self._told = 1
         self._seen = 0
 
@@ -69,7 +67,7 @@ class Head:
                 await self.refresh()
                 raise
             if accepted.places:
-                self._receive(accepted.places)
+                self._move(accepted.places)
             else:
                 await self.refresh()
             return accepted
@@ -82,16 +80,6 @@ class Head:
         """Return the accepted block at a height if it is one of the latest."""
         return self._recent.get(height)
 
-    def came_from_peers(self, height: int) -> bool:
-        """Say whether the accepted block at a height is one of the latest that peers sent."""
-        return height in self._received
-
-    def _receive(self, places: Sequence[BlockPlace]) -> None:
-        self._received.update((place.height, None) for place in places)
-        while len(self._received) > RECENT:
-            self._received.popitem(last=False)
-        self._move(places)
-
     def _move(self, places: Sequence[BlockPlace]) -> None:
         for place in places:
             self._recent[place.height] = place.block_id
@@ -100,5 +88,3 @@ class Head:
         if places[-1].height > self.place.height or self.place.block_id == EMPTY_ID:
             self.place = places[-1]
             self.obstacle.passed(self.place.height)
-            for listener in self.on_advance:
-                listener()

@@ -25,12 +25,21 @@ KEYS = list(DEV_KEYS.values())
 
 
 @pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
+def voters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
     with LocalNetwork(tmp_path_factory.mktemp("voting"), 5, votes=True, env=SNOWMAN) as running:
         running.start()
         wait_for(lambda: all(len(node.peers()) == 4 for node in running.nodes), "all see all")
         wait_for(lambda: all(map(is_ready, running.nodes)), "all are ready")
         yield running
+
+
+@pytest.fixture
+def network(voters: LocalNetwork) -> Iterator[LocalNetwork]:
+    """The five, all of them; those that a test left dead when it failed are there for the next one."""
+    yield voters
+    dead = [node for node in voters.nodes if not node.started]
+    voters.start(dead)
+    wait_for(lambda: all(map(is_ready, dead)), "all are ready again")
 
 
 def transfer(sender: Sender, through: NetworkNode) -> str:

@@ -105,6 +105,11 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return self._redis
 
     @property
+    def started(self) -> bool:
+        """Whether it was started, and neither stopped nor killed since."""
+        return bool(self._processes)
+
+    @property
     def ended(self) -> list[Sequence[str]]:
         """Which of the node's processes have ended by themselves."""
         return [one.command for one in self._processes if not one.running]

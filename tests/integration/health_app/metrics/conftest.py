@@ -1,6 +1,7 @@
 """A node with both chains of which everything that monitoring shows has happened once."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +15,11 @@ from health_app.metrics.listeners import TaskListener
 from health_app.metrics.rows import Reader, parts
 from jsonrpc.hub import Hub
 from network_app.models import SyncPhase
+from network_app.store import consensus
 from nodeproject.apps import this_node
 from primitives.ids import NodeID
 from tests.builders import network_rows
+from tests.builders.consensus_report import REPORT
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain, nothing_remembered, pchain
 
@@ -107,6 +110,8 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
     network_rows.peer(NodeID(bytes(20)), benched=["C"])
     network_rows.sync("P")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING, target_height=40, seconds_left=6.0)
+    for alias in "PC":
+        consensus.write(replace(REPORT, alias=alias), network_rows.ago(0))
     for path in ("/ext/openapi.json", "/ext/health/liveness"):
         Client(headers={"host": "localhost"}).get(path)
 

@@ -149,8 +149,6 @@ def test_a_block_of_another_slot_is_refused() -> None:
     with pytest.raises(ProposerMismatch):
         judge.vm.verify(second, now=NOW)
     assert judge.inner.verified == [first.inner.block_id]
-    judge.vm.bootstrapping = True
-    judge.vm.verify(second, now=NOW)
 
 
 def test_a_block_on_an_unknown_parent_is_refused() -> None:
