@@ -109,7 +109,7 @@ def _measure(
 ) -> None:
     """Start a server, prepare it and take its cells of some rows; failures become notes."""
     try:
-        kind = group.alone(scale) if group.alone else KINDS[server]
+        kind = group.alone(scale) if group.alone else group.kinds.get(server, KINDS[server])
         with running(kind) as started, group.set_up(started, scale) as scene:
             for workload in wanted:
                 _take(results, server, workload, scene)

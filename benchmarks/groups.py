@@ -1,12 +1,16 @@
 """The table's rows in their order, and which of them share a server."""
 
+from benchmarks import peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
+from benchmarks import workloads_history as history
+from benchmarks import workloads_import as imports
 from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
 from benchmarks import workloads_read as reads
 from benchmarks import workloads_strangers as strangers
+from benchmarks import workloads_traces as traces
 from benchmarks import workloads_voting as voting
 from benchmarks import workloads_write as writes
 from benchmarks import workloads_ws as sockets
@@ -14,6 +18,7 @@ from benchmarks.workload import Group, Workload
 
 GROUPS = (
     Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
+    Group("traces", traces.prepare, traces.TRACES, kinds={"anvil": peers.ANVIL_WITH_STEPS}),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     Group(
@@ -65,7 +70,9 @@ GROUPS = (
         (platform_writes.JOURNEY_OVER_STAKERS,),
         alone=platform_writes.staked,
     ),
+    Group("history", history.prepare, history.HISTORY, alone=history.alone),
     Group("bootstrap", bootstrap.prepare, bootstrap.BOOTSTRAP, alone=bootstrap.with_history),
+    Group("import", imports.prepare, imports.IMPORTS, alone=bootstrap.with_history),
     Group(
         "network",
         network.prepare,

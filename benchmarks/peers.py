@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.server import Kind
@@ -90,6 +91,9 @@ PEERS = {
         Kind("ganache", "Ganache", _ganache),
     )
 }
+
+ANVIL_WITH_STEPS = replace(PEERS["anvil"], command=lambda port: [*_anvil(port), "--steps-tracing"])
+"""Anvil as it must be started for the struct logger to say anything."""
 
 
 def versions() -> dict[str, str]:

@@ -190,7 +190,8 @@ def _bar(workload: Workload, bar: Bar | None, values: Mapping[str, float]) -> st
 def _target(bar: Bar) -> str:
     if bar.number is not None:
         return number(bar.number)
-    return ", ".join(KINDS[peer].title for peer in bar.peers)
+    times = "" if bar.times == 1 else f"{bar.times:g} × "
+    return times + ", ".join(KINDS[peer].title for peer in bar.peers)
 
 
 def number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from benchmarks.scale import Scale
@@ -38,6 +38,8 @@ class Bar:
 
     number: float | None = None
     peers: tuple[str, ...] = ()
+    times: float = 1.0
+    """So many times as good as the best of them."""
 
     def threshold(self, better: Better, values: Mapping[str, float]) -> float | None:
         """Return the number to reach; None when a peer that it hangs on was not measured."""
@@ -46,7 +48,8 @@ class Bar:
         if any(peer not in values for peer in self.peers):
             return None
         best = max if better is Better.MORE else min
-        return best(values[peer] for peer in self.peers)
+        found = best(values[peer] for peer in self.peers)
+        return found * self.times if better is Better.MORE else found / self.times
 
     def passed(self, better: Better, values: Mapping[str, float], ours: float) -> bool | None:
         """Tell whether our number passes; None when there is nothing to compare it with."""
@@ -79,6 +82,8 @@ class Group:
     workloads: tuple[Workload, ...]
     alone: Callable[[Scale], Kind] | None = None
     """How this node is started where no peer can take part: what it does is not Ethereum's."""
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    """How peers are started that need other options than elsewhere, by name."""
 
     @contextmanager
     def set_up(self, server: Server, scale: Scale) -> Iterator[Scene]:

@@ -9,18 +9,22 @@ from django.conf import settings
 
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig
-from cchain_app.evm.engine import Engine
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
+from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from cchain_app.genesis import Genesis, built_in_text, load_genesis
 from cchain_app.memory import FEW, Memory
+from cchain_app.pool.admission import Outcome
+from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
+from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import Building
 from chaindb.database import Database
+from chaindb.group_commit import GroupCommit
 from chaindb.locks import Lock
 from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
@@ -63,6 +67,8 @@ class EvmChain:
     """Its processing blocks: for whoever holds the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
     """Who decides on its blocks."""
+    admissions: GroupCommit[Newcomer, Outcome]
+    """What several threads bring to the pool is committed together; `services.composition` sets it too."""
 
     def __init__(
         self,
@@ -149,7 +155,7 @@ class EvmChain:
         return self.genesis.config
 
     @cached_property
-    def engine(self) -> Engine:
+    def engine(self) -> TracingEngine:
         """The EVM engine that NODE_ENGINE names."""
         return select_engine(self.node.engine)
 
@@ -175,6 +181,11 @@ class EvmChain:
         return Memory(
             accounts=node.cache_accounts, slots=node.cache_slots, blocks=max(node.cache_blocks, FEW)
         )
+
+    @cached_property
+    def traces(self) -> KeptTraces:
+        """The traces of accepted blocks that this process keeps."""
+        return KeptTraces(self.node.trace_cache)
 
     @cached_property
     def pool_limits(self) -> PoolLimits:

@@ -104,6 +104,26 @@ class Settings(Protocol):
         """Seconds after which a call is given up."""
 
     @property
+    def trace_timeout(self) -> float:
+        """Seconds after which the trace of a transaction is given up, whatever a client asks for."""
+
+    @property
+    def trace_bytes(self) -> int:
+        """Bytes of the largest answer with traces."""
+
+    @property
+    def trace_calls(self) -> int:
+        """Calls that trace at the same time; as many again wait for their turn."""
+
+    @property
+    def trace_cache(self) -> int:
+        """Bytes of answers with traces of accepted blocks that are kept in memory."""
+
+    @property
+    def indexes_calls(self) -> bool:
+        """Whether the calls inside of transactions are written as rows."""
+
+    @property
     def logs_block_range(self) -> int:
         """Most blocks that a search for logs may cover; 0: any."""
 

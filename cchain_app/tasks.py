@@ -1,28 +1,33 @@
 """Celery's door to the C-Chain: each task calls a service and says what it did."""
 
 import time
+from typing import Final
 
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
-from cchain_app.services import scheduling, transactions
+from cchain_app.services import admissions, calls
 from chaindb import clock
 
 TURN = 1.0
 """Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
+
+INDEXING: Final = {"embedded": 0.1, "production": 0.8}
+"""Seconds of each in which calls are written, by profile: the embedded worker makes the blocks, too."""
 
 
 @shared_task(name="cchain_app.produce_blocks")
 def produce_blocks() -> dict[str, int]:
     """Make blocks until nothing in the pool can be mined, or others should have their turn."""
     chain = evm_chain()
-    scheduling.answer_request(chain)
+    chain.producer.answer()  # what is stored from now on asks again
     made = 0
     until = time.monotonic() + TURN
     while chain.consensus.produce(now=clock.now()) is not None:
         made += 1
         if time.monotonic() > until:
-            scheduling.request_block(chain)
+            if chain.node.mining == "auto":
+                chain.producer.request()
             break
     return {"blocks": made}
 
@@ -51,4 +56,13 @@ def beat() -> dict[str, int]:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
     """Drop transactions that have waited too long."""
-    return {"expired": transactions.expire(evm_chain(), now=clock.now())}
+    return {"expired": admissions.expire(evm_chain(), now=clock.now())}
+
+
+@shared_task(name="cchain_app.index_calls")
+def index_calls() -> dict[str, int]:
+    """Write what transactions did inside as rows, a little of it, where NODE_TRACE_INDEX says so."""
+    chain = evm_chain()
+    if not chain.node.indexes_calls:
+        return {"blocks": 0}
+    return {"blocks": calls.index_calls(chain, seconds=INDEXING[chain.node.profile])}

@@ -5,16 +5,17 @@ Rules and shapes of rows are their owners'; what fields look like is `fields`.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from zlib import crc32
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, Model, QuerySet
 from typing_extensions import override
 
+from chaindb.fair_lock import FairLock, WaitedTooLong
 from chaindb.fields import UnsignedField, for_database
 from chaindb.locks import Lock, NotInTransaction
 
@@ -22,6 +23,9 @@ Row = Sequence[Any]
 Rows = list[tuple[Any, ...]]
 Columns = tuple[str, ...]
 M = TypeVar("M", bound=Model)
+
+_SQLITE_TIMEOUT = 5.0
+"""Seconds for which SQLite waits for its lock unless it is told."""
 
 _MOST_KEYS = 500
 """Keys in one statement; databases have a limit, and plans for more are no better."""
@@ -39,6 +43,7 @@ class Database:
         self.alias = alias
         # Schemas of one PostgreSQL database share its advisory locks; each alias has numbers of its own.
         self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
+        self._writing = FairLock()
         self._statements: dict[tuple[Any, ...], str] = {}
         self._wide: dict[tuple[type[Model], Columns], dict[int, int]] = {}
 
@@ -55,9 +60,32 @@ class Database:
         """Return all rows of a model in this database, as a queryset."""
         return model._default_manager.using(self.alias)  # noqa: SLF001  # Django documents it
 
-    def atomic(self, *, durable: bool = False) -> AbstractContextManager[object]:
-        """Return a transaction, for `with`; see `django.db.transaction.atomic`."""
-        return transaction.atomic(using=self.alias, durable=durable)
+    @contextmanager
+    def atomic(self, *, durable: bool = False) -> Iterator[None]:
+        """Run the body in a transaction; see `django.db.transaction.atomic`.
+
+        On SQLite those of this process begin in the order in which they were asked for: each holds the write
+        lock from its beginning, and SQLite hands that to nobody in particular.
+
+        Raises:
+            OperationalError: On SQLite: others have held the lock for as long as SQLite would have waited.
+        """
+        with self._in_turn(), transaction.atomic(using=self.alias, durable=durable):
+            yield
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        connection = self.connection
+        if connection.vendor != "sqlite" or connection.in_atomic_block:
+            yield
+            return
+        seconds = connection.settings_dict["OPTIONS"].get("timeout", _SQLITE_TIMEOUT)
+        with ExitStack() as turn:
+            try:
+                turn.enter_context(self._writing.held(seconds))
+            except WaitedTooLong as error:
+                raise OperationalError("database is locked") from error
+            yield
 
     def acquire(self, lock: Lock) -> None:
         """Wait for a lock and hold it until the current transaction ends.

@@ -22,14 +22,47 @@ Block: TypeAlias = tuple[
 """Included, outcomes, skipped, gas used, changes, requests hash."""
 Answer: TypeAlias = tuple[bytes, int, int, str | None, list[LogValues], AccessListValues | None]
 """Output, gas used, gas peak, error, logs, access list."""
+Frame: TypeAlias = tuple[
+    int, str, bytes, bytes | None, int | None, int, int, bytes, bytes, str | None, bool
+]
+"""Depth, type, sender, to, value, gas, gas used, input, output, error, precompile."""
+TouchedState: TypeAlias = tuple[
+    dict[bytes, Account | None],
+    dict[bytes, dict[bytes, bytes]],
+    dict[bytes, bytes],
+    Changes,
+]
+"""Accounts, slots by account, codes, changes."""
+Trace: TypeAlias = tuple[
+    bool,
+    int,
+    int,
+    int,
+    bytes,
+    str | None,
+    list[LogValues],
+    bytes | None,
+    list[Frame],
+    list[tuple[int, int]],
+    TouchedState | None,
+    bytes,
+    bytes,
+    list[bytes],
+]
+"""Succeeded, gas limit, gas used, gas peak, output, error, logs, created contract, frames, of each log
+its frame and the calls of that before it, state, steps, vm, preimages."""
 
 class InvalidBlock(Exception): ...
 class CallRejected(Exception): ...
 class CallInterrupted(Exception): ...
+class TraceTooLarge(Exception): ...
 
 def execute_block(
     env: object, transactions: Sequence[object], state: object, *, skip_invalid: bool
 ) -> Block: ...
+def close_block(
+    env: object, state: object, logs: Sequence[tuple[object, ...]]
+) -> tuple[Changes, bytes | None]: ...
 
 class Allowance(Protocol):
     @property
@@ -62,6 +95,24 @@ def estimate(
     time_limit: float | None,
     error_ratio: float,
 ) -> tuple[int | None, Answer | None]: ...
+def trace_block(
+    call_slots: CallSlots,
+    env: object,
+    transactions: Sequence[object],
+    state: object,
+    recording: tuple[object, ...],
+    first: int,
+    time_limit: float | None,
+) -> tuple[Changes, list[Trace]]: ...
+def trace_call(
+    call_slots: CallSlots,
+    environment: Environment,
+    message: tuple[object, ...],
+    state: object,
+    recording: tuple[object, ...],
+    validate: bool,
+    time_limit: float | None,
+) -> Trace: ...
 def recover_senders(
     signatures: Sequence[tuple[bytes, int, int, int]],
 ) -> list[bytes | None]: ...

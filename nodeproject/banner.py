@@ -20,6 +20,7 @@ def print_banner(node: Node) -> None:
     """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
     base = f"http://{_reachable(settings.http_host)}:{settings.http_port}"
+    mining = settings.mining if blocks.are_made(evm) else "off: the C-Chain was imported"
     facts = {
         "P-Chain RPC": f"{base}/ext/bc/P",
         "C-Chain RPC": f"{base}/ext/bc/C/rpc",
@@ -30,7 +31,7 @@ def print_banner(node: Node) -> None:
         "Node ID": str(platform.node_id),
         "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",
         "Engine": evm.engine.name,
-        "Data": f"{settings.directory} ({settings.profile} profile, mining {settings.mining})",
+        "Data": f"{settings.directory} ({settings.profile} profile, mining {mining})",
     }
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)

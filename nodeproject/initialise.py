@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
+from cchain_app.chain import EvmChain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
@@ -41,22 +42,34 @@ _OPERATORS_BUSINESS = (
 )  # fmt: skip
 
 
-def initialise_or_explain(node: Node) -> None:
+def initialise_or_explain(
+    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+) -> None:
     """Initialise for a command, which tells without a trace what its operator has to put right.
+
+    Args:
+        node: The node.
+        load_cchain: As of `initialise`.
 
     Raises:
         CommandError: Settings, files or the database keep the node from starting.
     """
     try:
-        initialise(node)
+        initialise(node, load_cchain)
     except _OPERATORS_BUSINESS as error:
         raise CommandError(str(error)) from error
     except (DatabaseError, OSError) as error:
         raise CommandError(explained(error)) from error
 
 
-def initialise(node: Node) -> None:
+def initialise(
+    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+) -> None:
     """Bring the data directory and its database to where the node can run.
+
+    Args:
+        node: The node.
+        load_cchain: Writes the C-Chain's genesis block unless it is there, or refuses another one's.
 
     Raises:
         GenesisMismatch: The database holds another chain.
@@ -78,7 +91,7 @@ def initialise(node: Node) -> None:
     with Console(stderr=True).status("Asking for the network's genesis"):
         fetch_genesis()
     with Console(stderr=True).status("Looking at the genesis blocks"):
-        cchain_genesis.load_genesis(node.evm_chain)
+        load_cchain(node.evm_chain)
         platform_genesis.load_genesis(
             node.platform_chain,
             node.platform_chain.proof_of_possession,

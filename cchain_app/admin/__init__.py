@@ -5,6 +5,7 @@ How values look is in `formats` (text) and `display` (HTML), where pages are in 
 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, Contract, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
+from cchain_app.admin.calls import CallAdmin, ContractCreation, ContractCreationAdmin
 from cchain_app.admin.logs import LogAdmin
 from cchain_app.admin.mempool import PoolTransactionAdmin
 from cchain_app.admin.transactions import TransactionAdmin
@@ -13,8 +14,11 @@ __all__ = [
     "AccountAdmin",
     "AccountChangeAdmin",
     "BlockAdmin",
+    "CallAdmin",
     "Contract",
     "ContractAdmin",
+    "ContractCreation",
+    "ContractCreationAdmin",
     "LogAdmin",
     "PoolTransactionAdmin",
     "TransactionAdmin",

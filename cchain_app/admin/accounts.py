@@ -12,6 +12,7 @@ from typing_extensions import override
 from adminkit.read_only import asked_once
 from adminkit.terms import Term, parse_term
 from cchain_app.admin import display, links
+from cchain_app.admin.calls import creation_of
 from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION
@@ -101,6 +102,7 @@ class AccountAdmin(RowsAdmin):
                 display.link(f"{text} ›", links.search_page(model, account.address))
                 for text, model in (
                     ("Transactions", "transaction"),
+                    ("Internal calls", "call"),
                     ("Emitted logs", "log"),
                     ("Changes by block", "accountchange"),
                 )
@@ -110,9 +112,17 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="Created by")
     @asked_once
     def creation(self, account: Account) -> SafeString:
-        """Return the transaction that created a contract; none for a contract made by another."""
+        """Return the transaction that created a contract, and who made it if that was another contract.
+
+        Without rows of calls nothing of a contract that another one made.
+        """
         if _plain(account):
             return display.NOTHING
+        made = creation_of(bytes(account.address))
+        if made is not None:
+            page = links.transaction_page(made.transaction)
+            shown = display.full_link(made.transaction_hash, page)
+            return display.stack(shown, display.line("by", display.full_account(made.creator)))
         receipts = objects(Receipt).filter(contract_address=account.address, succeeded=True)
         found = receipts.order_by("contract_address").values_list("pk", "transaction__hash").first()
         if found is None:

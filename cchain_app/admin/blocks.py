@@ -22,7 +22,7 @@ class BlockAdmin(RowsAdmin):
     list_display = (
         "number", "short_hash", "time", "transactions", "logs", "gas", "fee", "short_miner",
     )  # fmt: skip
-    list_defer = ("header",)
+    list_defer = ("header", "ommers", "withdrawals")
     ordering = ("-number",)
     search_fields = ("number", "hash")
     search_help_text = "Number or hash of a block, or of a transaction in it"

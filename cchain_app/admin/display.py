@@ -12,6 +12,7 @@ from adminkit.display import (
     box,
     copy_button,
     counted_link,
+    faint,
     line,
     link,
     moment,
@@ -52,7 +53,7 @@ def format_type(number: int) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "full", "full_account",
+    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint", "full", "full_account",
     "full_amount", "full_link", "gas_share", "line", "link", "moment", "short", "short_account",
     "short_link", "stack", "status", "table",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing_extensions import override
 from adminkit.read_only import asked_once
 from adminkit.terms import Term
 from cchain_app.admin import display, links
+from cchain_app.admin.calls import show_tree
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
 from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import function_of
@@ -57,7 +58,7 @@ def show_lists(raw: bytes) -> SafeString:
 def _decode(raw: bytes) -> DecodedTransaction | None:
     """Read an envelope; None for one of a type that this node does not make."""
     try:
-        return decode_unsigned(bytes(raw))
+        return decode_unsigned(bytes(raw), blobs=True)
     except InvalidTransaction:
         return None
 
@@ -86,6 +87,7 @@ class TransactionAdmin(RowsAdmin):
         )}),
         ("Gas", {"fields": ("gas_used", "price", "max_fee", "max_tip", "cumulative")}),
         ("Envelope", {"fields": ("kind", "nonce_text", "call", "data", "extras", "envelope")}),
+        ("Calls", {"fields": ("calls",)}),
         ("Logs", {"fields": ("logs",)}),
     )  # fmt: skip
 
@@ -236,6 +238,12 @@ class TransactionAdmin(RowsAdmin):
     def envelope(self, transaction: Transaction) -> SafeString:
         """Return the bytes as they travelled."""
         return display.box(transaction.raw)
+
+    @admin.display(description="Calls")
+    @asked_once
+    def calls(self, transaction: Transaction) -> SafeString:
+        """Return the calls inside as a tree."""
+        return show_tree(transaction)
 
     @admin.display(description="Logs")
     @asked_once

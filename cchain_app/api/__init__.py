@@ -21,7 +21,9 @@ from cchain_app.api import (
     params,
     params_call,
     params_logs,
+    state_methods,
     subscriptions,
+    tracing_methods,
     txpool,
 )
 from cchain_app.api.errors import to_error_object
@@ -52,6 +54,8 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     methods = MethodRegistry(to_error_object)
     for group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
         group(methods, rpc)
+    tracing_methods.add(methods, rpc)
+    state_methods.add(methods, rpc)
     return methods
 
 
@@ -136,12 +140,15 @@ def _blocks(methods: MethodRegistry, rpc: EvmRpc) -> None:
     )
     methods.add(
         "eth_getUncleByBlockNumberAndIndex",
-        eth_blocks.get_uncle,
+        rpc.bind(eth_blocks.get_uncle_by_number),
         params=[_NUMBER, _INDEX],
         hot=True,
     )
     methods.add(
-        "eth_getUncleByBlockHashAndIndex", eth_blocks.get_uncle, params=[_HASH, _INDEX], hot=True
+        "eth_getUncleByBlockHashAndIndex",
+        rpc.bind(eth_blocks.get_uncle_by_hash),
+        params=[_HASH, _INDEX],
+        hot=True,
     )
 
 
@@ -245,7 +252,7 @@ def _fees(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_gasPrice", rpc.bind(eth_fees.gas_price), hot=True)
     methods.add("eth_maxPriorityFeePerGas", rpc.bind(eth_fees.max_priority_fee_per_gas), hot=True)
     methods.add("eth_baseFee", rpc.bind(eth_fees.base_fee), hot=True)
-    methods.add("eth_blobBaseFee", eth_fees.blob_base_fee, hot=True)
+    methods.add("eth_blobBaseFee", rpc.bind(eth_fees.blob_base_fee), hot=True)
     methods.add("eth_suggestPriceOptions", rpc.bind(eth_fees.suggest_price_options), hot=True)
     methods.add(
         "eth_feeHistory",

@@ -9,11 +9,34 @@ from typing import Final
 from cchain_app import feemarket
 from cchain_app.evm import engine, overrides
 from cchain_app.evm.engine import CallResult
+from cchain_app.evm.reverts import reason_of
 from cchain_app.pool import errors as pool
-from cchain_app.selectors import logs, proofs
+from cchain_app.selectors import logs, state_ranges, tracing, tries
 from cchain_app.services import poll_filters
+from cchain_app.services import tracing as traced
+from cchain_app.simulation import errors as simulation
+from cchain_app.tracing import options
 from cchain_app.txs import errors as txs
-from jsonrpc.errors import LIMIT_EXCEEDED, REVERTED, SERVER_ERROR, JsonRpcError
+from jsonrpc.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    LIMIT_EXCEEDED,
+    REVERTED,
+    SERVER_ERROR,
+    JsonRpcError,
+)
+
+NONCE_TOO_LOW: Final = -38010
+NONCE_TOO_HIGH: Final = -38011
+FEE_BELOW_BASE_FEE: Final = -38012
+NOT_ENOUGH_GAS: Final = -38013
+NOT_ENOUGH_FUNDS: Final = -38014
+BLOCK_GAS_LIMIT_REACHED: Final = -38015
+BLOCK_NUMBER_INVALID: Final = -38020
+BLOCK_TIMESTAMP_INVALID: Final = -38021
+INIT_CODE_TOO_LARGE: Final = -38025
+TOO_MUCH_SIMULATED: Final = -38026
+"""Codes of eth_simulateV1 alone (tracing.md 14)."""
 
 CODES: Final[Mapping[type[Exception], int]] = {
     txs.InvalidTransaction: SERVER_ERROR,
@@ -64,8 +87,41 @@ CODES: Final[Mapping[type[Exception], int]] = {
     feemarket.PercentileOutOfRange: SERVER_ERROR,
     feemarket.PercentilesNotAscending: SERVER_ERROR,
     logs.TooManyLogs: LIMIT_EXCEEDED,
-    proofs.ProofWindowPassed: SERVER_ERROR,
+    tries.ProofWindowPassed: SERVER_ERROR,
+    state_ranges.RangeTimedOut: SERVER_ERROR,
+    simulation.SimulationRefused: SERVER_ERROR,
+    simulation.NoBlocks: INVALID_PARAMS,
+    simulation.TooManyBlocks: TOO_MUCH_SIMULATED,
+    simulation.TooManyCalls: TOO_MUCH_SIMULATED,
+    simulation.BlockNumberNotAscending: BLOCK_NUMBER_INVALID,
+    simulation.TimestampNotAscending: BLOCK_TIMESTAMP_INVALID,
+    simulation.TimestampTooHigh: BLOCK_TIMESTAMP_INVALID,
+    simulation.PriceTooHigh: INVALID_PARAMS,
+    simulation.BlockGasLimitReached: BLOCK_GAS_LIMIT_REACHED,
+    simulation.CallNotApplied: INTERNAL_ERROR,
+    simulation.NonceTooLow: NONCE_TOO_LOW,
+    simulation.NonceTooHigh: NONCE_TOO_HIGH,
+    simulation.TipAboveFee: INVALID_PARAMS,
+    simulation.FeeBelowBaseFee: FEE_BELOW_BASE_FEE,
+    simulation.NotEnoughFunds: NOT_ENOUGH_FUNDS,
+    simulation.NotEnoughGas: NOT_ENOUGH_GAS,
+    simulation.InitCodeTooLarge: INIT_CODE_TOO_LARGE,
     poll_filters.FilterNotFound: SERVER_ERROR,
+    tracing.GenesisNotTraceable: SERVER_ERROR,
+    tracing.TransactionIndexOutOfRange: SERVER_ERROR,
+    tracing.TraceDiffers: SERVER_ERROR,
+    traced.BlockNotTraceable: SERVER_ERROR,
+    traced.BlockNotReadable: SERVER_ERROR,
+    traced.ParentNotFound: SERVER_ERROR,
+    traced.HeightDoesNotFollow: SERVER_ERROR,
+    traced.GasLimitTooHigh: SERVER_ERROR,
+    options.BadTraceConfig: SERVER_ERROR,
+    options.UnreadableOptions: SERVER_ERROR,
+    options.UnreadableTracerConfig: SERVER_ERROR,
+    options.BadTimeout: SERVER_ERROR,
+    options.TracerNotFound: SERVER_ERROR,
+    options.DiffWithEmpty: SERVER_ERROR,
+    options.TooManyMuxes: SERVER_ERROR,
 }
 
 
@@ -85,26 +141,6 @@ def reverted(message: str, output: bytes) -> JsonRpcError:
     return JsonRpcError(REVERTED, message, "0x" + output.hex())
 
 
-ERROR: Final = bytes.fromhex("08c379a0")
-"""Selector of `Error(string)`: require and revert with a text."""
-
-PANIC: Final = bytes.fromhex("4e487b71")
-"""Selector of `Panic(uint256)`: what the compiler's own checks raise."""
-
-_PANICS: Final = {
-    0x00: "generic panic",
-    0x01: "assert(false)",
-    0x11: "arithmetic underflow or overflow",
-    0x12: "division or modulo by zero",
-    0x21: "enum overflow",
-    0x22: "invalid encoded storage byte array accessed",
-    0x31: "out-of-bounds array access; popping on an empty array",
-    0x32: "out-of-bounds access of an array or bytesN",
-    0x41: "out of memory",
-    0x51: "uninitialized function",
-}
-
-
 def failure(result: CallResult) -> JsonRpcError | None:
     """Return the error of a call that failed, None for one that worked.
 
@@ -117,30 +153,3 @@ def failure(result: CallResult) -> JsonRpcError | None:
     reason = reason_of(result.output)
     text = result.error if reason is None else f"{result.error}: {reason}"
     return reverted(text, result.output)
-
-
-def reason_of(output: bytes) -> str | None:
-    """Return the reason in revert data: a text or a panic; None for anything else."""
-    if output[:4] == ERROR:
-        return _text(output[4:])
-    if output[:4] == PANIC and len(output) >= 36:
-        code = _word(output, 4)
-        return _PANICS.get(code, f"unknown panic code: {code:#x}")
-    return None
-
-
-def _text(arguments: bytes) -> str | None:
-    """Return the one string that ABI-encoded arguments hold, None when they hold none."""
-    if len(arguments) < 64:
-        return None
-    start = _word(arguments, 0) + 32
-    if start > len(arguments):
-        return None
-    size = _word(arguments, start - 32)
-    if start + size > len(arguments):
-        return None
-    return arguments[start : start + size].decode("utf-8", "replace")
-
-
-def _word(data: bytes, start: int) -> int:
-    return int.from_bytes(data[start : start + 32], "big")

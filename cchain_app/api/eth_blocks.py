@@ -2,10 +2,11 @@
 
 from msgspec import Raw
 
-from cchain_app.api import block_tags
+from cchain_app.api import block_tags, wire
+from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.blocks.accepted import AcceptedBlock, encode_block
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import encode_header
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
@@ -55,18 +56,23 @@ def get_block_transaction_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | 
 
 
 def get_uncle_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
-    """eth_getUncleCountByBlockNumber: none, in every block there is."""
-    return _no_uncles(block_tags.find(rpc, number))
+    """eth_getUncleCountByBlockNumber: none, but in blocks that others have mined."""
+    return _uncles(block_tags.find(rpc, number))
 
 
 def get_uncle_count_by_hash(rpc: EvmRpc, block_hash: Hash) -> str | None:
-    """eth_getUncleCountByBlockHash: none, in every block there is."""
-    return _no_uncles(block_tags.find(rpc, BlockHash(block_hash)))
+    """eth_getUncleCountByBlockHash: none, but in blocks that others have mined."""
+    return _uncles(block_tags.find(rpc, BlockHash(block_hash)))
 
 
-def get_uncle(_block: Hash | BlockNumber, _index: int) -> None:
-    """eth_getUncleByBlock…AndIndex: there is never one."""
-    return
+def get_uncle_by_number(rpc: EvmRpc, number: BlockNumber, index: int) -> wire.Json | None:
+    """eth_getUncleByBlockNumberAndIndex: an uncle's header, null where there is none."""
+    return _uncle(block_tags.find(rpc, number), index)
+
+
+def get_uncle_by_hash(rpc: EvmRpc, block_hash: Hash, index: int) -> wire.Json | None:
+    """eth_getUncleByBlockHashAndIndex: an uncle's header, null where there is none."""
+    return _uncle(block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
 def _block(rpc: EvmRpc, found: AcceptedBlock | None, *, full: bool) -> Raw | None:
@@ -81,36 +87,46 @@ def _count(found: AcceptedBlock | None) -> str | None:
     return None if found is None else encode_quantity(len(found.transactions))
 
 
-def _no_uncles(found: AcceptedBlock | None) -> str | None:
-    return None if found is None else encode_quantity(0)
+def _uncles(found: AcceptedBlock | None) -> str | None:
+    return None if found is None else encode_quantity(len(found.ommers))
+
+
+def _uncle(found: AcceptedBlock | None, index: int) -> wire.Json | None:
+    if found is None or index >= len(found.ommers):
+        return None
+    return wire.uncle(found.ommers[index])
 
 
 def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
-    """debug_getRawBlock: header, transactions and empty lists of uncles and withdrawals.
+    """debug_getRawBlock: header, transactions, uncles and withdrawals; `0x` above the head.
 
     Raises:
-        JsonRpcError: -32000, there is no such block.
+        JsonRpcError: -32000, no block has this hash.
     """
-    found = block_tags.require(rpc, block)
-    raws = [transaction.raw for transaction in found.transactions]
-    return encode_data(encode_block(found.header, raws))
+    found = _raw(rpc, block, "block")
+    return encode_data(b"" if found is None else found.raw)
 
 
 def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
-    """debug_getRawHeader: what the block's hash is made of.
+    """debug_getRawHeader: what the block's hash is made of; `0x` above the head.
 
     Raises:
-        JsonRpcError: -32000, there is no such block.
+        JsonRpcError: -32000, no block has this hash.
     """
-    return encode_data(encode_header(block_tags.require(rpc, block).header))
+    found = _raw(rpc, block, "header")
+    return encode_data(b"" if found is None else encode_header(found.header))
 
 
-def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str]:
-    """debug_getRawReceipts: what the receipts root is made of.
+def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str] | None:
+    """debug_getRawReceipts: what the receipts root is made of; null above the head, none for an unknown hash."""
+    found = block_tags.find(rpc, block)
+    if found is None:
+        return [] if isinstance(block, BlockHash) else None
+    return [encode_data(encode_receipt(receipt)) for receipt in found.receipts]
 
-    Raises:
-        JsonRpcError: -32000, there is no such block.
-    """
-    return [
-        encode_data(encode_receipt(receipt)) for receipt in block_tags.require(rpc, block).receipts
-    ]
+
+def _raw(rpc: EvmRpc, block: BlockParam, what: str) -> AcceptedBlock | None:
+    found = block_tags.find(rpc, block)
+    if found is None and isinstance(block, BlockHash):
+        raise server_error(f"{what} 0x{block.hash.hex()} not found")
+    return found

@@ -12,7 +12,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
 from cchain_app.selectors import blocks
-from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.selectors.blocks import base_fee_after, blob_base_fee_after
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
@@ -33,27 +33,27 @@ def gas_price(rpc: EvmRpc) -> str:
 
     Unspecified: the next block's, as coreth has it, so that it is never below what gets in.
     """
-    return encode_quantity(_suggested_tip(rpc) + _next_base_fee(rpc))
+    return encode_quantity(suggested_tip(rpc) + next_base_fee(rpc))
 
 
 def max_priority_fee_per_gas(rpc: EvmRpc) -> str:
     """eth_maxPriorityFeePerGas: the suggested tip, in wei."""
-    return encode_quantity(_suggested_tip(rpc))
+    return encode_quantity(suggested_tip(rpc))
 
 
 def base_fee(rpc: EvmRpc) -> str:
     """eth_baseFee: the next block's base fee, in wei."""
-    return encode_quantity(_next_base_fee(rpc))
+    return encode_quantity(next_base_fee(rpc))
 
 
-def blob_base_fee() -> str:
-    """eth_blobBaseFee: one wei for ever, since there are no blobs."""
-    return encode_quantity(1)
+def blob_base_fee(rpc: EvmRpc) -> str:
+    """eth_blobBaseFee: the next block's price of blob gas, in wei: one, where nobody ever used any."""
+    return encode_quantity(blob_base_fee_after(rpc.chain, blocks.head(rpc.chain)))
 
 
 def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
     """eth_suggestPriceOptions: slow, normal and fast fees, as coreth reckons them."""
-    tip, base = _suggested_tip(rpc), _next_base_fee(rpc)
+    tip, base = suggested_tip(rpc), next_base_fee(rpc)
     normal = min(tip, MAX_NORMAL_TIP)
     return {
         "slow": _option(max(normal * 95 // 100, 1), base),
@@ -68,7 +68,7 @@ def fee_history(
     """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
 
     Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. Blob fields are
-    left out, since there are no blobs.
+    left out, since this node makes no blocks with blobs.
 
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
@@ -106,12 +106,13 @@ def _option(tip: int, base: int) -> Tips:
     }
 
 
-def _next_base_fee(rpc: EvmRpc) -> int:
+def next_base_fee(rpc: EvmRpc) -> int:
     """Return the next block's base fee in wei; before London there is none, so 0."""
     return base_fee_after(rpc.chain, blocks.head(rpc.chain)) or 0
 
 
-def _suggested_tip(rpc: EvmRpc) -> int:
+def suggested_tip(rpc: EvmRpc) -> int:
+    """Return the suggested tip in wei."""
     head = blocks.head(rpc.chain)
     return rpc.tips.of(head.hash, lambda: _tip_after(rpc, head))
 

@@ -10,11 +10,11 @@ from cchain_app.api import block_tags, wire
 from cchain_app.api.params import BlockHash, BlockNumber
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.selectors import blocks, pool
+from cchain_app.selectors import blocks, nonces, pool
 from cchain_app.services import transactions
 from cchain_app.txs.transaction import Transaction
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 
 RECEIPT_NOT_READY: Final = 4
@@ -35,6 +35,20 @@ def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.J
         return None
     block, index = found
     return rpc.rendered.of(block).transaction(index)
+
+
+def get_transaction_by_sender_and_nonce(
+    rpc: EvmRpc, sender: Address, nonce: int
+) -> Raw | wire.Json | None:
+    """eth_getTransactionBySenderAndNonce: a sender's transaction of a block or of the pool, else null."""
+    place = nonces.find_by_nonce(rpc.chain, sender, nonce)
+    if place is not None:
+        block, index = place
+        return rpc.rendered.of(block).transaction(index)
+    waiting = pool.content(rpc.chain, [sender])
+    listed = [*waiting.pending.get(sender, ()), *waiting.queued.get(sender, ())]
+    found = next((one for one in listed if one.nonce == nonce), None)
+    return None if found is None else wire.waiting_transaction(found)
 
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:

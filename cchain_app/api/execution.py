@@ -16,6 +16,7 @@ from cchain_app.api.loop_gas import Share
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
     BlockEnv,
@@ -33,6 +34,7 @@ from cchain_app.evm.overrides import (
     move_precompiles,
     override_state,
 )
+from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import state
 from cchain_app.txs.transaction import Authorization
 from chaindb.connections import WouldBlock, on_event_loop
@@ -124,6 +126,21 @@ class CallContext(NamedTuple):
         except CallInterrupted as interruption:
             raise self._given_up() from interruption
 
+    def trace(
+        self, message: CallMessage, recording: Recording, time_limit: float
+    ) -> TransactionTrace:
+        """Run one call and record it, for so many seconds at most.
+
+        Raises:
+            CallRejected: It could not begin.
+            TraceTooLarge: More would be recorded than the recording allows.
+            TraceTimedOut: It took too long.
+        """
+        env = self._fit(message)
+        return self.rpc.chain.engine.trace_call(
+            env, message, self.state, recording, time_limit=time_limit
+        )
+
     def _seconds(self) -> float:
         return max(self.deadline - time.monotonic(), 0.001)
 
@@ -165,8 +182,25 @@ def make_context(
     """
     share = _share_of_event_loop(rpc)
     found = block_tags.require(rpc, block)
+    reader = state.state_at(rpc.chain, found.number)
+    return context_on(rpc, found, reader, accounts, block_override, share=share)
+
+
+def context_on(
+    rpc: EvmRpc,
+    found: AcceptedBlock,
+    reader: StateReader,
+    accounts: Overrides | None,
+    block_override: BlockOverride | None,
+    *,
+    share: Share | None = None,
+) -> CallContext:
+    """Return where a call in a block's environment is run, on some state; `share`: on the event loop.
+
+    Raises:
+        BadOverride: The overrides contradict each other.
+    """
     env = rpc.environments.of(found.hash, lambda: env_of(found.header, rpc.chain.config))
-    reader: StateReader = state.state_at(rpc.chain, found.number)
     if accounts:
         env = move_precompiles(env, accounts)
         reader = override_state(reader, accounts)
@@ -201,7 +235,7 @@ def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessag
         request.value,
         request.data,
         request.access_list,
-        tuple(map(_encode_authorization, request.authorizations)) if request.authorizations else (),
+        tuple(map(encode_authorization, request.authorizations)) if request.authorizations else (),
         request.max_priority_fee_per_gas,
         request.blob_hashes,
     )
@@ -282,7 +316,8 @@ def check_fees(request: CallRequest, env: BlockEnv) -> None:
         )
 
 
-def _encode_authorization(one: Authorization) -> bytes:
+def encode_authorization(one: Authorization) -> bytes:
+    """Return an entry of an authorization list as RLP."""
     address = rlp.encode_bytes(one.address)
     numbers = (one.nonce, one.y_parity, one.r, one.s)
     return rlp.encode_list((rlp.encode_uint(one.chain_id), address, *map(rlp.encode_uint, numbers)))

@@ -17,6 +17,7 @@ from cchain_app.config import at_least
 from cchain_app.evm.engine import CallMessage, CallRejected, CallResult
 from cchain_app.evm.estimation import TRANSFER_GAS
 from cchain_app.evm.overrides import BlockOverride
+from cchain_app.txs.request import unsigned
 from cchain_app.txs.transaction import AccessList
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import encode_quantity
@@ -77,19 +78,22 @@ def create_access_list(
         JsonRpcError: -32000, the call could not begin. A call that fails is told in the result.
     """
     context = execution.make_context(rpc, block, accounts, None)
+    if request.gas_price == 0 and context.env.base_fee is not None:
+        raise server_error("gasPrice must be non-zero after london fork")
     message = execution.make_message(rpc, request, context.env)
+    listed = _Listed.of(request.access_list)
     try:
         execution.check_fees(request, context.env)
+        for _ in range(ACCESS_LIST_ROUNDS):
+            result = _run_with(context, message, listed)
+            grown = listed.union(result.access_list or ())
+            if grown == listed:
+                return _access_list_answer(listed, result)
+            listed = grown
+        return _access_list_answer(listed, _run_with(context, message, listed))
     except CallRejected as refusal:
-        raise _not_applied(refusal) from refusal
-    listed = _Listed.of(request.access_list)
-    for _ in range(ACCESS_LIST_ROUNDS):
-        result = _run_with(context, message, listed)
-        grown = listed.union(result.access_list or ())
-        if grown == listed:
-            return _access_list_answer(listed, result)
-        listed = grown
-    return _access_list_answer(listed, _run_with(context, message, listed))
+        applied = request._replace(access_list=listed.entries)
+        raise _not_applied(context, applied, message.gas, refusal) from refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +116,19 @@ class _Listed:
 
 
 def _run_with(context: CallContext, message: CallMessage, listed: _Listed) -> CallResult:
-    try:
-        return context.run(message._replace(access_list=listed.entries), with_access_list=True)
-    except CallRejected as refusal:
-        raise _not_applied(refusal) from refusal
+    return context.run(message._replace(access_list=listed.entries), with_access_list=True)
 
 
-def _not_applied(refusal: CallRejected) -> JsonRpcError:
-    return server_error(f"failed to apply transaction: err: {refusal}")
+def _not_applied(
+    context: CallContext, request: CallRequest, gas: int, refusal: CallRejected
+) -> JsonRpcError:
+    """Return the error that names the transaction, which nobody has signed."""
+    nonce = request.nonce
+    if nonce is None:
+        account = context.state.account(request.sender)
+        nonce = 0 if account is None else account.nonce
+    applied = unsigned(request, chain_id=context.env.chain_id, nonce=nonce, gas=gas)
+    return server_error(f"failed to apply transaction: 0x{applied.hash.hex()} err: {refusal}")
 
 
 def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:

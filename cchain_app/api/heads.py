@@ -1,10 +1,6 @@
 """How far a chain's heads were sent to those who listen. Used on one event loop. Pure."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
-Send = Callable[[int], Awaitable[bool]]
-"""Sends the block at a height; says whether there is one yet."""
+from collections.abc import Generator
 
 
 class SentHeads:
@@ -25,8 +21,11 @@ class SentHeads:
         if self._sent is not None and number < self._sent:
             self._sent = self._target = number
 
-    async def reach(self, number: int, send: Send) -> None:
-        """Send what is missing up to a height; returns at once when that is happening already."""
+    def due(self, number: int) -> Generator[int, None, None]:
+        """Give the heights up to this one that are to be sent; nothing where they are being sent already.
+
+        A height was sent when the next one is asked for. Who closes it before leaves the rest for later.
+        """
         if self._sent is None:
             return  # nobody has ever listened
         self._target = max(self._target, number)
@@ -35,10 +34,7 @@ class SentHeads:
         self._sending = True
         try:
             while self._sent < self._target:
-                if not await send(self._sent + 1):
-                    self._target = self._sent
-                    return
+                yield self._sent + 1
                 self._sent += 1
-                await asyncio.sleep(0)
         finally:
             self._sending = False

@@ -5,40 +5,22 @@ counts as absent. What the members mean is in `execution`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from cchain_app.api import params
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
+from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import AccessList, Authorization
 from jsonrpc.errors import InvalidParam
-from primitives.evm import ZERO_ADDRESS, Address, Hash, Slot, Word
+from primitives.evm import Address, Hash, Slot, Word
+
+__all__ = [
+    "BLOCK", "CallRequest", "access_list", "block_overrides", "call", "members", "state_overrides",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 Parser = Callable[[Any], Any]
-
-
-class CallRequest(NamedTuple):
-    """A call object as it was sent; None is what was left out."""
-
-    sender: Address = ZERO_ADDRESS
-    to: Address | None = None
-    """None: the data is init code."""
-    gas: int | None = None
-    gas_price: int | None = None
-    """Wei."""
-    max_fee_per_gas: int | None = None
-    """Wei."""
-    max_priority_fee_per_gas: int | None = None
-    """Wei."""
-    value: int = 0
-    """Wei."""
-    data: bytes = b""
-    nonce: int | None = None
-    chain_id: int | None = None
-    access_list: AccessList = ()
-    authorizations: tuple[Authorization, ...] = ()
-    blob_hashes: tuple[Hash, ...] = ()
 
 
 def call(value: Any) -> CallRequest:
@@ -47,9 +29,8 @@ def call(value: Any) -> CallRequest:
     Raises:
         InvalidParam: It is no object, or one of its known members cannot be read.
     """
-    found = _members(value, "TransactionArgs", _CALL)
+    found = members(value, "TransactionArgs", _CALL)
     given, older = found.pop("input", None), found.pop("data", None)
-    found.pop("max_fee_per_blob_gas", None)  # blobs cost nothing here: the pool refuses them
     payload = given if given is not None else (older or b"")
     return CallRequest(data=payload, **found)
 
@@ -64,7 +45,7 @@ def state_overrides(value: Any) -> dict[Address, AccountOverride]:
         raise params.cannot_unmarshal(params.kind_of(value), "override.StateOverride")
     return {
         params.address(address): AccountOverride(
-            **_members({} if account is None else account, "OverrideAccount", _ACCOUNT)
+            **members({} if account is None else account, "OverrideAccount", _ACCOUNT)
         )
         for address, account in value.items()
     }
@@ -76,7 +57,7 @@ def block_overrides(value: Any) -> BlockOverride:
     Raises:
         InvalidParam: It is no object, or one of its known members cannot be read.
     """
-    return BlockOverride(**_members(value, "BlockOverrides", _BLOCK))
+    return BlockOverride(**members(value, "BlockOverrides", BLOCK))
 
 
 def access_list(value: Any) -> AccessList:
@@ -86,8 +67,34 @@ def access_list(value: Any) -> AccessList:
     return tuple(_access_tuple(element) for element in value)
 
 
+def members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]]) -> dict[str, Any]:
+    """Return the known members of an object that are there, by the names of our fields.
+
+    Args:
+        value: What was sent.
+        type_name: What messages call the object.
+        known: For each member our name and its parser.
+
+    Raises:
+        InvalidParam: It is no object, or a known member cannot be read.
+    """
+    if not isinstance(value, dict):
+        raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
+    found: dict[str, Any] = {}
+    for member, given in value.items():
+        reading = known.get(member)
+        if reading is None or given is None:
+            continue
+        name, parse = reading
+        try:
+            found[name] = parse(given)
+        except InvalidParam as error:
+            raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
+    return found
+
+
 def _access_tuple(value: Any) -> tuple[Address, tuple[Slot, ...]]:
-    found = _members(value, "AccessTuple", _ACCESS_TUPLE)
+    found = members(value, "AccessTuple", _ACCESS_TUPLE)
     if "address" not in found:
         raise InvalidParam("missing required field 'address' for AccessTuple")
     return found["address"], tuple(map(Slot, found.get("slots", ())))
@@ -100,7 +107,7 @@ def _authorizations(value: Any) -> tuple[Authorization, ...]:
 
 
 def _authorization(value: Any) -> Authorization:
-    found = _members(value, "SetCodeAuthorization", _AUTHORIZATION)
+    found = members(value, "SetCodeAuthorization", _AUTHORIZATION)
     for member, (name, _) in _AUTHORIZATION.items():
         if name not in found:
             raise InvalidParam(f"missing required field '{member}' for SetCodeAuthorization")
@@ -126,23 +133,6 @@ def _words(value: Any) -> Mapping[Slot, Word]:
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "map[common.Hash]common.Hash")
     return {Slot(params.hash32(slot)): Word(params.hash32(word)) for slot, word in value.items()}
-
-
-def _members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]]) -> dict[str, Any]:
-    """Return the known members of an object that are there, by the names of our fields."""
-    if not isinstance(value, dict):
-        raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
-    found: dict[str, Any] = {}
-    for member, given in value.items():
-        reading = known.get(member)
-        if reading is None or given is None:
-            continue
-        name, parse = reading
-        try:
-            found[name] = parse(given)
-        except InvalidParam as error:
-            raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
-    return found
 
 
 def _located(reason: str, place: str) -> str:
@@ -179,7 +169,7 @@ _ACCOUNT: Mapping[str, tuple[str, Parser]] = {
     "stateDiff": ("state_diff", _words),
     "movePrecompileToAddress": ("move_precompile_to", params.address),
 }
-_BLOCK: Mapping[str, tuple[str, Parser]] = {
+BLOCK: Mapping[str, tuple[str, Parser]] = {
     "number": ("number", params.uint64),
     "time": ("time", params.uint64),
     "gasLimit": ("gas_limit", params.uint64),
@@ -189,6 +179,7 @@ _BLOCK: Mapping[str, tuple[str, Parser]] = {
     "blobBaseFee": ("blob_base_fee", params.quantity),
     "difficulty": ("difficulty", params.quantity),
 }
+"""What eth_call can override of a block."""
 _ACCESS_TUPLE: Mapping[str, tuple[str, Parser]] = {
     "address": ("address", params.address),
     "storageKeys": ("slots", _hashes),

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.header import Header
 from cchain_app.filters import LogFilter
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
@@ -62,11 +63,21 @@ class Matches(NamedTuple):
 NO_MATCHES: Final = Matches((), b"")
 
 
-class RenderedBlock:
-    """What was rendered of one block; each part on its first use."""
+BlobPrice = Callable[[Header], int]
+"""Says what a blob gas costs in a block, in wei."""
 
-    def __init__(self, block: AcceptedBlock) -> None:
+
+class RenderedBlock:
+    """What was rendered of one block; each part on its first use.
+
+    Args:
+        block: The block.
+        blob_price: Asked where a transaction has blobs; without, its receipt does not tell their price.
+    """
+
+    def __init__(self, block: AcceptedBlock, blob_price: BlobPrice | None = None) -> None:
         self._block = block
+        self._blob_price = blob_price
         self._transactions: list[Raw | None] = [None] * len(block.transactions)
         self._receipts: list[Raw | None] = [None] * len(block.transactions)
         self._logs: list[tuple[Raw, ...] | None] = [None] * len(block.transactions)
@@ -110,9 +121,15 @@ class RenderedBlock:
         """Return one receipt."""
         found = self._receipts[index]
         if found is None:
-            found = Raw(_encode(wire.receipt(self._block, index, list(self.logs(index)))))
+            found = Raw(_encode(self._receipt(index)))
             self._receipts[index] = found
         return found
+
+    def _receipt(self, index: int) -> wire.Json:
+        block, price = self._block, None
+        if block.transactions[index].blob_hashes and self._blob_price is not None:
+            price = self._blob_price(block.header)
+        return wire.receipt(block, index, list(self.logs(index)), blob_price=price)
 
     def logs(self, index: int) -> tuple[Raw, ...]:
         """Return the logs of one transaction."""
@@ -171,9 +188,10 @@ class RenderedBlock:
 
 
 class RenderedBlocks:
-    """The rendered blocks of one chain in a process."""
+    """The rendered blocks of one chain in a process; see `RenderedBlock`."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, blob_price: BlobPrice | None = None) -> None:
+        self._blob_price = blob_price
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._blocks: dict[Hash, tuple[RenderedBlock, int]] = {}
@@ -184,7 +202,7 @@ class RenderedBlocks:
         found = self._blocks.get(block.hash)
         if found is not None:
             return found[0]
-        rendered = RenderedBlock(block)
+        rendered = RenderedBlock(block, self._blob_price)
         weight = rendered.weight
         with self._lock:
             if block.hash not in self._blocks:

@@ -10,9 +10,11 @@ from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import Remembered, RenderedBlocks
+from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
+from cchain_app.selectors.blocks import blob_base_fee
 from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.turn import LoopTurn
 
@@ -36,12 +38,13 @@ class EvmRpc:
         self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
         """Who listens to the chain in this process."""
         self.heads = SentHeads()
-        self.rendered = RenderedBlocks()
+        self.rendered = RenderedBlocks(blob_price=partial(blob_base_fee, chain))
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
+        self.trace_turns = TraceTurns(node.trace_calls)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """Return a handler of this door, under its own name and documentation."""

@@ -5,8 +5,10 @@ block is encoded once, and matched once for all log subscriptions with the same 
 belong to `jsonrpc.hub`. Sending happens on the event loop of a web process.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 import msgspec
@@ -88,7 +90,11 @@ async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
     heads, head = rpc.heads, rpc.chain.memory.blocks.head
     if head is not None:
         heads.go_back(head.number)
-    await heads.reach(number, lambda height: _send_head(rpc, height))
+    with closing(heads.due(number)) as due:
+        for height in due:
+            if not await _send_head(rpc, height):
+                return
+            await asyncio.sleep(0)
 
 
 async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:

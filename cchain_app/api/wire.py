@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from cchain_app.blocks import bloom
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.body import Withdrawal
 from cchain_app.blocks.header import Header
+from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import Log
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
+    BLOB,
     DYNAMIC_FEE,
     SET_CODE,
     AccessList,
@@ -42,12 +45,27 @@ def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
     body: Json = {
         **header(accepted),
         "size": hex(accepted.size),
-        "uncles": [],
+        "uncles": [hexed(ommer.hash) for ommer in accepted.ommers],
         "transactions": transactions,
     }
     if accepted.header.withdrawals_root is not None:
-        body["withdrawals"] = []
+        body["withdrawals"] = [_withdrawal(one) for one in accepted.withdrawals]
     return body
+
+
+def uncle(ommer: Header) -> Json:
+    """Return an uncle: a block of which nothing but the header is known."""
+    bare = make_block(ommer, (), ())
+    return {**header(bare), "size": hex(bare.size), "uncles": []}
+
+
+def _withdrawal(one: Withdrawal) -> Json:
+    return {
+        "index": hex(one.index),
+        "validatorIndex": hex(one.validator_index),
+        "address": hexed(one.address),
+        "amount": hex(one.amount),
+    }
 
 
 def _header_fields(values: Header) -> Json:
@@ -114,6 +132,11 @@ def waiting_transaction(transaction: Transaction) -> Json:
     }
 
 
+def unsigned_transaction(transaction: Transaction) -> Json:
+    """Return a transaction that nobody has signed yet: with zeros for a signature, its fee cap as its price."""
+    return {"gasPrice": hex(transaction.max_fee_per_gas), **_transaction_fields(transaction)}
+
+
 def _transaction_fields(transaction: Transaction) -> Json:
     fields: Json = {
         "type": hex(transaction.type),
@@ -136,6 +159,9 @@ def _transaction_fields(transaction: Transaction) -> Json:
     if transaction.type >= DYNAMIC_FEE:
         fields["maxFeePerGas"] = hex(transaction.max_fee_per_gas)
         fields["maxPriorityFeePerGas"] = hex(transaction.max_priority_fee_per_gas)
+    if transaction.type == BLOB:
+        fields["maxFeePerBlobGas"] = hex(transaction.max_fee_per_blob_gas)
+        fields["blobVersionedHashes"] = [hexed(one) for one in transaction.blob_hashes]
     if transaction.type == SET_CODE:
         fields["authorizationList"] = [_authorization(one) for one in transaction.authorizations]
     return fields
@@ -160,15 +186,24 @@ def _authorization(one: Authorization) -> Json:
     }
 
 
-def receipt(accepted: AcceptedBlock, index: int, logs: list[Any]) -> Json:
-    """Return the receipt of a block's transaction around its logs (objects or rendered bytes)."""
+def receipt(
+    accepted: AcceptedBlock, index: int, logs: list[Any], *, blob_price: int | None = None
+) -> Json:
+    """Return the receipt of a block's transaction around its logs (objects or rendered bytes).
+
+    Args:
+        accepted: The block.
+        index: The transaction's, in the block.
+        logs: Of the transaction.
+        blob_price: Wei for each blob gas, for a transaction with blobs.
+    """
     transaction = accepted.transactions[index]
     outcome = accepted.receipts[index]
     before = accepted.receipts[index - 1].cumulative_gas_used if index else 0
     created = _created(transaction)
     return {
         "type": hex(transaction.type),
-        "status": "0x1" if outcome.succeeded else "0x0",
+        **_outcome(outcome),
         "transactionHash": hexed(transaction.hash),
         "transactionIndex": hex(index),
         "blockHash": hexed(accepted.hash),
@@ -179,9 +214,23 @@ def receipt(accepted: AcceptedBlock, index: int, logs: list[Any]) -> Json:
         "gasUsed": hex(outcome.cumulative_gas_used - before),
         "cumulativeGasUsed": hex(outcome.cumulative_gas_used),
         "effectiveGasPrice": hex(transaction.effective_gas_price(accepted.header.base_fee or 0)),
+        **_paid_for_blobs(transaction, blob_price),
         "logs": logs,
         "logsBloom": hexed(bloom.to_bytes(outcome.bloom)),
     }
+
+
+def _outcome(outcome: Receipt) -> Json:
+    """Return the status; before Byzantium there was the state's root in its place."""
+    if outcome.state_root is not None:
+        return {"root": hexed(outcome.state_root)}
+    return {"status": "0x1" if outcome.succeeded else "0x0"}
+
+
+def _paid_for_blobs(transaction: Transaction, blob_price: int | None) -> Json:
+    if transaction.type != BLOB or blob_price is None:
+        return {}
+    return {"blobGasUsed": hex(transaction.blob_gas), "blobGasPrice": hex(blob_price)}
 
 
 def _created(transaction: Transaction) -> Address | None:

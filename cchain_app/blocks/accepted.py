@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cchain_app.blocks.body import EMPTY_LIST, Withdrawal, encode_ommers, encode_withdrawals
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.txs.transaction import Transaction
@@ -10,21 +11,35 @@ from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 
-_EMPTY_LIST = b"\xc0"
 _LEGACY_PREFIX = b"\xc0"
 
 
-def encode_block(header: Header, transactions: Sequence[bytes]) -> bytes:
-    """Return the block with the given header and signed envelopes as RLP."""
-    withdrawals = header.withdrawals_root is not None
-    return join_block(encode_header(header), transactions, withdrawals=withdrawals)
+def encode_block(
+    header: Header,
+    transactions: Sequence[bytes],
+    ommers: Sequence[Header] = (),
+    withdrawals: Sequence[Withdrawal] = (),
+) -> bytes:
+    """Return the block with the given header, signed envelopes, uncles and withdrawals as RLP."""
+    return join_block(
+        encode_header(header),
+        transactions,
+        ommers=encode_ommers(ommers),
+        withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
+    )
 
 
-def join_block(header: bytes, transactions: Sequence[bytes], *, withdrawals: bool) -> bytes:
-    """Return the same of a header that is RLP already; since Shanghai it has withdrawals."""
-    body = [header, rlp.encode_list(map(_encode_transaction, transactions)), _EMPTY_LIST]
-    if withdrawals:
-        body.append(_EMPTY_LIST)
+def join_block(
+    header: bytes,
+    transactions: Sequence[bytes],
+    *,
+    ommers: bytes = EMPTY_LIST,
+    withdrawals: bytes | None,
+) -> bytes:
+    """Return the same of what is RLP already; since Shanghai there are withdrawals, even if none."""
+    body = [header, rlp.encode_list(map(_encode_transaction, transactions)), ommers]
+    if withdrawals is not None:
+        body.append(withdrawals)
     return rlp.encode_list(body)
 
 
@@ -45,18 +60,39 @@ class AcceptedBlock:
     transactions: tuple[Transaction, ...]
     receipts: tuple[Receipt, ...]
     """One for each transaction, same order."""
+    ommers: tuple[Header, ...] = ()
+    """Uncles; only chains that others made have any."""
+    withdrawals: tuple[Withdrawal, ...] = ()
+    """Likewise."""
 
     @property
     def number(self) -> int:
         """Its height."""
         return self.header.number
 
+    @property
+    def raw(self) -> bytes:
+        """The whole block as RLP, encoded each time."""
+        envelopes = [transaction.raw for transaction in self.transactions]
+        return encode_block(self.header, envelopes, self.ommers, self.withdrawals)
+
 
 def make_block(
-    header: Header, transactions: tuple[Transaction, ...], receipts: tuple[Receipt, ...]
+    header: Header,
+    transactions: tuple[Transaction, ...],
+    receipts: tuple[Receipt, ...],
+    ommers: tuple[Header, ...] = (),
+    withdrawals: tuple[Withdrawal, ...] = (),
 ) -> AcceptedBlock:
     """Return a block with its hash and size."""
-    encoded = encode_header(header)
     envelopes = [transaction.raw for transaction in transactions]
-    whole = join_block(encoded, envelopes, withdrawals=header.withdrawals_root is not None)
-    return AcceptedBlock(header, keccak256(encoded), len(whole), transactions, receipts)
+    encoded = encode_header(header)
+    whole = join_block(
+        encoded,
+        envelopes,
+        ommers=encode_ommers(ommers),
+        withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
+    )
+    return AcceptedBlock(
+        header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals
+    )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.blobs import excess_after
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import encode_receipt, make_receipts
 from cchain_app.config import ChainConfig, at_least
@@ -17,9 +18,6 @@ from primitives.hashing import EMPTY_ROOT
 
 OrderedRoot = Callable[[Sequence[bytes]], Hash]
 """Root of the trie of a list, as `StateTrie.ordered_root` computes it."""
-
-GAS_PER_BLOB = 2**17
-"""EIP-4844: blob gas of one blob."""
 
 
 def next_env(
@@ -53,7 +51,7 @@ def next_env(
         gas_limit=gas_limit,
         base_fee=base_fee,
         prev_randao=ZERO_HASH,
-        excess_blob_gas=None if blobs is None else _excess_blob_gas(parent.header, blobs.target),
+        excess_blob_gas=None if blobs is None else excess_after(parent.header, blobs, fork),
         blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
         parent_hash=parent.hash,
         parent_beacon_block_root=ZERO_HASH if at_least(fork, "cancun") else None,
@@ -122,9 +120,3 @@ def assemble(
         requests_hash=executed.requests_hash,
     )
     return make_block(header, tuple(transactions), receipts)
-
-
-def _excess_blob_gas(parent: Header, target: int) -> int:
-    """Return the excess after a block (EIP-4844); zero for ever on a chain without blobs."""
-    excess = (parent.excess_blob_gas or 0) + (parent.blob_gas_used or 0)
-    return max(0, excess - target * GAS_PER_BLOB)

@@ -5,9 +5,11 @@ alone, and that costs the same whatever stands behind it.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
+from cchain_app.blocks.body import Withdrawal, decode_ommers, decode_withdrawals
 from cchain_app.blocks.errors import (
     BlockEncoding,
     BlockTooLarge,
@@ -53,6 +55,10 @@ class CandidateBlock:
     """Keccak-256 of the header's RLP."""
     raw: bytes
     """The whole block as RLP."""
+    ommers: tuple[Header, ...] = ()
+    """Uncles; `parse_foreign_block` reads them."""
+    withdrawals: tuple[Withdrawal, ...] = ()
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +77,11 @@ def parse_header(raw: bytes) -> CandidateHeader:
         BlockEncoding: It does not begin as the canonical RLP of a block does.
     """
     _check_size(raw)
-    try:
+    with _reading():
         block = _list(rlp.read_only_item(raw))
         _, stop = rlp.read_item(block, 0, len(block))
         encoded = bytes(block[:stop])
         return CandidateHeader(decode_header(encoded), keccak256(encoded))
-    except rlp.RlpError as error:
-        raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
-    except MalformedHeader as error:
-        raise BlockEncoding(str(error)) from error
 
 
 def parse_block(raw: bytes) -> CandidateBlock:
@@ -97,16 +99,39 @@ def parse_block(raw: bytes) -> CandidateBlock:
         WithdrawalsUnexpected: It has a list of withdrawals, though its header has no root.
     """
     _check_size(raw)
-    try:
+    with _reading():
         parts = _parts(raw)
         header = decode_header(parts[0])
         transactions = tuple(_envelopes(parts[1], header.gas_limit // LEAST_GAS))
+    _check_empty(parts, header)
+    return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
+
+
+def parse_foreign_block(raw: bytes) -> CandidateBlock:
+    """Read a block of a chain that others made: of any size, with uncles and withdrawals.
+
+    Raises:
+        MalformedBlock: As `parse_block`, but for its size and for not being empty.
+    """
+    with _reading():
+        parts = _parts(raw)
+        header = decode_header(parts[0])
+        transactions = tuple(_envelopes(parts[1], header.gas_limit // LEAST_GAS))
+        ommers = decode_ommers(parts[2])
+        withdrawals = decode_withdrawals(parts[3]) if len(parts) == _WITH_WITHDRAWALS else ()
+    _check_withdrawals(parts, header)
+    return CandidateBlock(header, transactions, keccak256(parts[0]), raw, ommers, withdrawals)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Say of bytes that cannot be read that they are no block."""
+    try:
+        yield
     except rlp.RlpError as error:
         raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
     except MalformedHeader as error:
         raise BlockEncoding(str(error)) from error
-    _check_empty(parts, header)
-    return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
 
 
 def _check_size(raw: bytes) -> None:
@@ -155,11 +180,14 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
 def _check_empty(parts: list[bytes], header: Header) -> None:
     if parts[2]:
         raise UnclesNotEmpty
+    _check_withdrawals(parts, header)
+    if len(parts) == _WITH_WITHDRAWALS and parts[3]:
+        raise WithdrawalsNotEmpty
+
+
+def _check_withdrawals(parts: list[bytes], header: Header) -> None:
     if len(parts) < _WITH_WITHDRAWALS:
         if header.withdrawals_root is not None:
             raise WithdrawalsMissing
-        return
-    if header.withdrawals_root is None:
+    elif header.withdrawals_root is None:
         raise WithdrawalsUnexpected
-    if parts[3]:
-        raise WithdrawalsNotEmpty

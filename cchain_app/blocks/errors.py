@@ -186,7 +186,7 @@ class WrongCoinbase(WrongField):
 
 
 class WrongDifficulty(WrongField):
-    """Not zero: there is no proof of work."""
+    """Not zero, though there is no proof of work."""
 
     field = "difficulty"
 
@@ -198,19 +198,19 @@ class WrongMixHash(WrongField):
 
 
 class WrongNonce(WrongField):
-    """Not zero: there is no proof of work."""
+    """Not zero, though there is no proof of work."""
 
     field = "nonce"
 
 
 class WrongUnclesHash(WrongField):
-    """Not the hash of no uncles."""
+    """Not the hash of the body's uncles, of which this node's own blocks have none."""
 
     field = "sha3Uncles"
 
 
 class WrongWithdrawalsRoot(WrongField):
-    """Not the root of no withdrawals, or there before Shanghai."""
+    """Not the root of the body's withdrawals, or there before Shanghai."""
 
     field = "withdrawalsRoot"
 
@@ -222,7 +222,7 @@ class WrongExcessBlobGas(WrongField):
 
 
 class WrongBeaconRoot(WrongField):
-    """Not zero, or there before Cancun."""
+    """Not what it must be, or not there since Cancun."""
 
     field = "parentBeaconBlockRoot"
 
@@ -240,7 +240,7 @@ class WrongGasUsed(WrongField):
 
 
 class WrongBlobGasUsed(WrongField):
-    """Not zero, or there before Cancun."""
+    """Not what the body's blobs use, or there before Cancun."""
 
     field = "blobGasUsed"
 

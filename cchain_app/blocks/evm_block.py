@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from cchain_app.blocks.accepted import AcceptedBlock, encode_block
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_block, parse_header
 from cchain_app.blocks.header import Header
 from primitives.evm import Hash
@@ -42,9 +42,7 @@ class EvmBlock:
         source = self._source
         if isinstance(source, bytes):
             return source
-        if isinstance(source, CandidateBlock):
-            return source.raw
-        return encode_block(source.header, [one.raw for one in source.transactions])
+        return source.raw
 
     def candidate(self) -> CandidateBlock:
         """Return the block with what stands behind its header.

@@ -3,18 +3,19 @@
 What RPC shows besides (block, index, effective price) comes from the rows, not from here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cchain_app.blocks import bloom
 from cchain_app.evm.engine import Log, TransactionResult
 from cchain_app.txs.transaction import LEGACY
 from primitives import rlp
+from primitives.evm import Hash
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a block says of one of its transactions (Byzantium and later: a status, no root)."""
+    """What a block says of one of its transactions."""
 
     type: int
     """Of the transaction."""
@@ -24,13 +25,22 @@ class Receipt:
     bloom: int
     """Of `logs`; as bytes see `bloom.to_bytes`."""
     logs: tuple[Log, ...]
+    state_root: Hash | None = None
+    """Before Byzantium: of the state after the transaction, in the place of its status."""
 
 
-def make_receipts(outcomes: Iterable[tuple[int, TransactionResult]]) -> tuple[Receipt, ...]:
-    """Return the receipts of a block from its transactions' types and results, in block order."""
+def make_receipts(
+    outcomes: Iterable[tuple[int, TransactionResult]], state_roots: Sequence[Hash] = ()
+) -> tuple[Receipt, ...]:
+    """Return the receipts of a block, in its order.
+
+    Args:
+        outcomes: Type and result of each transaction.
+        state_roots: Before Byzantium: of the states after each of them.
+    """
     receipts = []
     cumulative_gas_used = 0
-    for type_, result in outcomes:
+    for index, (type_, result) in enumerate(outcomes):
         cumulative_gas_used += result.gas_used
         receipts.append(
             Receipt(
@@ -39,6 +49,7 @@ def make_receipts(outcomes: Iterable[tuple[int, TransactionResult]]) -> tuple[Re
                 cumulative_gas_used=cumulative_gas_used,
                 bloom=bloom.bloom_of(result.logs),
                 logs=result.logs,
+                state_root=state_roots[index] if state_roots else None,
             )
         )
     return tuple(receipts)
@@ -48,13 +59,19 @@ def encode_receipt(receipt: Receipt) -> bytes:
     """Return the envelope of EIP-2718: the type byte, unless it is 0, and the RLP."""
     payload = rlp.encode_list(
         (
-            rlp.encode_uint(receipt.succeeded),
+            _encode_outcome(receipt),
             rlp.encode_uint(receipt.cumulative_gas_used),
             rlp.encode_bytes(bloom.to_bytes(receipt.bloom)),
             rlp.encode_list(map(_encode_log, receipt.logs)),
         )
     )
     return payload if receipt.type == LEGACY else bytes((receipt.type,)) + payload
+
+
+def _encode_outcome(receipt: Receipt) -> bytes:
+    if receipt.state_root is None:
+        return rlp.encode_uint(receipt.succeeded)
+    return rlp.encode_bytes(receipt.state_root)
 
 
 def _encode_log(log: Log) -> bytes:

@@ -23,7 +23,7 @@ MOST_AHEAD = 10
 MOST_EXTRA_DATA = 32
 """Bytes."""
 
-_Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
+Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
 """What is refused if the next two differ: what the header has, what it must have."""
 
 
@@ -43,7 +43,7 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
     """
     if header.parent_hash != parent.hash:
         raise errors.UnknownParent(header.parent_hash, parent.hash)
-    _compare([(errors.WrongNumber, header.number, parent.number + 1)])
+    compare([(errors.WrongNumber, header.number, parent.number + 1)])
     if header.timestamp < parent.header.timestamp:
         raise errors.BlockBeforeParent(header.timestamp, parent.header.timestamp)
     if header.timestamp > now + MOST_AHEAD:
@@ -64,7 +64,7 @@ def verify_environment(header: Header, env: BlockEnv) -> None:
     if len(header.extra_data) > MOST_EXTRA_DATA:
         raise errors.ExtraDataTooLong(len(header.extra_data), MOST_EXTRA_DATA)
     no_withdrawals = EMPTY_ROOT if at_least(env.fork, "shanghai") else None
-    _compare(
+    compare(
         [
             (errors.WrongGasLimit, header.gas_limit, env.gas_limit),
             (errors.WrongBaseFee, header.base_fee, env.base_fee),
@@ -86,7 +86,7 @@ def verify_body(header: Header, transactions_root: Hash) -> None:
     Raises:
         WrongTransactionsRoot: It does not.
     """
-    _compare([(errors.WrongTransactionsRoot, header.transactions_root, transactions_root)])
+    compare([(errors.WrongTransactionsRoot, header.transactions_root, transactions_root)])
 
 
 def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
@@ -98,7 +98,7 @@ def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
     if candidate.hash == made.hash:
         return
     have, want = candidate.header, made.header
-    _compare(
+    compare(
         [
             (errors.WrongGasUsed, have.gas_used, want.gas_used),
             (errors.WrongBlobGasUsed, have.blob_gas_used, want.blob_gas_used),
@@ -111,7 +111,8 @@ def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
     )
 
 
-def _compare(rules: Iterable[_Rule]) -> None:
+def compare(rules: Iterable[Rule]) -> None:
+    """Raise the refusal of the first rule whose two values differ."""
     for refusal, have, want in rules:
         if have != want:
             raise refusal(have, want)

@@ -170,6 +170,8 @@ class CallMessage(NamedTuple):
     """EIP-7702 tuples as RLP; the transaction is of type 4 when there are any."""
     max_priority_fee: int | None = None
     blob_hashes: tuple[Hash, ...] = ()
+    nonce: int | None = None
+    """Of the sender, where it is to be checked; None: whatever the state says."""
 
 
 class CallResult(NamedTuple):

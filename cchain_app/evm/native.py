@@ -11,8 +11,6 @@ from collections.abc import Sequence
 import cchain_native
 
 from cchain_app.evm.engine import (
-    AccountChange,
-    AccountState,
     BlockEnv,
     CallInterrupted,
     CallMessage,
@@ -24,13 +22,21 @@ from cchain_app.evm.engine import (
     InvalidBlock,
     Log,
     SkippedTransaction,
-    SlotChange,
-    StateChanges,
     StateReader,
     TransactionResult,
 )
+from cchain_app.evm.native_trace import block_trace, transaction_trace
+from cchain_app.evm.native_values import changes_of, logs_of
+from cchain_app.evm.tracing import (
+    BlockTrace,
+    ClosedBlock,
+    Recording,
+    TraceTimedOut,
+    TraceTooLarge,
+    TransactionTrace,
+)
 from cchain_app.txs.transaction import Transaction
-from primitives.evm import Address, Hash, Slot, Word
+from primitives.evm import Address, Hash, Slot
 
 _TOO_WIDE = "gas price or base fee beyond what can be paid"
 """Only calls can name such prices."""
@@ -77,8 +83,22 @@ class NativeEngine:
             results=tuple(map(_result, outcomes)),
             skipped=tuple(SkippedTransaction(*values) for values in skipped),
             gas_used=gas_used,
-            changes=_changes(changes),
+            changes=changes_of(changes),
             requests_hash=None if requests_hash is None else Hash(requests_hash),
+        )
+
+    def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
+        """Make the fork's system calls that follow a block's transactions.
+
+        Raises:
+            InvalidBlock: A system call failed, or a deposit cannot be read.
+        """
+        try:
+            changes, requests_hash = cchain_native.close_block(env, state, logs)
+        except cchain_native.InvalidBlock as refusal:
+            raise InvalidBlock(str(refusal)) from None
+        return ClosedBlock(
+            changes_of(changes), None if requests_hash is None else Hash(requests_hash)
         )
 
     def call(
@@ -116,6 +136,68 @@ class NativeEngine:
             raise CallRejected(str(refusal)) from None
         except cchain_native.CallInterrupted as interruption:
             raise CallInterrupted(str(interruption)) from None
+
+    def trace_block(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        recording: Recording,
+        *,
+        first: int = 0,
+        time_limit: float | None = None,
+    ) -> BlockTrace:
+        """Execute an accepted block's transactions in order and record some of them.
+
+        Raises:
+            InvalidBlock: A transaction cannot be in the block.
+            TraceTooLarge: More would be recorded than `recording.most_bytes`.
+            TraceTimedOut: A transaction took too long.
+        """
+        try:
+            return block_trace(
+                cchain_native.trace_block(
+                    self._call_slots, env, transactions, state, recording, first, time_limit
+                )
+            )
+        except cchain_native.InvalidBlock as refusal:
+            raise InvalidBlock(str(refusal)) from None
+        except cchain_native.TraceTooLarge as excess:
+            raise TraceTooLarge(str(excess)) from None
+        except cchain_native.CallInterrupted as interruption:
+            raise TraceTimedOut(str(interruption)) from None
+
+    def trace_call(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        recording: Recording,
+        *,
+        validate: bool = False,
+        time_limit: float | None = None,
+    ) -> TransactionTrace:
+        """Run a call as `call` does and record it; fees go to the coinbase as in a block.
+
+        Raises:
+            CallRejected: It could not begin.
+            TraceTooLarge: More would be recorded than `recording.most_bytes`.
+            TraceTimedOut: It took too long.
+        """
+        _check_price(message)
+        environment = self._environment(env)
+        try:
+            return transaction_trace(
+                cchain_native.trace_call(
+                    self._call_slots, environment, message, state, recording, validate, time_limit
+                )
+            )
+        except cchain_native.CallRejected as refusal:
+            raise CallRejected(str(refusal)) from None
+        except cchain_native.TraceTooLarge as excess:
+            raise TraceTooLarge(str(excess)) from None
+        except cchain_native.CallInterrupted as interruption:
+            raise TraceTimedOut(str(interruption)) from None
 
     def estimate(
         self,
@@ -187,14 +269,8 @@ def _call_result(values: cchain_native.Answer) -> CallResult:
         gas_used,
         gas_peak,
         error,
-        _logs(logs) if logs else (),
+        logs_of(logs) if logs else (),
         None if access_list is None else _access_list(access_list),
-    )
-
-
-def _logs(values: list[cchain_native.LogValues]) -> tuple[Log, ...]:
-    return tuple(
-        Log(Address(address), tuple(map(Word, topics)), data) for address, topics, data in values
     )
 
 
@@ -207,29 +283,5 @@ def _access_list(
 def _result(values: cchain_native.Outcome) -> TransactionResult:
     succeeded, gas_used, logs, contract = values
     return TransactionResult(
-        succeeded, gas_used, _logs(logs), None if contract is None else Address(contract)
-    )
-
-
-def account_state(values: cchain_native.Account | None) -> AccountState | None:
-    """Return an account as the crate hands it over; None for one that there is not."""
-    if values is None:
-        return None
-    nonce, balance, code_hash = values
-    return AccountState(nonce, balance, Hash(code_hash))
-
-
-def _changes(values: cchain_native.Changes) -> StateChanges:
-    accounts, storage, codes, cleared = values
-    return StateChanges(
-        accounts={
-            Address(address): AccountChange(account_state(before), account_state(after))
-            for address, (before, after) in accounts.items()
-        },
-        storage={
-            (Address(address), Slot(slot)): SlotChange(Word(before), Word(after))
-            for (address, slot), (before, after) in storage.items()
-        },
-        codes={Hash(code_hash): code for code_hash, code in codes.items()},
-        cleared=frozenset(map(Address, cleared)),
+        succeeded, gas_used, logs_of(logs), None if contract is None else Address(contract)
     )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import cchain_native
 
 from cchain_app.evm.engine import StateChanges
-from cchain_app.evm.native import account_state
+from cchain_app.evm.native_values import account_state
 from cchain_app.evm.trie import (
     ForeignNodeError,
     MissingAccountError,

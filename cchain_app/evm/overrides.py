@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cchain_app.config import at_least
-from cchain_app.evm.engine import AccountState, BlockEnv, StateReader
+from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
+    BlockEnv,
+    SlotChange,
+    StateChanges,
+    StateReader,
+)
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 from primitives.hexadecimal import checksum_address
@@ -158,6 +165,47 @@ def override_state(state: StateReader, accounts: Mapping[Address, AccountOverrid
         if override.state is not None and override.state_diff is not None:
             raise StateAndDiff(address)
     return OverriddenState(state, accounts)
+
+
+def override_changes(
+    state: StateReader, accounts: Mapping[Address, AccountOverride]
+) -> StateChanges:
+    """Return what makes these accounts different for good, as if a transaction had done it.
+
+    An account of which anything is set exists from then on, even an empty one; what it has of storage
+    stays unless it is replaced.
+
+    Raises:
+        StateAndDiff: An account has both a new storage and changes to the old one.
+    """
+    seen = override_state(state, accounts)
+    changed: dict[Address, AccountChange] = {}
+    storage: dict[tuple[Address, Slot], SlotChange] = {}
+    for address, override in accounts.items():
+        if override == AccountOverride(move_precompile_to=override.move_precompile_to):
+            continue
+        before, after = state.account(address), seen.account(address)
+        if before != after:
+            changed[address] = AccountChange(before, after)
+        slots = override.state_diff if override.state is None else override.state
+        for slot, word in (slots or {}).items():
+            old = state.storage(address, slot)
+            if word != (old if override.state is None else ZERO_WORD):
+                storage[address, slot] = SlotChange(old, word)
+    return StateChanges(
+        accounts=changed,
+        storage=storage,
+        codes={
+            keccak256(override.code): override.code
+            for override in accounts.values()
+            if override.code
+        },
+        cleared=frozenset(
+            address
+            for address, override in accounts.items()
+            if override.state is not None and state.account(address) is not None
+        ),
+    )
 
 
 def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride]) -> BlockEnv:

@@ -2,8 +2,15 @@
 
 from typing import Final
 
-from cchain_app.evm.engine import AccountState, StateChanges, StateReader
+from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
+    SlotChange,
+    StateChanges,
+    StateReader,
+)
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
 
 MOST_LEVELS: Final = 8
 """So many states stand on each other at most: each costs every reading a look more."""
@@ -23,15 +30,53 @@ class PendingState:
     def apply(self, number: int, block_hash: Hash, changes: StateChanges) -> None:
         """Put what the next block changed on top."""
         self._hashes[number] = block_hash
-        if changes.cleared:
-            self._cleared |= changes.cleared
-            for key in [key for key in self._slots if key[0] in changes.cleared]:
+        self.put(changes)
+
+    def put(self, changes: StateChanges) -> None:
+        """Put what a part of a block changed on top: a transaction, a system call."""
+        # Who is gone takes its storage along: overrides give some even to accounts without code.
+        gone = {address for address, one in changes.accounts.items() if one.after is None}
+        cleared = changes.cleared | gone
+        if cleared:
+            self._cleared |= cleared
+            for key in [key for key in self._slots if key[0] in cleared]:
                 del self._slots[key]
         for address, account in changes.accounts.items():
             self._accounts[address] = account.after
         for place, slot in changes.storage.items():
             self._slots[place] = slot.after
         self._codes.update(changes.codes)
+
+    def changes(self) -> StateChanges:
+        """Return all that is on top as one difference from the state below."""
+        below = self.below
+        accounts = {
+            address: AccountChange(before, after)
+            for address, after in self._accounts.items()
+            if (before := below.account(address)) != after
+        }
+        cleared = frozenset(filter(self._had_storage, self._cleared))
+        storage = {}
+        for place, word in self._slots.items():
+            old = below.storage(*place)
+            if word != (ZERO_WORD if place[0] in cleared else old):
+                storage[place] = SlotChange(old, word)
+        return StateChanges(accounts, storage, dict(self._codes), cleared)
+
+    def _had_storage(self, address: Address) -> bool:
+        """Return whether there may have been storage below, as `StateChanges.cleared` means it."""
+        before = self.below.account(address)
+        return before is not None and (
+            before.code_hash != EMPTY_HASH or self.account(address) is not None
+        )
+
+    def slots_of(self, address: Address) -> dict[Slot, Word]:
+        """Return the slots of an account that are on top, those that are zero now too."""
+        return {slot: word for (owner, slot), word in self._slots.items() if owner == address}
+
+    def is_cleared(self, address: Address) -> bool:
+        """Return whether nothing shows of the storage that an account has below."""
+        return address in self._cleared
 
     @property
     def levels(self) -> int:

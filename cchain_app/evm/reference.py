@@ -13,9 +13,11 @@ from cchain_app.evm.engine import (
     ExecutedBlock,
     GasAllowance,
     GasEstimate,
+    Log,
     StateReader,
 )
 from cchain_app.evm.reference_package import room_for_nested_calls
+from cchain_app.evm.tracing import BlockTrace, ClosedBlock, Recording, TransactionTrace
 from cchain_app.txs.transaction import Transaction
 
 
@@ -43,6 +45,18 @@ class ReferenceEngine:
 
         with room_for_nested_calls():
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
+
+    def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
+        """Make the fork's system calls that follow a block's transactions.
+
+        Raises:
+            InvalidBlock: A system call failed, or a deposit cannot be read.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_block import BlockExecution
+
+        with room_for_nested_calls():
+            return BlockExecution(env, state).close(logs)
 
     def call(
         self,
@@ -91,3 +105,51 @@ class ReferenceEngine:
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
         with room_for_nested_calls():
             return run_estimate(env, message, state, watcher, error_ratio)
+
+    def trace_block(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        recording: Recording,
+        *,
+        first: int = 0,
+        time_limit: float | None = None,
+    ) -> BlockTrace:
+        """Execute an accepted block's transactions in order and record some of them.
+
+        Raises:
+            InvalidBlock: A transaction cannot be in the block.
+            TraceTooLarge: More would be recorded than `recording.most_bytes`.
+            TraceTimedOut: A transaction took too long.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_tracing import BlockTracing
+
+        with room_for_nested_calls():
+            return BlockTracing(env, state, recording, time_limit).run(transactions, first)
+
+    def trace_call(
+        self,
+        env: BlockEnv,
+        message: CallMessage,
+        state: StateReader,
+        recording: Recording,
+        *,
+        validate: bool = False,
+        time_limit: float | None = None,
+    ) -> TransactionTrace:
+        """Run a call as `call` does and record it; it pays its fees.
+
+        Raises:
+            CallRejected: It could not begin.
+            TraceTooLarge: More would be recorded than `recording.most_bytes`.
+            TraceTimedOut: It took too long.
+            UnknownForkError: The specification has no such fork.
+        """
+        from cchain_app.evm.reference_tracing import trace_call
+
+        with room_for_nested_calls():
+            return trace_call(
+                env, message, state, recording, validate=validate, time_limit=time_limit
+            )

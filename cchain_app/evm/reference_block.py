@@ -5,6 +5,7 @@ Unspecified: a block reward is never paid; a system contract that was never depl
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from ethereum_types.bytes import Bytes20
@@ -16,9 +17,11 @@ from cchain_app.evm.engine import (
     InvalidBlock,
     Log,
     SkippedTransaction,
+    StateChanges,
     StateReader,
     TransactionResult,
 )
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.reference_env import (
     MalformedTransactionError,
     block_environment,
@@ -28,6 +31,7 @@ from cchain_app.evm.reference_env import (
 from cchain_app.evm.reference_refusal import RefusalError, refusal
 from cchain_app.evm.reference_state import LazyState, Source
 from cchain_app.evm.reference_trace import Watcher, watched
+from cchain_app.evm.tracing import ClosedBlock
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash, Word
 
@@ -35,17 +39,20 @@ from primitives.evm import Address, Hash, Word
 class BlockExecution:
     """The execution of one block, from its system calls to its changes."""
 
-    def __init__(self, env: BlockEnv, reader: StateReader) -> None:
+    def __init__(self, env: BlockEnv, reader: StateReader, *, accepted: bool = False) -> None:
+        """Begin a block on a state; of an accepted one senders may have code (EIP-3607)."""
         from ethereum import exceptions
 
         self._env = env
+        self._accepted = accepted
         self._fork = fork_of(env)
         self._state = LazyState(Source(reader, self._fork))
         self._block_env = block_environment(env, self._fork, self._state, reader, env.base_fee)
         self._output = self._fork.vm.BlockOutput()
         self._refusals = (exceptions.InvalidTransaction, exceptions.InvalidBlock)
         self._invalid_block = exceptions.InvalidBlock
-        self._watcher = Watcher()
+        self.watcher = Watcher()
+        """Of the transaction that is executed, or of all."""
 
     def run(self, transactions: Sequence[Transaction], *, skip_invalid: bool) -> ExecutedBlock:
         """Execute the block.
@@ -56,11 +63,11 @@ class BlockExecution:
         included: list[int] = []
         results: list[TransactionResult] = []
         skipped: list[SkippedTransaction] = []
-        with watched(self._watcher):
-            self._call_before()
+        with watched(self.watcher):
+            self.call_before()
             for index, transaction in enumerate(transactions):
                 try:
-                    results.append(self._apply(transaction, len(included)))
+                    results.append(self.apply(transaction, len(included)))
                 except RefusalError as refused:
                     if not skip_invalid:
                         raise InvalidBlock(
@@ -69,7 +76,8 @@ class BlockExecution:
                     skipped.append(SkippedTransaction(index, str(refused), refused.retry))
                 else:
                     included.append(index)
-            requests_hash = self._call_after()
+            logs = [log for result in results for log in result.logs]
+            requests_hash = self._call_after(logs)
         return ExecutedBlock(
             included=tuple(included),
             results=tuple(results),
@@ -79,7 +87,26 @@ class BlockExecution:
             requests_hash=requests_hash,
         )
 
-    def _call_before(self) -> None:
+    def close(self, logs: Sequence[Log]) -> ClosedBlock:
+        """Make the system calls after the block's transactions, which were executed elsewhere.
+
+        Raises:
+            InvalidBlock: One failed, or a deposit cannot be read.
+        """
+        with watched(self.watcher):
+            requests_hash = self._call_after(logs)
+        return ClosedBlock(self._state.changes(), requests_hash)
+
+    def settle(self, pending: PendingState) -> StateChanges:
+        """Put what has changed on top of the pending state that it runs on, and return it."""
+        changes = self._state.changes()
+        parent = self._env.number - 1
+        pending.apply(parent, pending.block_hash(parent), changes)
+        self._state = self._block_env.state = LazyState(Source(pending, self._fork))
+        return changes
+
+    def call_before(self) -> None:
+        """Make the system calls of a block's beginning."""
         fork = self._fork.fork
         if self._env.number == 0:
             return
@@ -95,12 +122,12 @@ class BlockExecution:
                 block_env=self._block_env, target_address=address, data=data
             )
 
-    def _call_after(self) -> Hash | None:
+    def _call_after(self, logs: Sequence[Log]) -> Hash | None:
         fork = self._fork.fork
         if not hasattr(fork, "compute_requests_hash"):
             return None
         try:
-            requests = self._deposits() + [
+            requests = self._deposits(logs) + [
                 kind + data
                 for kind, address in (
                     (fork.WITHDRAWAL_REQUEST_TYPE, fork.WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS),
@@ -112,8 +139,14 @@ class BlockExecution:
             raise InvalidBlock(f"system call failed to execute: {error}") from error
         return Hash(bytes(fork.compute_requests_hash(requests)))
 
-    def _deposits(self) -> list[bytes]:
-        deposits = self._fork.fork.parse_deposit_requests(self._output)
+    def _deposits(self, logs: Sequence[Log]) -> list[bytes]:
+        requests = import_module(self._fork.fork.parse_deposit_requests.__module__)
+        topic = bytes(requests.DEPOSIT_EVENT_SIGNATURE_HASH)
+        deposits = b"".join(
+            bytes(requests.extract_deposit_data(log.data))
+            for log in logs
+            if log.address == requests.DEPOSIT_CONTRACT_ADDRESS and log.topics[:1] == (topic,)
+        )
         return [self._fork.fork.DEPOSIT_REQUEST_TYPE + deposits] if deposits else []
 
     def _requests_of(self, address: Bytes20) -> bytes:
@@ -128,7 +161,7 @@ class BlockExecution:
         account = self._state.account(address)
         return account is not None and bool(account.code)
 
-    def _apply(self, transaction: Transaction, index: int) -> TransactionResult:
+    def apply(self, transaction: Transaction, index: int) -> TransactionResult:
         """Execute one transaction.
 
         Raises:
@@ -146,16 +179,17 @@ class BlockExecution:
             env=self._env,
             fork=self._fork,
             gas_used=gas_before,
+            accepted=self._accepted,
         )
         if reason is not None:
             raise reason
-        self._watcher.begin()
+        self.watcher.begin()
         try:
             self._fork.fork.process_transaction(self._block_env, self._output, tx, Uint(index))
         except self._refusals as error:
             raise RefusalError(str(error) or type(error).__name__) from error
         return TransactionResult(
-            succeeded=self._watcher.succeeded,
+            succeeded=self.watcher.succeeded,
             gas_used=int(self._output.block_gas_used) - gas_before,
             logs=tuple(map(log_value, self._output.block_logs[logs_before:])),
             contract_address=self._created(transaction),

@@ -1,5 +1,6 @@
 """Read-only calls by the executable specification, as eth_call and eth_estimateGas make them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from ethereum_types.bytes import Bytes20, Bytes32
@@ -24,15 +25,16 @@ from cchain_app.evm.reference_env import (
     intrinsic_cost,
     unsigned_transaction,
 )
+from cchain_app.evm.reference_failures import frame_words
 from cchain_app.evm.reference_package import Fork
-from cchain_app.evm.reference_refusal import failure_words, too_little_gas
+from cchain_app.evm.reference_refusal import too_little_gas
 from cchain_app.evm.reference_state import LazyState, Source
 from cchain_app.evm.reference_trace import Watcher, watched
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 
-class _GasTooLowError(Exception):
+class GasTooLowError(Exception):
     """The gas does not even pay for what a call costs before it begins."""
 
 
@@ -53,7 +55,7 @@ def run_call(
     source = Source(reader, fork_of(env))
     try:
         return _run(env, message, reader, source, watcher, with_access_list=with_access_list)
-    except _GasTooLowError as error:
+    except GasTooLowError as error:
         raise CallRejected(str(error)) from error
 
 
@@ -73,7 +75,7 @@ def run_estimate(
         tried = message._replace(gas=gas)
         try:
             return _run(env, tried, reader, source, watcher, with_access_list=False)
-        except _GasTooLowError:
+        except GasTooLowError:
             return None
 
     if estimation.is_plain(message, source.state) and _transfers(attempt):
@@ -93,6 +95,57 @@ def _transfers(attempt: estimation.Attempt) -> bool:
     return result is not None and result.error is None
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """A call that may begin, in the specification's types."""
+
+    env: BlockEnv
+    message: CallMessage
+    fork: Fork
+    state: LazyState
+    block_env: Any
+    tx: Any
+    """The same as if it were a transaction: its cost and its target."""
+    sender: Any
+
+
+def prepare_call(
+    env: BlockEnv,
+    message: CallMessage,
+    reader: StateReader,
+    source: Source,
+    *,
+    validate: bool = False,
+) -> PreparedCall:
+    """Make a call ready, unless it cannot begin.
+
+    Args:
+        env: What it sees of its block.
+        message: The call.
+        reader: What it runs on.
+        source: The same, in the specification's types.
+        validate: Check its price against the base fee though it is 0, and its nonce if it has one.
+
+    Raises:
+        CallRejected: It cannot begin.
+        GasTooLowError: For too little gas.
+    """
+    fork, state = source.fork, LazyState(source)
+    base_fee = (env.base_fee if message.gas_price or validate else 0) or 0
+    try:
+        tx = unsigned_transaction(message, fork)
+    except MalformedTransactionError as error:
+        raise CallRejected(str(error)) from error
+    sender = state.account(message.sender) or fork.types.EMPTY_ACCOUNT
+    if validate and message.nonce not in {None, int(sender.nonce)}:
+        raise CallRejected(
+            failures.nonce_mismatch(message.sender, message.nonce or 0, int(sender.nonce))
+        )
+    _check(message, tx, fork, sender, base_fee=base_fee)
+    block_env = block_environment(env, fork, state, reader, base_fee)
+    return PreparedCall(env, message, fork, state, block_env, tx, sender)
+
+
 def _run(
     env: BlockEnv,
     message: CallMessage,
@@ -102,22 +155,12 @@ def _run(
     *,
     with_access_list: bool,
 ) -> CallResult:
-    fork = source.fork
-    state = LazyState(source)
-    base_fee = env.base_fee if message.gas_price else 0
-    block_env = block_environment(env, fork, state, reader, base_fee)
-    try:
-        tx = unsigned_transaction(message, fork)
-    except MalformedTransactionError as error:
-        raise CallRejected(str(error)) from error
-    sender = state.account(message.sender) or fork.types.EMPTY_ACCOUNT
-    _check(message, tx, fork, sender, base_fee=base_fee or 0)
+    call = prepare_call(env, message, reader, source)
     if with_access_list:
-        watcher.gather(_excluded(message, tx, fork, sender))
-    blob_base_fee = 0 if message.blob_hashes else env.blob_base_fee
-    with watched(watcher), changed(env, fork, blob_base_fee):
-        output = _execute(message, tx, fork, block_env, sender)
-    return _result(message, tx, fork, output, watcher, with_access_list=with_access_list)
+        watcher.gather(_excluded(call))
+    with watched(watcher):
+        output = execute_call(call)
+    return _result(call, output, watcher, with_access_list=with_access_list)
 
 
 def _check(message: CallMessage, tx: Any, fork: Fork, sender: Any, *, base_fee: int) -> None:
@@ -134,7 +177,7 @@ def _check(message: CallMessage, tx: Any, fork: Fork, sender: Any, *, base_fee: 
     elif int(sender.balance) < cost:
         words = failures.insufficient_funds(message.sender, int(sender.balance), cost)
     elif (words := too_little_gas(message.gas, tx, fork)) is not None:
-        raise _GasTooLowError(words)
+        raise GasTooLowError(words)
     limit = initcode_limit(fork)
     if words is None and message.to is None and limit is not None and len(message.data) > limit:
         words = failures.initcode_size(len(message.data), limit)
@@ -146,37 +189,46 @@ def _cost(message: CallMessage) -> int:
     return message.gas * message.gas_price + message.value
 
 
-def _excluded(message: CallMessage, tx: Any, fork: Fork, sender: Any) -> frozenset[bytes]:
+def _excluded(call: PreparedCall) -> frozenset[bytes]:
     """Return the addresses of which a bare mention costs no more than a listed one."""
+    message, fork = call.message, call.fork
     recipient = message.to
     if recipient is None:
         recipient = Address(
-            bytes(fork.address.compute_contract_address(Bytes20(message.sender), sender.nonce))
+            bytes(fork.address.compute_contract_address(Bytes20(message.sender), call.sender.nonce))
         )
     authorities = [
         authority
-        for entry in getattr(tx, "authorizations", ())
-        if (authority := _authority(fork, entry)) is not None
+        for entry in getattr(call.tx, "authorizations", ())
+        if (authority := authority_of(fork, entry)) is not None
     ]
     precompiles = map(bytes, fork.precompiles.PRE_COMPILED_CONTRACTS)
     return frozenset([message.sender, recipient, *precompiles, *authorities])
 
 
-def _authority(fork: Fork, entry: Any) -> bytes | None:
+def authority_of(fork: Fork, entry: Any) -> Address | None:
+    """Return who signed an authorization, None where nobody did."""
     from importlib import import_module
 
     from ethereum.exceptions import InvalidSignatureError
 
     delegation = import_module(f"{fork.vm.__name__}.eoa_delegation")
     try:
-        return bytes(delegation.recover_authority(entry))
+        return Address(bytes(delegation.recover_authority(entry)))
     except InvalidSignatureError:
         return None
 
 
-def _execute(message: CallMessage, tx: Any, fork: Fork, block_env: Any, sender: Any) -> Any:
-    intrinsic, _ = intrinsic_cost(tx, fork)
-    state = block_env.state
+def execute_call(call: PreparedCall) -> Any:
+    """Run a call and return the specification's output; gas that is left is not paid back."""
+    blob_base_fee = 0 if call.message.blob_hashes else call.env.blob_base_fee
+    with changed(call.env, call.fork, blob_base_fee):
+        return call.fork.interpreter.process_message_call(_message(call))
+
+
+def _message(call: PreparedCall) -> Any:
+    message, fork, state, sender = call.message, call.fork, call.state, call.sender
+    intrinsic, _ = intrinsic_cost(call.tx, fork)
     address = Bytes20(message.sender)
     paid = U256(message.gas * message.gas_price)
     state.set_account(
@@ -187,7 +239,7 @@ def _execute(message: CallMessage, tx: Any, fork: Fork, block_env: Any, sender: 
     )
     accounts = {Bytes20(account) for account, _ in message.access_list}
     if initcode_limit(fork) is not None:
-        accounts.add(block_env.coinbase)
+        accounts.add(call.block_env.coinbase)
     tx_env = fork.build(
         "TransactionEnvironment",
         {
@@ -202,14 +254,12 @@ def _execute(message: CallMessage, tx: Any, fork: Fork, block_env: Any, sender: 
             },
             "transient_storage": _transient_storage(fork),
             "blob_versioned_hashes": tuple(map(Bytes32, message.blob_hashes)),
-            "authorizations": getattr(tx, "authorizations", ()),
+            "authorizations": getattr(call.tx, "authorizations", ()),
             "index_in_block": Uint(0),
             "tx_hash": None,
         },
     )
-    return fork.interpreter.process_message_call(
-        fork.message.prepare_message(block_env, tx_env, tx)
-    )
+    return fork.message.prepare_message(call.block_env, tx_env, call.tx)
 
 
 def _transient_storage(fork: Fork) -> Any:
@@ -217,26 +267,39 @@ def _transient_storage(fork: Fork) -> Any:
     return None if make is None else make()
 
 
-def _result(
-    message: CallMessage,
-    tx: Any,
-    fork: Fork,
-    output: Any,
-    watcher: Watcher,
-    *,
-    with_access_list: bool,
-) -> CallResult:
-    floor = intrinsic_cost(tx, fork)[1]
-    used = message.gas - int(output.gas_left)
-    share = 5 if fork.has_base_fee else 2
+def gas_of(call: PreparedCall, output: Any) -> tuple[int, int]:
+    """Return the gas that a call has used, after refunds and before."""
+    floor = intrinsic_cost(call.tx, call.fork)[1]
+    used = call.message.gas - int(output.gas_left)
+    share = 5 if call.fork.has_base_fee else 2
     refund = min(used // share, int(output.refund_counter))
-    error = None if watcher.succeeded else failure_words(message, watcher)
+    return max(used - refund, floor), max(used, floor)
+
+
+def _result(
+    call: PreparedCall, output: Any, watcher: Watcher, *, with_access_list: bool
+) -> CallResult:
+    gas_used, gas_peak = gas_of(call, output)
+    error = _failure(call.message, watcher)
     keeps_output = error in {None, failures.REVERTED}
     return CallResult(
         output=watcher.output if keeps_output else b"",
-        gas_used=max(used - refund, floor),
-        gas_peak=max(used, floor),
+        gas_used=gas_used,
+        gas_peak=gas_peak,
         error=error,
         logs=tuple(map(log_value, output.logs)),
         access_list=watcher.access_list() if with_access_list else None,
+    )
+
+
+def _failure(message: CallMessage, watcher: Watcher) -> str | None:
+    if watcher.succeeded:
+        return None
+    if watcher.error is None:
+        return failures.ADDRESS_COLLISION
+    return frame_words(
+        watcher.error,
+        watcher.last_step,
+        creation=message.to is None,
+        returned=watcher.returned,
     )

@@ -46,6 +46,7 @@ class Fork:
     address: ModuleType
     precompiles: ModuleType
     environment: ModuleType
+    gas: ModuleType
 
     def build(self, kind: str, values: dict[str, Any]) -> Any:
         """Return a `vm` dataclass with those of the values that it has in this fork."""
@@ -90,6 +91,7 @@ _MODULES = {
     "address": ".utils.address",
     "precompiles": ".vm.precompiled_contracts.mapping",
     "environment": ".vm.instructions.environment",
+    "gas": ".vm.gas",
 }
 
 

@@ -7,10 +7,9 @@ numbers and does not look at the chain ID of typed transactions.
 from typing import Any
 
 from cchain_app.evm import failures
-from cchain_app.evm.engine import BlockEnv, CallMessage
+from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.reference_env import initcode_limit, intrinsic_cost
 from cchain_app.evm.reference_package import Fork
-from cchain_app.evm.reference_trace import Watcher
 from cchain_app.txs.transaction import DELEGATION, SET_CODE, Transaction
 from primitives.hexadecimal import checksum_address
 
@@ -26,7 +25,14 @@ class RefusalError(Exception):
 
 
 def refusal(
-    transaction: Transaction, tx: Any, account: Any, *, env: BlockEnv, fork: Fork, gas_used: int
+    transaction: Transaction,
+    tx: Any,
+    account: Any,
+    *,
+    env: BlockEnv,
+    fork: Fork,
+    gas_used: int,
+    accepted: bool = False,
 ) -> RefusalError | None:
     """Return why a transaction cannot be in the block, or None when nothing speaks against it.
 
@@ -37,6 +43,7 @@ def refusal(
         env: The block's environment.
         fork: Its rule set.
         gas_used: By the transactions before it in the block.
+        accepted: The block is, so that a sender with code is no reason (EIP-3607).
     """
     if transaction.gas > env.gas_limit - gas_used:
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
@@ -46,6 +53,8 @@ def refusal(
     words = _against_gas(fork, transaction, tx)
     if words is not None:
         return RefusalError(words)
+    if not accepted and _is_contract(account):
+        return RefusalError(failures.sender_not_eoa(transaction.sender))
     return _against_sender(transaction, account)
 
 
@@ -95,13 +104,20 @@ def too_little_gas(gas: int, tx: Any, fork: Fork) -> str | None:
     return None
 
 
+def _is_contract(account: Any) -> bool:
+    code = b"" if account is None else bytes(account.code)
+    return bool(code) and not is_delegation(code)
+
+
+def is_delegation(code: bytes) -> bool:
+    """Return whether code is an EIP-7702 delegation."""
+    return code.startswith(DELEGATION) and len(code) == len(DELEGATION) + 20
+
+
 def _against_sender(transaction: Transaction, account: Any) -> RefusalError | None:
     nonce = 0 if account is None else int(account.nonce)
     balance = 0 if account is None else int(account.balance)
-    code = b"" if account is None else bytes(account.code)
     sender = transaction.sender
-    if code and not (code.startswith(DELEGATION) and len(code) == 23):
-        return RefusalError(failures.sender_not_eoa(sender))
     if transaction.nonce != nonce:
         return RefusalError(
             failures.nonce_mismatch(sender, transaction.nonce, nonce),
@@ -119,46 +135,3 @@ def _against_sender(transaction: Transaction, account: Any) -> RefusalError | No
     if balance < transaction.cost:
         return RefusalError(failures.insufficient_funds(sender, balance, transaction.cost))
     return None
-
-
-_SSTORE = 0x55
-_SSTORE_SENTRY = 2300
-_MAX_CODE_SIZE = 24576
-
-_WORDS = {
-    "Revert": failures.REVERTED,
-    "InvalidJumpDestError": failures.INVALID_JUMP,
-    "WriteInStaticContext": failures.WRITE_PROTECTION,
-    "OutOfBoundsRead": failures.RETURN_DATA_OUT_OF_BOUNDS,
-    "AddressCollision": failures.ADDRESS_COLLISION,
-    "StackDepthLimitError": failures.CALL_DEPTH,
-    "InvalidContractPrefix": failures.CODE_PREFIX,
-}
-
-
-def failure_words(message: CallMessage, watcher: Watcher) -> str:
-    """Return geth's words for how the top frame of a call failed."""
-    if not watcher.ended:
-        return failures.ADDRESS_COLLISION
-    name = type(watcher.error).__name__
-    match name:
-        case "OutOfGasError":
-            return _out_of_gas(message, watcher)
-        case "InvalidOpcode":
-            return failures.invalid_opcode(getattr(watcher.error, "code", 0))
-        case "StackUnderflowError":
-            return failures.stack_underflow(watcher.stack, watcher.opcode)
-        case "StackOverflowError":
-            return failures.stack_overflow(watcher.stack)
-        case _:
-            return _WORDS.get(name, failures.PRECOMPILE)
-
-
-def _out_of_gas(message: CallMessage, watcher: Watcher) -> str:
-    if message.to is None and watcher.returned is not None:
-        if len(watcher.returned) > _MAX_CODE_SIZE:
-            return failures.CODE_TOO_LARGE
-        return failures.CODE_STORAGE
-    if watcher.opcode == _SSTORE and watcher.gas <= _SSTORE_SENTRY:
-        return failures.REENTRANCY
-    return failures.OUT_OF_GAS

@@ -4,7 +4,9 @@ The specification keeps state in dicts inside its tries and copies them for ever
 those dicts hold only what was written; what was not comes from the reader, which all copies share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ethereum_types.bytes import Bytes20, Bytes32
@@ -30,6 +32,7 @@ class Source:
 
     def __init__(self, reader: StateReader, fork: Fork) -> None:
         self.fork = fork
+        self.hides_code = False
         self._reader = reader
         self._states: dict[bytes, AccountState | None] = {}
         self._accounts: dict[bytes, Any] = {}
@@ -82,7 +85,9 @@ class _Accounts(dict[Bytes20, Any]):
     @override
     def get(self, key: Bytes20, default: Any = None) -> Any:
         account = self[key] if dict.__contains__(self, key) else self.source.account(key)
-        return default if account is None else account
+        if account is None:
+            return default
+        return replace(account, code=b"") if self.source.hides_code else account
 
     @override
     def __contains__(self, key: object) -> bool:
@@ -199,6 +204,20 @@ class LazyState:
     def account(self, address: bytes) -> Any:
         """Return an account as it is now, None when it does not exist."""
         return self._main_trie._data.get(Bytes20(address))  # noqa: SLF001
+
+    def slot(self, address: bytes, key: bytes) -> U256:
+        """Return the value of a storage slot as it is now."""
+        value: U256 = self._storage_tries.get(Bytes20(address))._data.get(Bytes32(key))  # noqa: SLF001
+        return value
+
+    @contextmanager
+    def without_code(self) -> Iterator[None]:
+        """Show all accounts without code in the body, which may not write."""
+        self.source.hides_code = True
+        try:
+            yield
+        finally:
+            self.source.hides_code = False
 
     def set_account(self, address: bytes, account: Any) -> None:
         """Write an account."""

@@ -6,12 +6,13 @@ the thread that they happen in.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock, local
-from typing import Any
+from typing import Any, Final, Protocol
 
 from cchain_app.evm.engine import CallInterrupted, GasAllowance
+from cchain_app.evm.reference_failures import LastStep
 from primitives.evm import Address, Slot
 
 _PATIENCE = 64
@@ -35,6 +36,12 @@ _TOP_IS_ADDRESS = frozenset({0x31, 0x3B, 0x3C, 0x3F, 0xFF})
 """BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT."""
 _SECOND_IS_ADDRESS = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
 """CALL, CALLCODE, DELEGATECALL, STATICCALL."""
+
+MOST_INPUTS: Final = 7
+"""Items that an instruction takes from the stack at most, but for DUP and SWAP."""
+
+Listener = Callable[[Any, Any], None]
+Listeners = Mapping[type, Listener]
 
 _current = local()
 _install_lock = Lock()
@@ -71,10 +78,8 @@ class Watcher:
         self.error: Exception | None = None
         """Why it failed."""
         self.output = b""
-        self.opcode = 0
-        """The last instruction of the top frame, the stack below it and the gas it had."""
-        self.stack = 0
-        self.gas = 0
+        self.last_step = LastStep()
+        """The last instruction of the top frame."""
         self.returned: bytes | None = None
         """What the top frame returned before anything after it failed."""
 
@@ -94,7 +99,7 @@ class Watcher:
             for address, slots in sorted(self._touched.items())
         )
 
-    def listeners(self) -> dict[type, Callable[[Any, Any], None]]:
+    def listeners(self) -> Listeners:
         """Return what to do at which of the specification's events."""
         from ethereum import trace
 
@@ -125,7 +130,7 @@ class Watcher:
                 raise CallInterrupted(TIME_REACHED)
         opcode = event.op.value
         if evm.message.parent_evm is None:
-            self.opcode, self.stack, self.gas = opcode, len(evm.stack), int(evm.gas_left)
+            self.last_step = step_of(evm, opcode)
         if self._excluded is not None:
             self._gather(evm, opcode, self._excluded)
 
@@ -169,16 +174,37 @@ class Watcher:
                 self._touched[address]  # the entry is what counts
 
 
+def step_of(evm: Any, opcode: int) -> LastStep:
+    """Return what is to be known of an instruction that is about to run."""
+    items = [int(item) for item in reversed(evm.stack[-MOST_INPUTS:])]
+    return LastStep(opcode, len(evm.stack), int(evm.gas_left), items)
+
+
+class Follower(Protocol):
+    """Somebody who wants to hear of what the specification does."""
+
+    def listeners(self) -> Listeners:
+        """Return what to do at which of the specification's events."""
+
+
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Let a watcher see what this thread executes in the body."""
+def watched(*followers: Follower) -> Iterator[None]:
+    """Let followers see what this thread executes in the body; those named first hear of it first."""
     _install()
     before = getattr(_current, "listeners", {})
-    _current.listeners = watcher.listeners()
+    _current.listeners = _together(followers)
     try:
         yield
     finally:
         _current.listeners = before
+
+
+def _together(followers: Iterable[Follower]) -> dict[type, list[Listener]]:
+    found: dict[type, list[Listener]] = {}
+    for follower in followers:
+        for event, listener in follower.listeners().items():
+            found.setdefault(event, []).append(listener)
+    return found
 
 
 def _install() -> None:
@@ -190,6 +216,5 @@ def _install() -> None:
 
 
 def _hand_over(evm: Any, event: Any) -> None:
-    listener = getattr(_current, "listeners", {}).get(type(event))
-    if listener is not None:
+    for listener in getattr(_current, "listeners", {}).get(type(event), ()):
         listener(evm, event)

@@ -6,7 +6,7 @@ the crate was built, else the reference.
 
 from importlib.util import find_spec
 
-from cchain_app.evm.engine import Engine
+from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.txs.codec import RecoverMany
 from primitives import secp256k1
@@ -36,7 +36,7 @@ def has_native() -> bool:
     return find_spec("cchain_native") is not None
 
 
-def select_engine(name: str) -> Engine:
+def select_engine(name: str) -> TracingEngine:
     """Return the EVM engine of this name.
 
     Raises:

@@ -11,6 +11,9 @@ class Chain(models.Model):
 
     genesis_hash = HashField(primary_key=True)
     chain_id = models.BigIntegerField(help_text="Of EIP-155: transactions are signed for it")
+    makes_blocks = models.BooleanField(
+        default=True, help_text="Not on a chain that was imported, unless that was asked for"
+    )
 
     @override
     def __str__(self) -> str:
@@ -33,6 +36,8 @@ class Block(models.Model):
     transaction_count = models.IntegerField()
     log_count = models.IntegerField()
     header = BytesField(help_text="The header as RLP: its Keccak-256 is the hash")
+    ommers = BytesField(null=True, help_text="Uncles' headers, a list as RLP; null: there are none")
+    withdrawals = BytesField(null=True, help_text="A list as RLP; null: there are none")
 
     class Meta:
         ordering = ["-number"]
@@ -80,6 +85,9 @@ class Receipt(models.Model):
         Transaction, models.PROTECT, primary_key=True, related_name="receipt", db_constraint=False
     )
     succeeded = models.BooleanField()
+    state_root = HashField(
+        null=True, help_text="After the transaction, where a block is from before Byzantium"
+    )
     gas_used = models.BigIntegerField()
     cumulative_gas_used = models.BigIntegerField(help_text="Of the block up to here")
     effective_gas_price = UInt256Field(help_text="Wei")

@@ -8,11 +8,14 @@ missed a pointer, and catches up before answering: an answer never shows a block
 from typing import NamedTuple
 
 from cchain_app import models
+from cchain_app.blocks import blobs
 from cchain_app.blocks.accepted import AcceptedBlock, join_block
+from cchain_app.blocks.body import EMPTY_LIST
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
 from cchain_app.feemarket import next_base_fee
+from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
@@ -138,6 +141,11 @@ def _follows(chain: EvmChain, old: AcceptedBlock) -> bool:
     return chain.db.objects(models.Block).filter(number=old.number, hash=old.hash).exists()
 
 
+def are_made(chain: EvmChain) -> bool:
+    """Say whether this node makes blocks on the chain: not on one that was imported, unless asked to."""
+    return rows.makes_blocks(chain.db)
+
+
 def fork_after(chain: EvmChain, head: AcceptedBlock, now: int) -> str:
     """Return the rule set of the block after `head` when it is made now (Unix seconds)."""
     return chain.config.fork_at(head.number + 1, max(head.header.timestamp, now))
@@ -152,6 +160,33 @@ def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
         return None
     floor = chain.config.min_base_fee
     return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
+
+
+def blob_base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int:
+    """Return the price of blob gas in the block after `head`, in wei; one before Cancun."""
+    header = head.header
+    params = chain.config.blob_params_at(header.number + 1, header.timestamp)
+    if params is None:
+        return blobs.MINIMUM_PRICE
+    excess = blobs.excess_after(header, params, fork_after(chain, head, header.timestamp))
+    return blobs.blob_base_fee(excess, params.update_fraction)
+
+
+def blob_base_fee(chain: EvmChain, header: Header) -> int:
+    """Return the price of blob gas in a block, in wei; one before Cancun."""
+    params = chain.config.blob_params_at(header.number, header.timestamp)
+    if params is None:
+        return blobs.MINIMUM_PRICE
+    return blobs.blob_base_fee(header.excess_blob_gas or 0, params.update_fraction)
+
+
+def rewards_in(chain: EvmChain, block: AcceptedBlock) -> list[Reward]:
+    """Return what a block of proof of work pays; no block has any that was made here."""
+    header = block.header
+    if not (header.number and header.difficulty):
+        return []
+    fork = chain.config.fork_at(header.number, header.timestamp, header.difficulty)
+    return rewards_of(header, block.ommers, fork)
 
 
 class RawBlock(NamedTuple):
@@ -177,31 +212,47 @@ def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[R
         return []
     envelopes = _envelopes(chain, min(rows), max(rows))
     found = []
-    for number, (block_hash, header) in rows.items():
-        read = decode_header(header)
+    for number, row in rows.items():
+        read = decode_header(row.header)
         raw = join_block(
-            header, envelopes.get(number, ()), withdrawals=read.withdrawals_root is not None
+            row.header,
+            envelopes.get(number, ()),
+            ommers=row.ommers or EMPTY_LIST,
+            withdrawals=None if read.withdrawals_root is None else row.withdrawals or EMPTY_LIST,
         )
-        found.append(
-            RawBlock(number, Hash(block_hash), Hash(read.parent_hash), read.timestamp, raw)
-        )
+        found.append(RawBlock(number, row.hash, Hash(read.parent_hash), read.timestamp, raw))
     return found
 
 
-def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, tuple[bytes, bytes]]:
-    """Return hash and header by height, as many as fit."""
+class _Row(NamedTuple):
+    """A block without its transactions."""
+
+    hash: Hash
+    header: bytes
+    ommers: bytes | None
+    withdrawals: bytes | None
+
+
+def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _Row]:
+    """Return rows by height, as many as fit."""
     lowest, highest = sorted((first, last))
     found = chain.db.objects(models.Block).filter(number__gte=lowest, number__lte=highest)
     ordered = found.order_by("number" if first <= last else "-number")
-    rows: dict[int, tuple[bytes, bytes]] = {}
-    for number, block_hash, header, size in ordered.values_list(
-        "number", "hash", "header", "size"
+    rows: dict[int, _Row] = {}
+    for number, block_hash, header, ommers, withdrawals, size in ordered.values_list(
+        "number", "hash", "header", "ommers", "withdrawals", "size"
     ).iterator():
         max_bytes -= size
         if max_bytes < 0 and rows:
             break
-        rows[number] = bytes(block_hash), bytes(header)
+        rows[number] = _Row(
+            Hash(bytes(block_hash)), bytes(header), _bytes(ommers), _bytes(withdrawals)
+        )
     return rows
+
+
+def _bytes(stored: bytes | memoryview | None) -> bytes | None:
+    return None if stored is None else bytes(stored)
 
 
 def _envelopes(chain: EvmChain, lowest: int, highest: int) -> dict[int, list[bytes]]:

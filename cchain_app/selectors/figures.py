@@ -103,7 +103,7 @@ def due(chain: EvmChain, now: int) -> Due | None:
     if last is None or now - last.timestamp < MOVES:
         return None
     waiting = rows.entries(chain.db, chain.memory.pool)
-    if not waiting:
+    if not waiting or not blocks.are_made(chain):
         return None
     parent = blocks.catch_up(chain)
     fee = base_fee_after(chain, parent) or 0

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.memory import Missing
@@ -59,9 +61,40 @@ class StateAt:
         return evm_state.block_hash(self._db, number) if found is None else found.hash
 
 
+class StateBefore(StateAt):
+    """State before a block that is executed again: what the block changed is read at once.
+
+    Most of what a block reads it changes too.
+    """
+
+    __slots__ = ("_accounts", "_slots")
+
+    def __init__(self, chain: EvmChain, number: int) -> None:
+        super().__init__(chain, number - 1)
+        self._accounts, self._slots = evm_state.before_block(chain.db, number)
+
+    @override
+    def account(self, address: Address) -> AccountState | None:
+        """Return the account, or None when it does not exist."""
+        if address in self._accounts:
+            return self._accounts[address]
+        return super().account(address)
+
+    @override
+    def storage(self, address: Address, slot: Slot) -> Word:
+        """Return the value of a slot."""
+        found = self._slots.get((address, slot))
+        return super().storage(address, slot) if found is None else found
+
+
 def state_at(chain: EvmChain, number: int) -> StateAt:
     """Return state after block `number`, which must not be above the head."""
     return StateAt(chain, number)
+
+
+def state_before_block(chain: EvmChain, number: int) -> StateBefore:
+    """Return state before block `number`, which is an accepted one, for executing it again."""
+    return StateBefore(chain, number)
 
 
 def code_at(state: StateReader, address: Address) -> bytes:

@@ -1,7 +1,11 @@
-"""What an EVM chain is made of above its rows: its VM, and who decides on its blocks."""
+"""What an EVM chain is made of above its rows: its VM, who decides on its blocks, how its pool is written."""
+
+from functools import partial
 
 from cchain_app.chain import EvmChain
+from cchain_app.services import admissions
 from cchain_app.services.vm import EvmVM
+from chaindb.group_commit import GroupCommit
 from chainvm.consensus import SoleConsensus
 
 
@@ -10,4 +14,5 @@ def compose(chain: EvmChain) -> EvmChain:
     vm = EvmVM(chain)
     chain.vm = vm
     chain.consensus = SoleConsensus(vm, chain.building.count)
+    chain.admissions = GroupCommit(partial(admissions.admit, chain))
     return chain

@@ -7,7 +7,9 @@ from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
 from cchain_app.evm.trie import TrieUpdate
+from cchain_app.foreign.genesis import verify_supported
 from cchain_app.genesis import Genesis, complete_text
+from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
@@ -80,6 +82,48 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         return first
 
 
+def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
+    """Begin a chain that others made as its genesis file says, or see that the chain there began so.
+
+    The file is kept in the data directory, where every start finds it. Its time is what it says, even if
+    that is 0, and the base fee has no floor but what it names.
+
+    Args:
+        chain: Whose rows and directory.
+        text: The genesis file, in geth's JSON format.
+
+    Raises:
+        OtherGenesis: Another chain's genesis block is there.
+        OtherChainId: The settings have another chain ID than the file.
+        GenesisFileError: The file cannot be used, or asks for rules that there are not.
+        OSError: It cannot be kept.
+    """
+    given = read_genesis(text)
+    verify_supported(text)
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN)
+        if stored.head_number(chain.db) is None:
+            _keep(chain, complete_text(text, timestamp=given.timestamp, config=given.config))
+            if chain.config.chain_id != given.config.chain_id:
+                raise OtherChainId(given.config.chain_id, chain.config.chain_id)
+            return _begin(chain, chain.genesis, makes_blocks=False)
+    first = load_genesis(chain)
+    block, _ = _first_block(chain, given)
+    if block.hash != first.hash:
+        raise OtherGenesis(first.hash, block.hash)
+    return first
+
+
+def _keep(chain: EvmChain, text: str) -> None:
+    """Let a file be the one that the chain begins with, at every start."""
+    path = chain.fetched_genesis
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+    chain.read_genesis_again()
+
+
 def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
@@ -103,8 +147,12 @@ def _first_time(chain: EvmChain) -> int:
 def _write(chain: EvmChain, genesis: Genesis) -> AcceptedBlock:
     if not genesis.timestamp:
         genesis = genesis.with_timestamp(_first_time(chain))
+    return _begin(chain, genesis, makes_blocks=True)
+
+
+def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> AcceptedBlock:
     block, update = _first_block(chain, genesis)
-    stored.begin(chain.db, block, genesis.config.chain_id)
+    stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     return block
 

@@ -24,13 +24,20 @@ Body = list[Transaction] | TransactionRefused
 def read_transactions(
     chain: EvmChain,
     candidates: Sequence[CandidateBlock],
+    *,
+    blobs: bool = False,
 ) -> list[Body]:
     """Read the transactions of all blocks; where one is none, that is its block's entry.
 
     Senders of all blocks are recovered together: the engine does that in parallel. Those that wait
     in this node's pool are known.
+
+    Args:
+        chain: Whose transactions they should be.
+        candidates: The blocks.
+        blobs: Also read those of type 3, which only chains have that others made.
     """
-    read = [_decode_all(chain, one.transactions) for one in candidates]
+    read = [_decode_all(chain, one.transactions, blobs=blobs) for one in candidates]
     unsigned = [
         one
         for listed in read
@@ -49,6 +56,8 @@ def read_transactions(
 def _decode_all(
     chain: EvmChain,
     raws: Sequence[bytes],
+    *,
+    blobs: bool,
 ) -> list[Transaction | DecodedTransaction] | TransactionRefused:
     known = chain.memory.transactions
     chain_id = chain.config.chain_id
@@ -59,7 +68,7 @@ def _decode_all(
             found.append(waiting)
             continue
         try:
-            decoded = decode_unsigned(raw)
+            decoded = decode_unsigned(raw, blobs=blobs)
             check_signature(decoded, chain_id)
         except InvalidTransaction as error:
             return TransactionRefused(index, error)

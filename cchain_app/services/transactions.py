@@ -1,33 +1,40 @@
 """Taking in signed transactions: `eth_sendRawTransaction`, batches of it, and what peers gossip.
 
-Each submission is one transaction of the database. Single calls that arrive together are one submission:
-the doors gather them (`jsonrpc.gathering`).
+From signed envelopes to transactions whose signers are proven: here. No account is looked at before that; then
+`admissions` stores what the pool takes. What several threads bring is written together, in one transaction of
+the database. Single calls that arrive together are one submission before: the doors gather them for one thread
+(`jsonrpc.gathering`).
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from cchain_app import notifications
-from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import AccountState
-from cchain_app.pool.admission import Admission, Outcome, PoolCounts, check_against
-from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
-from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
+from cchain_app.pool.admission import (
+    AdmissionRules,
+    Outcome,
+    check_after_sender,
+    check_before_sender,
+    check_size,
+)
+from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.errors import PoolRejection
-from cchain_app.pool.eviction import slots_of
-from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
-from cchain_app.selectors import blocks, pool, state
-from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.services import scheduling, submissions
-from cchain_app.store import pool as rows
+from cchain_app.selectors import blocks
+from cchain_app.selectors.blocks import fork_after
+from cchain_app.txs.authorities import authorities_of
+from cchain_app.txs.codec import (
+    DecodedTransaction,
+    check_signature,
+    decode_unsigned,
+    signed_digest,
+    with_sender,
+)
+from cchain_app.txs.errors import InvalidTransaction, SenderNotRecoverable
+from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from chaindb.locks import Lock
-from primitives.evm import Address, Hash
-from primitives.hashing import EMPTY_HASH
+from primitives.evm import Address
 
-_NOT_YET_STORED = 1 << 62
-"""Arrival numbers of newcomers: after all stored ones, whose numbers are their rows' keys."""
+Refusal = PoolRejection | InvalidTransaction
 
 
 def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
@@ -36,188 +43,79 @@ def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) ->
     A hash is returned after the transaction that stores it is committed: it survives a crash. What
     is `gossiped` is free of what only RPC refuses.
     """
-    outcomes = submissions.read(chain, raws, gossiped=gossiped)
+    outcomes = _read(chain, raws, gossiped=gossiped)
     newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
-    admitted = iter(_admit(chain, newcomers) if newcomers else ())
+    admitted = iter(chain.admissions.run(newcomers) if newcomers else ())
     return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
 
 
-def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    """Store what the pool takes, in one commit; then tell about it and ask for a block."""
-    now = clock.now()
-    memory = chain.memory.transactions
-    admissions: _Admissions | None = None
-    try:
-        with chain.db.atomic(durable=True):
-            chain.db.acquire(Lock.CCHAIN_POOL)
-            admissions = _Admissions(chain, blocks.catch_up(chain), newcomers, now)
-            outcomes = [admissions.admit(one) for one in newcomers]
-            rows.remove(chain.db, admissions.removed)
-            rows.add(chain.db, admissions.added.values(), now)
-            # Before the commit: right after it a block may have them, and have them forgotten.
-            memory.remember(one.transaction for one in admissions.added.values())
-            if admissions.pending:
-                scheduling.request_block(chain)
-    except BaseException:
-        if admissions is not None:
-            memory.forget(one.transaction for one in admissions.added.values())
-        raise
-    chain.memory.pool.changed()
-    if admissions.pending:
-        notifications.pending_transactions(chain, admissions.pending)
-    return outcomes
+def _read(
+    chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
+) -> list[Newcomer | Refusal]:
+    """Decode envelopes, recover their signers together, and check what needs no account.
 
-
-class _Admissions:
-    """The pool while a batch is admitted: what is stored, and what the batch has changed so far."""
-
-    def __init__(
-        self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], now: int
-    ) -> None:
-        self._chain = chain
-        self._limits = self._chain.pool_limits
-        self._base_fee = base_fee_after(self._chain, head) or 0
-        accounts = {one.transaction.sender for one in batch}
-        accounts.update(*(one.authorities for one in batch))
-        state.prefetch_accounts(self._chain, list(accounts), head.number)
-        self._state = state.state_at(self._chain, head.number)
-        self._queues = pool.queues(self._chain, rows.entries_of(self._chain.db, accounts))
-        extent = rows.extent(self._chain.db)
-        self._authorities = Authorities(
-            rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
-        )
-        self._counts: PoolCounts | None = None
-        if self._may_fill(batch, extent.slots):
-            self._queues = pool.queues(
-                self._chain, rows.entries(self._chain.db, self._chain.memory.pool)
-            )
-            self._counts = _counts_of(self._queues.values())
-        self._now = now
-        self._arrivals = 0
-        self.added: dict[Hash, Newcomer] = {}
-        self.removed: list[Hash] = []
-        self.pending: list[Hash] = []
-
-    def admit(self, newcomer: Newcomer) -> Outcome:
-        """Take a transaction in or say why not."""
-        self._arrivals += 1
-        entry = make_entry(
-            newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self._now
-        )
-        sender = entry.sender
-        account = self._state.account(sender)
-        try:
-            admission = check_against(
-                entry,
-                nonce=account.nonce if account else 0,
-                balance=account.balance if account else 0,
-                queue=self._queues.get(sender, EMPTY_ACCOUNT_QUEUE),
-                delegation=self._delegation(entry, account),
-                counts=self._counts,
-                others=lambda: [queue for owner, queue in self._queues.items() if owner != sender],
-                limits=self._limits,
-                base_fee=self._base_fee,
-            )
-        except PoolRejection as rejection:
-            return rejection
-        self._apply(newcomer, entry, admission)
-        return entry.hash
-
-    def _delegation(self, entry: PoolEntry, account: AccountState | None) -> Delegation:
-        has_code = account is not None and account.code_hash != EMPTY_HASH
-        delegated = has_code or entry.sender in self._authorities
-        if not delegated and not entry.authorities:
-            return PLAIN
-        queues = (
-            self._queues.get(authority, EMPTY_ACCOUNT_QUEUE) for authority in entry.authorities
-        )
-        waiting = (len(queue.pending) + len(queue.queued) for queue in queues)
-        return Delegation(delegated, max(waiting, default=0))
-
-    def _apply(self, newcomer: Newcomer, entry: PoolEntry, admission: Admission) -> None:
-        before = self._queues.get(entry.sender, EMPTY_ACCOUNT_QUEUE)
-        self._queues[entry.sender] = admission.queue
-        self.added[entry.hash] = newcomer
-        self._authorities.add(entry)
-        for gone in admission.evicted:
-            self._forget(gone)
-        if admission.replaces is not None:
-            self._forget(admission.replaces)
-        self._recount(before, admission)
-        if admission.pending:
-            self.pending.append(entry.hash)
-        self.pending.extend(promoted.hash for promoted in admission.promoted)
-
-    def _forget(self, entry: PoolEntry) -> None:
-        self._authorities.remove(entry)
-        if self.added.pop(entry.hash, None) is None:
-            self.removed.append(entry.hash)
-
-    def _recount(self, before: AccountQueue, admission: Admission) -> None:
-        """Bring counts and others' queues up to date, where they matter."""
-        if self._counts is None:
-            return
-        if admission.evicted:
-            gone = {entry.hash for entry in admission.evicted}
-            waiting = [entry for queue in self._queues.values() for entry in queue.waiting]
-            self._queues = pool.queues(
-                self._chain, (entry for entry in waiting if entry.hash not in gone)
-            )
-            self._counts = _counts_of(self._queues.values())
-            return
-        lost, won = _counts_of([before]), _counts_of([admission.queue])
-        self._counts = PoolCounts(
-            self._counts.pending + won.pending - lost.pending,
-            self._counts.queued + won.queued - lost.queued,
-        )
-
-    def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
-        """Return whether the pool can reach a limit with this batch; only then it is counted."""
-        room = min(self._limits.queued_slots, self._limits.pending_slots)
-        coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
-        return slots + coming > room
-
-
-def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:
-    """Return the slots that queues take."""
-    pending = queued = 0
-    for queue in queues:
-        pending += slots_of(queue.pending)
-        queued += slots_of(queue.queued)
-    return PoolCounts(pending, queued)
-
-
-def expire(chain: EvmChain, *, now: int) -> int:
-    """Drop what has waited too long or can never be mined; return how many.
+    The checks are in go-ethereum's order. Unspecified: but for the size, which comes first of all,
+    so that nothing oversized is decoded.
 
     Args:
         chain: Which chain.
-        now: Unix seconds.
+        raws: The envelopes.
+        gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
+            guard this node's own users from mistakes do not hold, as in go-ethereum.
     """
-    dropped = _expire(chain, now)
-    chain.memory.pool.changed()
-    return dropped
+    head = blocks.head(chain)
+    limits = chain.pool_limits
+    if gossiped:
+        limits = replace(limits, fee_cap=None, unprotected_allowed=True)
+    rules = AdmissionRules(
+        fork=fork_after(chain, head, clock.now()),
+        block_gas_limit=head.header.gas_limit,
+        limits=limits,
+    )
+    outcomes = [_decoded(chain, raw, rules) for raw in raws]
+    decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
+    senders = iter(chain.recover_senders([signed_digest(one) for one in decoded]))
+    return _with_authorities(
+        chain,
+        [
+            _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
+            for one in outcomes
+        ],
+    )
 
 
-def _expire(chain: EvmChain, now: int) -> int:
-    with chain.db.atomic(durable=True):
-        chain.db.acquire(Lock.CCHAIN_POOL)
-        head = blocks.catch_up(chain)
-        at_head = state.state_at(chain, head.number)
-        dropped: list[PoolEntry] = []
-        by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
-        for entry in rows.entries(chain.db, chain.memory.pool):
-            by_sender[entry.sender].append(entry)
-        for sender, waiting in by_sender.items():
-            account = at_head.account(sender)
-            settled = settle(
-                waiting,
-                account.nonce if account else 0,
-                account.balance if account else 0,
-                block_gas_limit=head.header.gas_limit,
-                now=now,
-                limits=chain.pool_limits,
-            )
-            dropped.extend(settled.dropped)
-        rows.remove(chain.db, (entry.hash for entry in dropped))
-        return len(dropped)
+def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+    try:
+        check_size(len(raw), rules.limits)
+        decoded = decode_unsigned(raw)
+        check_before_sender(decoded, rules)
+        check_signature(decoded, chain.config.chain_id)
+    except (PoolRejection, InvalidTransaction) as refusal:
+        return refusal
+    return decoded
+
+
+def _with_sender(
+    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
+) -> Transaction | Refusal:
+    if sender is None:
+        return SenderNotRecoverable()
+    try:
+        check_after_sender(decoded, rules)
+    except PoolRejection as rejection:
+        return rejection
+    return with_sender(decoded, sender)
+
+
+def _with_authorities(
+    chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
+) -> list[Newcomer | Refusal]:
+    """Recover authorities only now: nobody has them recovered without gas for each of them."""
+    setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
+    recovered = iter(authorities_of(setting_code, chain.recover_senders))
+    return [
+        Newcomer(one, next(recovered) if one.authorizations else ())
+        if isinstance(one, Transaction)
+        else one
+        for one in outcomes
+    ]

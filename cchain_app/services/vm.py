@@ -41,6 +41,7 @@ class EvmVM:
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
         self._known: ProcessingBlocks | None = None
+        self._makes_blocks: bool | None = None
         self._built: dict[ID, tuple[Hash, ...]] = {}
         """Processing blocks that were built here, with what leaves the pool at their acceptance besides
         their own transactions: what can never be mined."""
@@ -76,7 +77,8 @@ class EvmVM:
     def build(self, *, now: int, allow_empty: bool = False) -> EvmBlock | None:
         """Build a block of the pool on the preferred one, and make it processing.
 
-        None when there is nothing to put into it. What the engine refuses for good on the accepted
+        None when there is nothing to put into it, and on a chain that was imported, unless its import asked
+        for blocks. What the engine refuses for good on the accepted
         state leaves the pool with the block, or at once where there is none; on an undecided parent it
         may yet be valid elsewhere.
 
@@ -87,6 +89,10 @@ class EvmVM:
         Raises:
             HeadMoved: Another process has accepted a block meanwhile; what was processing is forgotten.
         """
+        if self._makes_blocks is None:
+            self._makes_blocks = blocks.are_made(self._chain)
+        if not self._makes_blocks:
+            return None
         tree = self._blocks()
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head

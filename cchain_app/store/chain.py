@@ -7,6 +7,12 @@ from typing import Any
 from cchain_app import models
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.body import (
+    decode_ommers,
+    decode_withdrawals,
+    encode_ommers,
+    encode_withdrawals,
+)
 from cchain_app.blocks.header import decode_header, encode_header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
@@ -16,18 +22,20 @@ from cchain_app.store import state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row
+from primitives import rlp
 from primitives.evm import Address, Hash, Word
 
 _BLOCK = (
     "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",
-    "base_fee", "size", "transaction_count", "log_count", "header",
+    "base_fee", "size", "transaction_count", "log_count", "header", "ommers",
+    "withdrawals",
 )  # fmt: skip
 _TRANSACTION = (
     "id", "hash", "block", "index", "type", "sender", "to", "nonce", "value", "gas",
     "max_fee_per_gas", "max_priority_fee_per_gas", "raw",
 )  # fmt: skip
 _RECEIPT = (
-    "transaction", "succeeded", "gas_used", "cumulative_gas_used", "effective_gas_price",
+    "transaction", "succeeded", "state_root", "gas_used", "cumulative_gas_used", "effective_gas_price",
     "contract_address", "first_log_index", "log_count",
 )  # fmt: skip
 _LOG = (
@@ -79,9 +87,24 @@ def chain_id(db: Database) -> int | None:
     return None if found is None else int(found[0])
 
 
-def begin(db: Database, genesis: AcceptedBlock, chain_id: int) -> None:
+def makes_blocks(db: Database) -> bool:
+    """Say whether this node makes blocks on the chain: not on one that was imported."""
+    found = db.row("SELECT makes_blocks FROM cchain_app_chain")
+    return found is None or bool(found[0])
+
+
+def set_makes_blocks(db: Database, *, makes: bool) -> None:
+    """Write whether this node makes blocks on the chain from its next start on."""
+    db.objects(models.Chain).update(makes_blocks=makes)
+
+
+def begin(
+    db: Database, genesis: AcceptedBlock, chain_id: int, *, makes_blocks: bool = True
+) -> None:
     """Write the genesis block, and which chain it begins."""
-    db.objects(models.Chain).create(genesis_hash=genesis.hash, chain_id=chain_id)
+    db.objects(models.Chain).create(
+        genesis_hash=genesis.hash, chain_id=chain_id, makes_blocks=makes_blocks
+    )
     db.insert(models.Block, _BLOCK, [_block_row(genesis)])
 
 
@@ -95,7 +118,8 @@ def load_block(db: Database, number: int) -> AcceptedBlock:
         .select_related("receipt")
     )
     transactions = tuple(
-        with_sender(decode_unsigned(bytes(tx.raw)), Address(bytes(tx.sender))) for tx in found
+        with_sender(decode_unsigned(bytes(tx.raw), blobs=True), Address(bytes(tx.sender)))
+        for tx in found
     )
     return AcceptedBlock(
         header=decode_header(bytes(row.header)),
@@ -103,7 +127,15 @@ def load_block(db: Database, number: int) -> AcceptedBlock:
         size=row.size,
         transactions=transactions,
         receipts=tuple(_receipts(found, _logs(db, number) if row.log_count else {})),
+        ommers=() if row.ommers is None else decode_ommers(_payload(row.ommers)),
+        withdrawals=()
+        if row.withdrawals is None
+        else decode_withdrawals(_payload(row.withdrawals)),
     )
+
+
+def _payload(encoded: bytes) -> bytes:
+    return rlp.read_only_item(bytes(encoded))
 
 
 def _in_block(number: int) -> dict[str, int]:
@@ -122,7 +154,12 @@ def _receipts(
             cumulative_gas_used=transaction.receipt.cumulative_gas_used,
             bloom=bloom.bloom_of(own),
             logs=own,
+            state_root=_root(transaction.receipt.state_root),
         )
+
+
+def _root(stored: bytes | None) -> Hash | None:
+    return None if stored is None else Hash(bytes(stored))
 
 
 def _logs(db: Database, number: int) -> dict[int, tuple[Log, ...]]:
@@ -159,6 +196,8 @@ def _block_row(block: AcceptedBlock) -> Row:
         header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
         len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
         encode_header(header),
+        encode_ommers(block.ommers) if block.ommers else None,
+        encode_withdrawals(block.withdrawals) if block.withdrawals else None,
     )  # fmt: skip
 
 
@@ -177,7 +216,7 @@ def _receipt_rows(block: AcceptedBlock, executed: ExecutedBlock) -> Iterator[Row
         zip(block.transactions, block.receipts, executed.results, strict=True)
     ):
         yield (
-            models.row_id(block.number, index), receipt.succeeded, result.gas_used,
+            models.row_id(block.number, index), receipt.succeeded, receipt.state_root, result.gas_used,
             receipt.cumulative_gas_used, _price(tx, block), result.contract_address,
             first_log, len(receipt.logs),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Signed transactions from bytes: types 0, 1, 2 and 4 of EIP-2718, canonical RLP only.
+"""Signed transactions from bytes: the types of EIP-2718, canonical RLP only.
 
 Reading goes in two steps, since recovering a sender costs more than all the rest: `decode_unsigned`
 reads the fields and the digest that was signed, `with_sender` adds the proven sender. Many are recovered
@@ -36,7 +36,7 @@ from primitives.secp256k1 import SignedDigest
 RecoverMany = Callable[[Sequence[SignedDigest]], Sequence[Address | None]]
 """Recovers the senders of many signatures at once; None where there is no sender."""
 
-_TYPED = frozenset({ACCESS_LIST, DYNAMIC_FEE, SET_CODE})
+_TYPED = frozenset({ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE})
 
 _UNPROTECTED = frozenset({0, 1, 27, 28})
 """What v is in a legacy transaction that names no chain; 0 and 1 are never valid."""
@@ -76,6 +76,8 @@ class DecodedTransaction(NamedTuple):
     s: int
     digest: Hash
     """What the sender signed."""
+    max_fee_per_blob_gas: int = 0
+    blob_hashes: tuple[Hash, ...] = ()
 
     @property
     def y_parity(self) -> int:
@@ -96,23 +98,27 @@ def decode_transaction(raw: bytes, chain_id: int) -> Transaction:
     return with_sender(decoded, recover_sender(decoded))
 
 
-def decode_unsigned(raw: bytes) -> DecodedTransaction:
+def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
     """Read the fields of a signed transaction without looking at the signature.
 
     Unspecified: integers above 256 bits, which go-ethereum reads and refuses later by what they
     are, are refused here with its words for 256-bit fields.
 
+    Args:
+        raw: The envelope.
+        blobs: Also read one of type 3, which only blocks of chains that others made have.
+
     Raises:
         TypedTransactionTooShort: There is nothing, or nothing behind the type.
         TransactionTypeNotSupported: The type is unknown.
-        BlobTransactionRefused: It is of type 3.
+        BlobTransactionRefused: It is of type 3, which are not read here.
         MalformedTransaction: It is not the canonical RLP of its type.
     """
     if raw and raw[0] > 0x7F:
         return _decode_legacy(raw)
     if len(raw) <= 1:
         raise TypedTransactionTooShort
-    if raw[0] == BLOB:
+    if raw[0] == BLOB and not blobs:
         raise BlobTransactionRefused
     if raw[0] not in _TYPED:
         raise TransactionTypeNotSupported
@@ -172,6 +178,8 @@ def with_sender(decoded: DecodedTransaction, sender: Address) -> Transaction:
         decoded.v,
         decoded.r,
         decoded.s,
+        decoded.max_fee_per_blob_gas,
+        decoded.blob_hashes,
     )
 
 
@@ -214,6 +222,8 @@ def _decode_typed(raw: bytes) -> DecodedTransaction:
     body, fields = _read(raw, type_)
     *content, v, r, s = fields
     authorizations = content.pop() if type_ == SET_CODE else ()
+    blob_hashes = content.pop() if type_ == BLOB else ()
+    max_fee_per_blob_gas = content.pop() if type_ == BLOB else 0
     chain_id, nonce, *fees, gas, to, value, data, access_list = content
     signed = _without_signature(body, v, r, s)
     return DecodedTransaction(
@@ -234,6 +244,8 @@ def _decode_typed(raw: bytes) -> DecodedTransaction:
         r=r,
         s=s,
         digest=keccak256(raw[:1] + rlp.list_prefix(len(signed)) + signed),
+        max_fee_per_blob_gas=max_fee_per_blob_gas,
+        blob_hashes=blob_hashes,
     )
 
 

@@ -7,9 +7,16 @@ for common.Address, decoding into (types.LegacyTx).To"). What the values mean is
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Authorization
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    BLOB,
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    Authorization,
+)
 from primitives import rlp
-from primitives.evm import Address, Slot
+from primitives.evm import Address, Hash, Slot
 
 Element = TypeVar("Element")
 
@@ -132,6 +139,14 @@ def _read_authorizations(item: bytes) -> tuple[Authorization, ...]:
     return read_list(item, _read_authorization, names)
 
 
+def _read_hash(item: bytes) -> Hash:
+    return Hash(rlp.read_fixed(item, 32))
+
+
+def _read_hashes(item: bytes) -> tuple[Hash, ...]:
+    return read_list(item, _read_hash, ("[]common.Hash", "common.Hash"))
+
+
 def _uint64(name: str) -> Field:
     return Field(name, "uint64", rlp.read_uint64)
 
@@ -208,6 +223,25 @@ LAYOUTS = {
             _DATA,
             _ACCESS_LIST,
             *_SIGNATURE,
+        ),
+    ),
+    BLOB: Layout(
+        "types.BlobTx",
+        (
+            _uint256("ChainID"),
+            _uint64("Nonce"),
+            _uint256("GasTipCap"),
+            _uint256("GasFeeCap"),
+            _uint64("Gas"),
+            Field("To", "common.Address", _read_address),
+            _uint256("Value"),
+            _DATA,
+            _ACCESS_LIST,
+            _uint256("BlobFeeCap"),
+            Field("BlobHashes", "[]common.Hash", _read_hashes),
+            _uint256("V"),
+            _uint256("R"),
+            _uint256("S"),
         ),
     ),
     SET_CODE: Layout(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cchain_app.txs.authorities import authorization_digest
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
+    BLOB,
     LEGACY,
     SET_CODE,
     AccessList,
@@ -20,7 +21,7 @@ from primitives.hashing import keccak256
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
-    """What a sender decides before signing. `type` is one of 0, 1, 2 and 4."""
+    """What a sender decides before signing. Of type 3 it is the transaction without its blobs."""
 
     type: int
     chain_id: int | None
@@ -37,6 +38,9 @@ class UnsignedTransaction:
     data: bytes = b""
     access_list: AccessList = ()
     authorizations: tuple[Authorization, ...] = ()
+    max_fee_per_blob_gas: int = 0
+    """Wei; of type 3 alone, like the next."""
+    blob_hashes: tuple[Hash, ...] = ()
 
 
 def sign_transaction(transaction: UnsignedTransaction, private_key: bytes) -> bytes:
@@ -48,6 +52,11 @@ def sign_transaction(transaction: UnsignedTransaction, private_key: bytes) -> by
     signature = secp256k1.sign(signing_digest(transaction), private_key)
     tail = map(rlp.encode_uint, (_v(transaction, signature.y_parity), signature.r, signature.s))
     return _envelope(transaction, [*_fields(transaction), *tail])
+
+
+def encode_unsigned(transaction: UnsignedTransaction) -> bytes:
+    """Return the envelope with zeros where the signature will be: what simulations have."""
+    return _envelope(transaction, [*_fields(transaction), *[rlp.encode_uint(0)] * 3])
 
 
 def signing_digest(transaction: UnsignedTransaction) -> Hash:
@@ -111,6 +120,9 @@ def _fields(transaction: UnsignedTransaction) -> list[bytes]:
     ]
     if transaction.type != LEGACY:
         fields.append(_encode_access_list(transaction.access_list))
+    if transaction.type == BLOB:
+        fields.append(rlp.encode_uint(transaction.max_fee_per_blob_gas))
+        fields.append(rlp.encode_list(map(rlp.encode_bytes, transaction.blob_hashes)))
     if transaction.type == SET_CODE:
         fields.append(rlp.encode_list(map(encode_authorization, transaction.authorizations)))
     return fields

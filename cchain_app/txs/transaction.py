@@ -10,6 +10,9 @@ from primitives.hashing import keccak256
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 """The transaction types of EIP-2718 by their numbers."""
 
+GAS_PER_BLOB = 2**17
+"""EIP-4844: blob gas of one blob."""
+
 AccessList = tuple[tuple[Address, tuple[Slot, ...]], ...]
 
 DELEGATION = bytes.fromhex("ef0100")
@@ -56,6 +59,10 @@ class Transaction:
     """27 or 28, or 35 + 2·chain ID + parity, for type 0; the parity for the others."""
     r: int
     s: int
+    max_fee_per_blob_gas: int = 0
+    """Wei; only type 3 has it, like the next one (EIP-4844)."""
+    blob_hashes: tuple[Hash, ...] = ()
+    """Versioned hashes; the blobs themselves travel apart."""
 
     @property
     def y_parity(self) -> int:
@@ -73,9 +80,15 @@ class Transaction:
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
 
     @property
+    def blob_gas(self) -> int:
+        """What it uses of the gas of blobs, which has a price of its own."""
+        return len(self.blob_hashes) * GAS_PER_BLOB
+
+    @property
     def cost(self) -> int:
-        """The most that it can take from its sender: gas · fee cap + value, in wei."""
-        return self.gas * self.max_fee_per_gas + self.value
+        """The most that it can take from its sender: gas · fee cap + value, in wei; blobs likewise."""
+        of_blobs = self.blob_gas * self.max_fee_per_blob_gas
+        return self.gas * self.max_fee_per_gas + of_blobs + self.value
 
 
 def contract_address(sender: Address, nonce: int) -> Address:

@@ -78,6 +78,8 @@ HELP: Final[Mapping[str, str]] = {
     "cchain_gas_limit": "Gas limit of the last block.",
     "cchain_recent_gas_used": "Gas used in the last 60 seconds.",
     "cchain_last_block_bytes": "Size of the last block.",
+    "cchain_calls_height": "Height up to which calls inside of transactions are rows (NODE_TRACE_INDEX).",
+    "cchain_calls_unrecorded": "Transactions of which only the outermost call is a row.",
     # P-Chain
     "platform_local_staked": "Stake on this node, with delegations.",
     "platform_total_staked": "Stake of the Primary Network.",

@@ -6,6 +6,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from cchain_app.apps import evm_chain
+from cchain_app.selectors import calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import Chain
@@ -43,6 +44,10 @@ def of_cchain() -> Iterator[Metric]:
     yield gauge("cchain_gas_limit", head.gas_limit)
     yield gauge("cchain_recent_gas_used", recent.gas_used)
     yield gauge("cchain_last_block_bytes", head.size)
+    written = calls.progress(evm_chain())
+    if written is not None:
+        yield gauge("cchain_calls_height", calls.indexed_height(evm_chain()))
+        yield gauge("cchain_calls_unrecorded", written.unrecorded)
 
 
 def of_platform() -> Iterator[Metric]:

@@ -16,7 +16,8 @@ use crate::{
     trie::{Proof, Update},
 };
 
-fn address<'py>(py: Python<'py>, value: &Address) -> Bound<'py, PyBytes> {
+/// Python's `bytes` of an address.
+pub(crate) fn address<'py>(py: Python<'py>, value: &Address) -> Bound<'py, PyBytes> {
     bytes(py, value.as_slice())
 }
 
@@ -25,7 +26,7 @@ fn words<'py>(py: Python<'py>, values: &[B256]) -> PyResult<Bound<'py, PyTuple>>
 }
 
 /// (address, topics, data) of each log.
-fn logs<'py>(py: Python<'py>, logs: &[Log]) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn logs<'py>(py: Python<'py>, logs: &[Log]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for log in logs {
         list.append((
@@ -44,7 +45,7 @@ fn outcome<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyTup
 }
 
 /// (accounts, storage, codes, cleared).
-fn changes<'py>(py: Python<'py>, changes: &Changes) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn changes<'py>(py: Python<'py>, changes: &Changes) -> PyResult<Bound<'py, PyTuple>> {
     let accounts = PyDict::new(py);
     for (key, before, after) in &changes.accounts {
         let before = before.as_ref().map(|info| account_tuple(py, info)).transpose()?;
@@ -84,6 +85,15 @@ pub(crate) fn block<'py>(py: Python<'py>, block: &Block) -> PyResult<Bound<'py, 
         block.requests_hash.as_ref().map(|hash| bytes(py, hash.as_slice())),
     )
         .into_pyobject(py)
+}
+
+/// (changes, requests hash).
+pub(crate) fn closed<'py>(
+    py: Python<'py>,
+    (changed, requests_hash): &(Changes, Option<B256>),
+) -> PyResult<Bound<'py, PyTuple>> {
+    let requests_hash = requests_hash.as_ref().map(|hash| bytes(py, hash.as_slice()));
+    (changes(py, changed)?, requests_hash).into_pyobject(py)
 }
 
 /// (output, gas used, gas peak, error, logs, access list).

@@ -121,11 +121,7 @@ pub(crate) fn execute(
                 block.skipped.push((index, why));
             }
             Err(TransactionFailure::Rejected(why)) => {
-                return Err(BlockFailure::Invalid(format!(
-                    "could not apply tx {index} [{}]: {}",
-                    keccak256(&transaction.raw),
-                    why.reason
-                )));
+                return Err(invalid(index, transaction, why));
             }
         }
     }
@@ -133,8 +129,18 @@ pub(crate) fn execute(
         let logs = block.outcomes.iter().flat_map(|outcome| &outcome.logs);
         block.requests_hash = Some(system::after_transactions(&mut evm, logs)?);
     }
-    block.changes = evm.ctx.journaled_state.database.into_changes()?;
+    block.changes = evm.ctx.journaled_state.database.changes()?;
     Ok(block)
+}
+
+/// A block with a transaction that cannot be in it.
+pub(crate) fn invalid(
+    index: usize,
+    transaction: &SignedTransaction,
+    why: Rejection,
+) -> BlockFailure {
+    let hash = keccak256(&transaction.raw);
+    BlockFailure::Invalid(format!("could not apply tx {index} [{hash}]: {}", why.reason))
 }
 
 fn apply(
@@ -157,15 +163,23 @@ fn apply(
             Ok(outcome(result, created))
         }
         Err(EVMError::Database(error)) => Err(TransactionFailure::Reader(error)),
-        Err(EVMError::Transaction(error)) => {
-            let base_fee = env.base_fee.unwrap_or_default();
-            Err(rejection::refused(&error, &evm.ctx.tx, &evm.ctx.cfg, base_fee).into())
-        }
-        Err(error) => Err(Rejection { reason: error.to_string(), retry: false }.into()),
+        Err(error) => Err(rejection(&error, &evm.ctx, env).into()),
     }
 }
 
-fn created_address(tx: &TxEnv) -> Option<Address> {
+/// Why the EVM refused its transaction.
+pub(crate) fn rejection(error: &RunError, context: &EvmContext, env: &Env) -> Rejection {
+    match error {
+        EVMError::Transaction(error) => {
+            let base_fee = env.base_fee.unwrap_or_default();
+            rejection::refused(error, &context.tx, &context.cfg, base_fee)
+        }
+        error => Rejection { reason: error.to_string(), retry: false },
+    }
+}
+
+/// Where a transaction's creation leads.
+pub(crate) fn created_address(tx: &TxEnv) -> Option<Address> {
     matches!(tx.kind, TxKind::Create).then(|| tx.caller.create(tx.nonce))
 }
 
@@ -174,4 +188,20 @@ fn outcome(result: ExecutionResult, contract: Option<Address>) -> Outcome {
     let gas_used = result.gas().tx_gas_used();
     let logs = if succeeded { result.into_logs() } else { Vec::new() };
     Outcome { succeeded, gas_used, logs, contract }
+}
+
+/// Make the calls that follow a block's transactions: what they change, and the requests' hash.
+pub(crate) fn close(
+    env: &Env,
+    spec: SpecId,
+    reader: Reader,
+    logs: &[Log],
+) -> Result<(Changes, Option<B256>), BlockFailure> {
+    if !spec.is_enabled_in(SpecId::PRAGUE) {
+        return Ok((Changes::default(), None));
+    }
+    let state = Overlay::new(reader, spec);
+    let mut evm = context(state, env.block(spec), env.rules(spec)).build_mainnet();
+    let requests_hash = system::after_transactions(&mut evm, logs.iter())?;
+    Ok((evm.ctx.journaled_state.database.changes()?, Some(requests_hash)))
 }

@@ -76,23 +76,50 @@ pub(crate) fn prepare(
     reader: Reader,
     limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
+    let (context, tx) = surroundings(environment, message, reader, limits, false)?;
+    Ok((Runner::new(context, environment.precompiles()), tx))
+}
+
+/// The surroundings of a call, and its transaction. With `validate` it pays the block's base fee, and
+/// its nonce counts, if it names one.
+pub(crate) fn surroundings(
+    environment: &Environment,
+    message: Message,
+    reader: Reader,
+    limits: Limits<'_>,
+    validate: bool,
+) -> Result<(EvmContext, TxEnv), CallFailure> {
+    let has_nonce = message.has_nonce();
     let tx = message.into_transaction(environment.chain_id())?;
     let meter = Meter::new(limits)?;
-    let mut context = environment.context(&tx, reader.within(meter.deadline(), meter.turn()));
-    context.chain = meter;
+    let reader = reader.within(meter.deadline(), meter.turn());
+    let mut context = environment.context(&tx, reader, validate);
+    context.cfg.disable_nonce_check = !(validate && has_nonce);
+    context.chain.meter = meter;
     message::check_form(&context, &tx)?;
-    Ok((Runner::new(context, environment.precompiles()), tx))
+    Ok((context, tx))
+}
+
+/// Where the creation of a call leads.
+pub(crate) fn created_address(
+    context: &mut EvmContext,
+    tx: &TxEnv,
+) -> Result<Option<Address>, CallFailure> {
+    match tx.kind {
+        TxKind::Call(_) => Ok(None),
+        TxKind::Create => {
+            let nonce = context.db_mut().basic(tx.caller)?.unwrap_or_default().nonce;
+            Ok(Some(tx.caller.create(nonce)))
+        }
+    }
 }
 
 fn excluded(context: &mut EvmContext, tx: &TxEnv, spec: SpecId) -> Result<AddressSet, CallFailure> {
     let recipient = match tx.kind {
-        TxKind::Call(to) => to,
-        TxKind::Create => {
-            let nonce = context.db_mut().basic(tx.caller)?.unwrap_or_default().nonce;
-            tx.caller.create(nonce)
-        }
+        TxKind::Call(to) => Some(to),
+        TxKind::Create => created_address(context, tx)?,
     };
     let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
     let precompiles = EthPrecompiles::new(spec).precompiles.addresses().copied();
-    Ok(precompiles.chain(authorities).chain([tx.caller, recipient]).collect())
+    Ok(precompiles.chain(authorities).chain([tx.caller]).chain(recipient).collect())
 }

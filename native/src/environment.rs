@@ -18,6 +18,7 @@ use crate::{
     overlay::Overlay,
     precompiles::{MovedPrecompiles, Moves},
     reader::Reader,
+    trace::Notes,
 };
 
 /// The port's `BlockEnv`, attribute by attribute.
@@ -40,8 +41,17 @@ pub(crate) struct Env {
     precompile_moves: Vec<(Addr, Option<Addr>)>,
 }
 
-/// An EVM's surroundings, with the state it works on and a meter for calls that are limited.
-pub(crate) type EvmContext = Context<BlockEnv, TxEnv, CfgEnv, Overlay, Journal<Overlay>, Meter>;
+/// What goes along with an execution and the EVM knows nothing of.
+#[derive(Default)]
+pub(crate) struct Attached {
+    /// For calls that are limited.
+    pub(crate) meter: Meter,
+    /// What instructions note when they are traced.
+    pub(crate) notes: Option<Box<Notes>>,
+}
+
+/// An EVM's surroundings, with the state it works on.
+pub(crate) type EvmContext = Context<BlockEnv, TxEnv, CfgEnv, Overlay, Journal<Overlay>, Attached>;
 
 impl Env {
     /// The rule set by its name; names of geth and of the executable specification both do.
@@ -98,6 +108,11 @@ impl Env {
             price.blob_gasprice = overridden;
         }
         price
+    }
+
+    /// The precompiles of a fork after the moves.
+    pub(crate) fn precompiles(&self, spec: SpecId) -> MovedPrecompiles {
+        MovedPrecompiles::new(spec, self.moves())
     }
 
     fn moves(&self) -> Moves {
@@ -158,10 +173,11 @@ impl Environment {
         MovedPrecompiles::new(self.spec, self.moves.clone())
     }
 
-    /// The context of a call: without a price the base fee reads 0, and blobs cost nothing.
-    pub(crate) fn context(&self, tx: &TxEnv, reader: Reader) -> EvmContext {
+    /// The context of a call: blobs cost nothing, and without a price the base fee reads 0, unless
+    /// the call is to `pay` it.
+    pub(crate) fn context(&self, tx: &TxEnv, reader: Reader, pay: bool) -> EvmContext {
         let mut block = self.block.clone();
-        if tx.gas_price == 0 {
+        if tx.gas_price == 0 && !pay {
             block.basefee = 0;
         }
         if !tx.blob_hashes.is_empty()

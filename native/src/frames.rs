@@ -35,15 +35,16 @@ pub(crate) type EvmOf<I, P> =
 /// Why a run came to nothing.
 pub(crate) type RunError = EVMError<ReaderError, InvalidTransaction>;
 
-type StartError = ContextError<ReaderError>;
-type Next = FrameInitOrResult<EthFrame>;
+/// Why a frame could not begin or go on.
+pub(crate) type StartError = ContextError<ReaderError>;
+/// What a frame stops at: another one that it calls, or its result.
+pub(crate) type Next = FrameInitOrResult<EthFrame>;
 
 /// Run the first frame and all that it calls.
 pub(crate) fn run<I, P>(evm: &mut EvmOf<I, P>, first: FrameInit) -> Result<FrameResult, RunError>
 where
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    let start = |evm: &mut EvmOf<I, P>, frame| evm.frame_init(frame).map(ended);
     run_by(evm, first, start, EvmOf::frame_run)
 }
 
@@ -56,8 +57,25 @@ where
     I: Inspector<EvmContext>,
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    let start = |evm: &mut EvmOf<I, P>, frame| evm.inspect_frame_init(frame).map(ended);
+    let start = |evm: &mut EvmOf<I, P>, frame: FrameInit| match collision(&mut evm.ctx, &frame)? {
+        None => evm.inspect_frame_init(frame).map(ended),
+        collided => Ok(collided),
+    };
     run_by(evm, first, start, EvmOf::inspect_frame_run)
+}
+
+/// Begin a frame; how it ended, if it did at once.
+pub(crate) fn start<I, P>(
+    evm: &mut EvmOf<I, P>,
+    frame: FrameInit,
+) -> Result<Option<FrameResult>, StartError>
+where
+    P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
+{
+    match collision(&mut evm.ctx, &frame)? {
+        None => evm.frame_init(frame).map(ended),
+        collided => Ok(collided),
+    }
 }
 
 /// The result of a frame that ended where it began: a precompile's, or of an account without code.
@@ -68,7 +86,9 @@ fn ended(begun: ItemOrResult<&mut EthFrame, FrameResult>) -> Option<FrameResult>
     }
 }
 
-fn run_by<I, P>(
+/// Run frames one by one: `start` begins one and says how it ended if it did at once, `run` goes on
+/// with the innermost until it calls another or ends.
+pub(crate) fn run_by<I, P>(
     evm: &mut EvmOf<I, P>,
     first: FrameInit,
     start: impl Fn(&mut EvmOf<I, P>, FrameInit) -> Result<Option<FrameResult>, StartError>,
@@ -77,17 +97,13 @@ fn run_by<I, P>(
 where
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    let start = |evm: &mut EvmOf<I, P>, frame: FrameInit| match collision(&mut evm.ctx, &frame)? {
-        None => start(evm, frame),
-        collided => Ok(collided),
-    };
     spend(&mut evm.ctx, beforehand(&first))?;
     if let Some(result) = start(evm, first)? {
         return Ok(result);
     }
     loop {
         let remaining = remaining(evm);
-        evm.ctx.chain.enter(remaining);
+        evm.ctx.chain.meter.enter(remaining);
         let result = match run(evm)? {
             ItemOrResult::Item(inner) => {
                 settle(evm, handed_on(&inner))?;
@@ -116,11 +132,13 @@ fn remaining<I, P>(evm: &mut EvmOf<I, P>) -> u64 {
 /// The running frame stops for now, or for good; what it gave to another one was not used here.
 fn settle<I, P>(evm: &mut EvmOf<I, P>, handed_on: u64) -> Result<(), RunError> {
     let remaining = remaining(evm) + handed_on;
-    evm.ctx.chain.settle(remaining).map_or(Ok(()), |limit| Err(RunError::Custom(limit.into())))
+    let reached = evm.ctx.chain.meter.settle(remaining);
+    reached.map_or(Ok(()), |limit| Err(RunError::Custom(limit.into())))
 }
 
 fn spend(context: &mut EvmContext, gas: u64) -> Result<(), RunError> {
-    context.chain.spend(gas).map_or(Ok(()), |limit| Err(RunError::Custom(limit.into())))
+    let reached = context.chain.meter.spend(gas);
+    reached.map_or(Ok(()), |limit| Err(RunError::Custom(limit.into())))
 }
 
 fn handed_on(frame: &FrameInit) -> u64 {

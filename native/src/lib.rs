@@ -25,6 +25,7 @@ mod runner;
 mod signatures;
 mod slots;
 mod system;
+mod trace;
 mod transaction;
 mod trie;
 
@@ -42,19 +43,20 @@ mod cchain_native {
         prelude::*,
         types::{PyBytes, PyTuple},
     };
-    use revm::primitives::keccak256 as hash;
+    use revm::primitives::{Log, keccak256 as hash};
 
     use crate::{
         answers,
         block::{self, BlockFailure},
         call::{CallFailure, call as run_call},
-        convert::{Addr, Uint, Word, difference},
+        convert::{Addr, Blob, Uint, Word, difference},
         environment::Env,
         estimate::estimate as run_estimate,
-        limits::{Allowance, Limits},
+        limits::{Allowance, Limits, SIZE},
         message::Message,
         reader::Reader,
         signatures,
+        trace::{self, Recording, TraceFailure, Turns},
         transaction::SignedTransaction,
         trie::{self, Cache, Source, TrieFault},
     };
@@ -62,6 +64,7 @@ mod cchain_native {
     create_exception!(cchain_native, InvalidBlock, PyException);
     create_exception!(cchain_native, CallRejected, PyException);
     create_exception!(cchain_native, CallInterrupted, PyException);
+    create_exception!(cchain_native, TraceTooLarge, PyException);
     create_exception!(cchain_native, MissingNode, PyException);
     create_exception!(cchain_native, ForeignNode, PyException);
     create_exception!(cchain_native, MissingAccount, PyException);
@@ -72,6 +75,7 @@ mod cchain_native {
         module.add("InvalidBlock", py.get_type::<InvalidBlock>())?;
         module.add("CallRejected", py.get_type::<CallRejected>())?;
         module.add("CallInterrupted", py.get_type::<CallInterrupted>())?;
+        module.add("TraceTooLarge", py.get_type::<TraceTooLarge>())?;
         module.add("MissingNode", py.get_type::<MissingNode>())?;
         module.add("ForeignNode", py.get_type::<ForeignNode>())?;
         module.add("MissingAccount", py.get_type::<MissingAccount>())
@@ -91,8 +95,36 @@ mod cchain_native {
         let run = || block::execute(&env, spec, &transactions, Reader::new(state), skip_invalid);
         match py.detach(run) {
             Ok(block) => Ok(answers::block(py, &block)?.into_any()),
-            Err(BlockFailure::Reader(error)) => Err(error),
-            Err(BlockFailure::Invalid(words)) => Err(InvalidBlock::new_err(words)),
+            Err(failure) => Err(invalid(failure)),
+        }
+    }
+
+    /// Make the fork's system calls that follow a block's transactions.
+    #[pyfunction]
+    fn close_block<'py>(
+        py: Python<'py>,
+        env: Env,
+        state: Py<PyAny>,
+        logs: Vec<(Addr, Vec<Word>, Blob)>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let spec = env.spec()?;
+        let logs: Vec<_> = logs
+            .into_iter()
+            .map(|(address, topics, data)| {
+                let topics = topics.into_iter().map(|topic| topic.0).collect();
+                Log::new_unchecked(address.0, topics, data.0)
+            })
+            .collect();
+        match py.detach(|| block::close(&env, spec, Reader::new(state), &logs)) {
+            Ok(closed) => answers::closed(py, &closed),
+            Err(failure) => Err(invalid(failure)),
+        }
+    }
+
+    fn invalid(failure: BlockFailure) -> PyErr {
+        match failure {
+            BlockFailure::Reader(error) => error,
+            BlockFailure::Invalid(words) => InvalidBlock::new_err(words),
         }
     }
 
@@ -174,8 +206,56 @@ mod cchain_native {
             CallFailure::Rejected(words) | CallFailure::GasTooLow(words) => {
                 CallRejected::new_err(words)
             }
-            CallFailure::Interrupted(limit) => CallInterrupted::new_err(limit),
+            CallFailure::Interrupted(limit) => interrupted(limit),
         }
+    }
+
+    fn interrupted(limit: &'static str) -> PyErr {
+        if limit == SIZE { TraceTooLarge::new_err(limit) } else { CallInterrupted::new_err(limit) }
+    }
+
+    /// Execute an accepted block's transactions in order and record some of them.
+    #[pyfunction]
+    #[pyo3(signature = (call_slots, env, transactions, state, recording, first, time_limit))]
+    #[expect(clippy::too_many_arguments, reason = "as many as the port has")]
+    fn trace_block<'py>(
+        py: Python<'py>,
+        call_slots: &Bound<'py, CallSlots>,
+        env: Env,
+        transactions: Vec<SignedTransaction>,
+        state: Py<PyAny>,
+        recording: Recording,
+        first: usize,
+        time_limit: Option<f64>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let spec = env.spec()?;
+        let turns = Turns { seconds: time_limit, call_slots: call_slots.get() };
+        let reader = Reader::new(state);
+        let run = || trace::block(&env, spec, &transactions, reader, &recording, first, turns);
+        match py.detach(run) {
+            Ok(traced) => trace::block_answer(py, &traced),
+            Err(TraceFailure::Block(failure)) => Err(invalid(failure)),
+            Err(TraceFailure::Interrupted(limit)) => Err(interrupted(limit)),
+        }
+    }
+
+    /// Run one call on the state, record it, and throw its changes away.
+    #[pyfunction]
+    #[pyo3(signature = (call_slots, environment, message, state, recording, validate, time_limit))]
+    fn trace_call<'py>(
+        call_slots: &Bound<'py, CallSlots>,
+        environment: &Bound<'py, Environment>,
+        message: Message,
+        state: Py<PyAny>,
+        recording: Recording,
+        validate: bool,
+        time_limit: Option<f64>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let environment = environment.get();
+        let traced = limited(call_slots, None, time_limit, |limits| {
+            trace::call(environment, message, Reader::new(state), &recording, validate, limits)
+        });
+        trace::call_answer(call_slots.py(), &traced?)
     }
 
     /// The address that signed each (digest, r, s, parity); None where no point fits.

@@ -36,10 +36,12 @@ const TOLERANCE: f64 = 0.1;
 /// What an interrupted run ends with, as revm's custom error.
 pub(crate) const GAS: &str = "gas allowance used up";
 pub(crate) const TIME: &str = "time limit reached";
+/// What a recorded run ends with that came to too many bytes.
+pub(crate) const SIZE: &str = "trace too large";
 
 /// Which limit a custom error of revm means, if it means one.
 pub(crate) fn reached(words: &str) -> Option<&'static str> {
-    [GAS, TIME].into_iter().find(|limit| *limit == words)
+    [GAS, TIME, SIZE].into_iter().find(|limit| *limit == words)
 }
 
 /// How far a call, or the runs of an estimate together, may go.

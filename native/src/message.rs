@@ -40,12 +40,14 @@ pub(crate) struct MessageTuple(
     Vec<Blob>,
     Option<u128>,
     Vec<Word>,
+    Option<u64>,
 );
 
 /// A call: revm's transaction, but for the chain's ID.
 pub(crate) struct Message {
     tx: TxEnv,
     authorizations: Vec<Blob>,
+    has_nonce: bool,
 }
 
 impl<'py> FromPyObject<'_, 'py> for Message {
@@ -63,6 +65,7 @@ impl<'py> FromPyObject<'_, 'py> for Message {
             authorizations,
             max_priority_fee,
             blob_hashes,
+            nonce,
         ) = object.extract()?;
         let item = |(address, slots): (Addr, Vec<Word>)| AccessListItem {
             address: address.0,
@@ -76,7 +79,7 @@ impl<'py> FromPyObject<'_, 'py> for Message {
             kind: to.map_or(TxKind::Create, |to| TxKind::Call(to.0)),
             value: value.0,
             data: data.0,
-            nonce: 0,
+            nonce: nonce.unwrap_or_default(),
             chain_id: None,
             access_list: AccessList(access_list.into_iter().map(item).collect()),
             gas_priority_fee: max_priority_fee,
@@ -84,14 +87,19 @@ impl<'py> FromPyObject<'_, 'py> for Message {
             max_fee_per_blob_gas: 0,
             authorization_list: Vec::new(),
         };
-        Ok(Self { tx, authorizations })
+        Ok(Self { tx, authorizations, has_nonce: nonce.is_some() })
     }
 }
 
 impl Message {
+    /// Whether it names a nonce.
+    pub(crate) fn has_nonce(&self) -> bool {
+        self.has_nonce
+    }
+
     /// The transaction on a chain; malformed authorizations and too high a tip are refused.
     pub(crate) fn into_transaction(self, chain_id: u64) -> Result<TxEnv, CallFailure> {
-        let Self { mut tx, authorizations } = self;
+        let Self { mut tx, authorizations, .. } = self;
         for blob in &authorizations {
             let decoded = SignedAuthorization::decode(&mut blob.0.as_ref()).map_err(|error| {
                 CallFailure::Rejected(format!("invalid authorization: {error}"))

@@ -1,7 +1,7 @@
 //! State within one execution: what the reader said and what the transactions so far made of it.
 //! At the end it tells the difference. Nothing here outlives the execution.
 
-use std::collections::hash_map;
+use std::{collections::hash_map, sync::Arc, time::Instant};
 
 use revm::{
     Database, DatabaseCommit,
@@ -11,7 +11,10 @@ use revm::{
     state::{Account, AccountInfo, Bytecode},
 };
 
-use crate::reader::{Reader, ReaderError};
+use crate::{
+    reader::{Reader, ReaderError},
+    slots::Turn,
+};
 
 /// A slot as it was (once known) and as it is.
 #[derive(Default)]
@@ -144,18 +147,60 @@ impl Overlay {
         entry.now = Some(info);
     }
 
-    /// What is different from what the reader said, in ascending order of addresses and slots.
-    pub(crate) fn into_changes(mut self) -> Result<Changes, ReaderError> {
+    /// The same reader with other limits.
+    pub(crate) fn limit(&mut self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) {
+        self.reader.limit(deadline, turn);
+    }
+
+    /// Commit a transaction's changes and tell them, in ascending order of addresses and slots.
+    pub(crate) fn commit_recorded(&mut self, changed: AddressMap<Account>) -> Changes {
         let mut changes = Changes::default();
-        let mut entries: Vec<_> = self.entries.into_iter().collect();
+        let mut touched: Vec<_> =
+            changed.into_iter().filter(|(_, account)| account.is_touched()).collect();
+        touched.sort_unstable_by_key(|(address, _)| *address);
+        for (address, account) in touched {
+            let before = self.entries.get(&address).and_then(|entry| entry.now.clone());
+            if account.is_selfdestructed() {
+                if before.as_ref().is_some_and(|info| info.code_hash != KECCAK_EMPTY) {
+                    changes.cleared.push(address);
+                }
+            } else {
+                let mut slots: Vec<_> = account
+                    .changed_storage_slots()
+                    .map(|(key, slot)| (address, *key, slot.original_value, slot.present_value))
+                    .collect();
+                slots.sort_unstable_by_key(|change| change.1);
+                changes.storage.append(&mut slots);
+            }
+            self.commit_account(address, account);
+            let after = self.entries.get(&address).and_then(|entry| entry.now.clone());
+            if before == after {
+                continue;
+            }
+            let code_hash = |info: &Option<AccountInfo>| info.as_ref().map(|info| info.code_hash);
+            if let Some(hash) = code_hash(&after)
+                && code_hash(&before) != Some(hash)
+                && let Some(code) = self.codes.get(&hash)
+            {
+                changes.codes.push((hash, code.clone()));
+            }
+            changes.accounts.push((address, before, after));
+        }
+        changes
+    }
+
+    /// What is different from what the reader said, in ascending order of addresses and slots.
+    pub(crate) fn changes(&self) -> Result<Changes, ReaderError> {
+        let mut changes = Changes::default();
+        let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(address, _)| *address);
-        for (address, entry) in entries {
+        for (&address, entry) in entries {
             let cleared = entry.cleared && entry.had_code();
             if cleared {
                 changes.cleared.push(address);
             }
             let first = changes.storage.len();
-            for (key, slot) in entry.slots {
+            for (&key, slot) in &entry.slots {
                 if cleared && slot.now.is_zero() {
                     continue;
                 }
@@ -170,12 +215,13 @@ impl Overlay {
             }
             changes.storage[first..].sort_unstable_by_key(|change| change.1);
             if let Some(after) = &entry.now
-                && let Some(code) = self.codes.remove(&after.code_hash)
+                && entry.before.as_ref().is_none_or(|before| before.code_hash != after.code_hash)
+                && let Some(code) = self.codes.get(&after.code_hash)
             {
-                changes.codes.push((after.code_hash, code));
+                changes.codes.push((after.code_hash, code.clone()));
             }
             if entry.before != entry.now {
-                changes.accounts.push((address, entry.before, entry.now));
+                changes.accounts.push((address, entry.before.clone(), entry.now.clone()));
             }
         }
         Ok(changes)

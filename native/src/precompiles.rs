@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use revm::{
-    handler::{EthPrecompiles, PrecompileProvider},
+    handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result},
     interpreter::{CallInputs, InstructionResult, InterpreterResult},
     primitives::{Address, AddressMap, AddressSet, hardfork::SpecId},
 };
 
-use crate::environment::EvmContext;
+use crate::{environment::EvmContext, halt};
 
 /// What stands at an address instead of what the fork has there: another precompile, by the
 /// address that the fork gives it, or none.
@@ -44,18 +44,24 @@ impl PrecompileProvider<EvmContext> for MovedPrecompiles {
             Some(None) => return Ok(None),
             Some(Some(origin)) => *origin,
         };
-        if !self.of_fork.contains(&origin) {
-            return Ok(None);
-        }
-        let (most, limit) = context.chain.for_precompile();
+        let Some(precompile) = self.of_fork.precompiles.get(&origin) else { return Ok(None) };
+        let (most, limit) = context.chain.meter.for_precompile();
         let given = inputs.gas_limit.min(most);
-        let here = CallInputs { bytecode_address: origin, gas_limit: given, ..inputs.clone() };
-        let Some(mut result) = self.of_fork.run(context, &here)? else { return Ok(None) };
+        let output = {
+            let input = inputs.input.as_bytes(context);
+            precompile
+                .execute(&input, given, inputs.reservoir)
+                .map_err(|error| error.to_string())?
+        };
+        if let Some(notes) = &mut context.chain.notes {
+            notes.precompile = output.halt_reason().map(halt::precompile_words);
+        }
+        let mut result = precompile_output_to_interpreter_result(output, given);
         let hidden = inputs.gas_limit - given;
         if result.result == InstructionResult::PrecompileOOG && hidden > 0 {
             return Err(limit.into());
         }
-        if let Some(reached) = context.chain.spend(result.gas.total_gas_spent()) {
+        if let Some(reached) = context.chain.meter.spend(result.gas.total_gas_spent()) {
             return Err(reached.into());
         }
         result.gas.tracker_mut().set_limit(inputs.gas_limit);

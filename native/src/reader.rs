@@ -64,6 +64,12 @@ impl Reader {
         Self { deadline, turn, ..self }
     }
 
+    /// Take other limits.
+    pub(crate) fn limit(&mut self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) {
+        self.deadline = deadline;
+        self.turn = turn;
+    }
+
     /// Asking may take long: each question may wait for the lock, or for a database.
     fn ask<T>(
         &self,

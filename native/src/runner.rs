@@ -96,25 +96,13 @@ impl<I> Runner<I> {
     /// Run a call, if its sender has the funds, and forget what it changed.
     pub(crate) fn run(&mut self, tx: &TxEnv) -> Result<ExecutionResult, CallFailure> {
         message::check_funds(&mut self.evm.ctx, tx)?;
-        if let Some(limit) = self.evm.ctx.chain.spend(message::preparation(tx)) {
+        if let Some(limit) = self.evm.ctx.chain.meter.spend(message::preparation(tx)) {
             return Err(CallFailure::Interrupted(limit));
         }
         self.evm.ctx.tx = tx.clone();
         let result = (self.run)(&mut self.evm);
         self.evm.ctx.journaled_state.finalize();
-        result.map_err(|error| self.failure(error, tx))
-    }
-
-    fn failure(&self, error: RunError, tx: &TxEnv) -> CallFailure {
-        match error {
-            EVMError::Database(error) => error.into(),
-            EVMError::Transaction(error) => message::refused(&error, tx, &self.evm.ctx),
-            EVMError::Custom(words) => match limits::reached(&words) {
-                Some(limit) => CallFailure::Interrupted(limit),
-                None => CallFailure::Rejected(words),
-            },
-            other => CallFailure::Rejected(other.to_string()),
-        }
+        result.map_err(|error| failure(error, &self.evm.ctx))
     }
 
     /// The answer that a run of this call came to.
@@ -135,7 +123,7 @@ impl<I> Runner<I> {
             }
             ExecutionResult::Revert { output, .. } => {
                 answer.output = output;
-                answer.error = Some("execution reverted".into());
+                answer.error = Some(halt::REVERTED.into());
             }
             ExecutionResult::Halt { reason, .. } => {
                 answer.error = Some(self.explain(&reason, tx)?);
@@ -154,6 +142,19 @@ impl<I> Runner<I> {
             last = mem::take(again.inspector());
         }
         Ok(halt::words(reason, &last))
+    }
+}
+
+/// Why the transaction of a context came to nothing.
+pub(crate) fn failure(error: RunError, context: &EvmContext) -> CallFailure {
+    match error {
+        EVMError::Database(error) => error.into(),
+        EVMError::Transaction(error) => message::refused(&error, &context.tx, context),
+        EVMError::Custom(words) => match limits::reached(&words) {
+            Some(limit) => CallFailure::Interrupted(limit),
+            None => CallFailure::Rejected(words),
+        },
+        other => CallFailure::Rejected(other.to_string()),
     }
 }
 

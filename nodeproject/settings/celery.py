@@ -38,6 +38,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 2.0, "expire_seconds": 2},
     },
     "network-prune-peers": {"task": "network_app.prune_peers", "schedule": 3600.0},
+    # By the clock and not at each block: blocks do not wait for it, and it writes those of a second at once.
+    "cchain-index-calls": {
+        "task": "cchain_app.index_calls",
+        "schedule": 1.0,
+        "options": {"expires": 1.0, "expire_seconds": 1},
+    },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.chains:

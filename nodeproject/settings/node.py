@@ -233,6 +233,30 @@ class NodeSettings:
     rpc_tx_fee_cap: float = flag(
         100.0, "Most coins a sent transaction may pay in fees; 0: any.", least=0
     )
+    trace_timeout: float = flag(
+        30.0,
+        "Most seconds for the trace of one transaction; a client that names no time has 5.",
+        least=0.01,
+    )
+    trace_bytes: int = flag(
+        32_000_000,
+        "Bytes of the largest answer with traces; a client has a quarter of NODE_REQUEST_MEMORY for it.",
+        least=1,
+    )
+    trace_calls: int = flag(
+        4, "Calls that trace at the same time; as many again wait for their turn.", least=1
+    )
+    trace_cache: int = flag(
+        64_000_000,
+        "Bytes of answers with traces of blocks that are kept in the memory of each process.",
+        least=0,
+    )
+    trace_index: str = flag(
+        "local",
+        "Whether the calls inside of transactions are written as rows, behind the blocks, for who searches "
+        "them by address. `local`: on the local network alone.",
+        choices=("local", "on", "off"),
+    )
     logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.", least=0)
     logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.", least=0)
     proof_window: int = flag(
@@ -261,6 +285,13 @@ class NodeSettings:
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
+
+    @property
+    def indexes_calls(self) -> bool:
+        """Whether the calls inside of transactions are written as rows."""
+        return self.trace_index == "on" or (
+            self.trace_index == "local" and self.network_id == LOCAL
+        )
 
     @property
     def has_built_in_network(self) -> bool:

@@ -84,6 +84,8 @@ UNFOLD: dict[str, Any] = {
                     _item("Logs", "receipt_long", "cchain_app", "log"),
                     _item("Accounts", "account_balance_wallet", "cchain_app", "account"),
                     _item("Contracts", "description", "cchain_app", "contract"),
+                    _item("Internal calls", "account_tree", "cchain_app", "call"),
+                    _item("Contract creations", "post_add", "cchain_app", "contractcreation"),
                     _item("Account changes", "history", "cchain_app", "accountchange"),
                     _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
                 ],

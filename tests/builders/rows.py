@@ -93,6 +93,9 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.Transaction, _TRANSACTION, _each(numbers, PER_BLOCK, _transaction))
     _write(models.Receipt, _RECEIPT, _each(numbers, PER_BLOCK, _receipt))
     _write(models.Log, _LOG, _each(numbers, LOGS_PER_BLOCK, _log))
+    _write(models.Call, _CALL, _each(numbers, PER_BLOCK, _call))
+    progress = (1, models.row_id(blocks + 1), 0)
+    _write(models.CallProgress, ("id", "next_call", "unrecorded"), iter([progress]))
     _write(models.Account, _ACCOUNT, _accounts(blocks, idle_accounts))
     _write(models.AccountChange, _CHANGE, _each(numbers, 2, _change))
     _write(models.Code, ("hash", "code"), iter([(CODE_HASH, CODE)]))
@@ -108,7 +111,7 @@ def erase_chain() -> None:
 
 _WRITTEN: tuple[Any, ...] = (
     models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
-    models.Log, models.Receipt, models.Transaction, models.Block,
+    models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip
 
 _BLOCK = (
@@ -125,6 +128,10 @@ _RECEIPT = (
 )  # fmt: skip
 _LOG = (
     "id", "block", "transaction", "index", "address", "topic0", "topic1", "topic2", "topic3", "data",
+)  # fmt: skip
+_CALL = (
+    "id", "transaction", "index", "depth", "trace_address", "type", "creates", "sender", "to", "gas", "gas_used",
+    "succeeded",
 )  # fmt: skip
 _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
@@ -201,6 +208,26 @@ def _receipt(number: int, place: int) -> _Row:
         3 * GWEI, contract(number) if place == CREATION else None,
         logs_before, 1 if _calls(place) else 0,
     )  # fmt: skip
+
+
+def _call(number: int, index: int) -> tuple[Any, ...]:
+    key = models.row_id(number, index)
+    kind = models.CallType.CREATE if index == 1 else models.CallType.CALL
+    to = person(number + 1000) if index == 1 else TOKEN
+    return (
+        key,
+        key,
+        0,
+        0,
+        "",
+        kind.value,
+        index == 1,
+        sender_of(number, index),
+        to,
+        50_000,
+        20_000,
+        True,
+    )
 
 
 def _log(number: int, index: int) -> _Row:

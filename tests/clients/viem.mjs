@@ -213,6 +213,40 @@ export async function reads(given) {
   }
 }
 
+export async function simulations(given) {
+  const client = connect(given)
+  const { reader, account } = client
+  const contract = await deployed(given, client)
+  const call = (functionName, ...args) => ({ ...contract, to: contract.address, functionName, args })
+  const simulated = await reader.simulateCalls({
+    account: account.address,
+    traceAssetChanges: true,
+    calls: [
+      call('store', 7n, 8n), call('slots', 7n), { to: stranger, value: 5n }, call('withdraw', 5000n),
+    ],
+  })
+  const [first, second] = await reader.simulateBlocks({
+    traceTransfers: true,
+    blocks: [
+      { calls: [{ account: account.address, to: stranger, value: 5n }] },
+      { calls: [{ ...call('title'), account: account.address }], blockOverrides: { time: 2n ** 33n } },
+    ],
+  })
+  const head = await reader.getBlock()
+  return {
+    statuses: simulated.results.map(({ status }) => status),
+    stored: simulated.results[1].result,
+    error: simulated.results[3].error.name,
+    assets: simulated.assetChanges.map(({ token, value }) => [token.symbol, value.diff]),
+    plain: await reader.readContract({ ...contract, functionName: 'slots', args: [7n] }),
+    numbers: [first.number - head.number, second.number - head.number],
+    follows: first.parentHash === head.hash && second.parentHash === first.hash,
+    time: second.timestamp,
+    moved: first.calls[0].logs.map(({ data }) => BigInt(data)),
+    title: second.calls[0].result,
+  }
+}
+
 export async function refusals(given) {
   const { reader, wallet, account, mined } = connect(given)
   const nonce = await reader.getTransactionCount({ address: account.address })

@@ -1,7 +1,7 @@
 """All rows of both chains, node by node: those that have the same blocks have the same.
 
-Not alike are what waits, who is connected, how long others were online, and what the network's process
-reports: each node sees its own. All other tables are compared, with all of their columns.
+Not alike are what waits, how far calls are written behind the blocks, who is connected, how long others
+were online, and what the network's process reports: each node sees its own. All other tables are compared, with all of their columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from tests.servers.node import RunningNode
 
 OWN = frozenset(
     {
-        "cchain_app_pooltransaction", "platform_app_mempooltx", "platform_app_mempoolinput",
+        "cchain_app_pooltransaction", "cchain_app_call", "cchain_app_callprogress", "platform_app_mempooltx", "platform_app_mempoolinput",
         "platform_app_droppedtx", "platform_app_validatoruptime", "platform_app_connectednode",
         "platform_app_uptimetracking", "platform_app_keystoreuser", "platform_app_keystorekey",
         "network_app_peer", "network_app_networkstatus", "network_app_chainsync",

@@ -101,6 +101,22 @@ def _proved(root: bytes, key: bytes, proof: list[str]) -> bytes:
     return value
 
 
+def test_calls_and_blocks_are_simulated(javascript: Scenario) -> None:
+    found = javascript("viem", "simulations")
+    assert found == {
+        "statuses": ["success", "success", "success", "failure"],
+        "stored": "8",
+        "error": "ContractFunctionExecutionError",
+        "assets": [["ETH", "-5"]],
+        "plain": "0",
+        "numbers": ["1", "2"],
+        "follows": True,
+        "time": str(2**33),
+        "moved": ["5"],
+        "title": "Main ledger",
+    }
+
+
 def test_refusals_are_the_errors_that_applications_wait_for(javascript: Scenario) -> None:
     found = javascript("viem", "refusals")
     assert found["underpriced"]

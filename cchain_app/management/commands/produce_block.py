@@ -35,6 +35,11 @@ class Command(BaseCommand):
             raise CommandError(
                 "The validators vote on blocks (NODE_CONSENSUS=snowman): none is made by hand."
             )
+        if not blocks.are_made(chain):
+            self.stdout.write(
+                "This chain was imported and stays as it is: `import_chain GENESIS --produce` changes that."
+            )
+            return
         for _ in range(options["count"]):
             made = chain.consensus.produce(now=clock.now(), allow_empty=options["empty"])
             block = None if made is None else blocks.by_number(chain, made.height)

@@ -7,6 +7,8 @@ MODELS = (
     "block",
     "transaction",
     "log",
+    "call",
+    "contractcreation",
     "account",
     "accountchange",
     "contract",

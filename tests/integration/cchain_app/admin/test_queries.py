@@ -17,6 +17,8 @@ DEEP: dict[str, Any] = {
     "log": models.row_id(60),
     "account": "0x80" + "00" * 19,
     "accountchange": models.row_id(60),
+    "call": models.row_id(60),
+    "contractcreation": models.row_id(60),
     "contract": "0x80" + "00" * 19,
 }
 
@@ -45,13 +47,14 @@ SEARCHES = [
 DETAILS = [
     ("block", 60, 2),
     ("block", hexed(rows.block_hash(60)), 2),
-    ("transaction", models.row_id(60, 0), 1),
-    ("transaction", models.row_id(60, 4), 2),
-    ("transaction", hexed(rows.transaction_hash(60, 4)), 2),
+    ("transaction", models.row_id(60, 0), 3),
+    ("transaction", models.row_id(60, 4), 4),
+    ("transaction", hexed(rows.transaction_hash(60, 4)), 4),
     ("log", models.row_id(60, 1), 2),
     ("account", hexed(rows.person(5)), 1),
-    ("account", hexed(rows.TOKEN), 4),
-    ("contract", hexed(rows.TOKEN), 4),
+    ("call", models.row_id(60, 1), 1),
+    ("account", hexed(rows.TOKEN), 5),
+    ("contract", hexed(rows.TOKEN), 5),
     ("accountchange", models.row_id(60, 1), 1),
 ]
 

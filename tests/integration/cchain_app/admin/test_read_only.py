@@ -10,7 +10,7 @@ from django.test import Client
 
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app import models
-from cchain_app.admin import Contract
+from cchain_app.admin import Contract, ContractCreation
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 
@@ -20,6 +20,8 @@ KEYS: dict[str, Any] = {
     "block": 7,
     "transaction": models.row_id(7, 4),
     "log": models.row_id(7, 1),
+    "call": models.row_id(7, 1),
+    "contractcreation": models.row_id(7, 1),
     "account": hexed(rows.TOKEN),
     "accountchange": models.row_id(7, 1),
     "contract": hexed(rows.TOKEN),
@@ -31,6 +33,7 @@ TABLES = (
     models.Transaction,
     models.Receipt,
     models.Log,
+    models.Call,
     models.Account,
     models.AccountChange,
     models.PoolTransaction,
@@ -101,7 +104,9 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
         models.Account,
         models.AccountChange,
         models.PoolTransaction,
+        models.Call,
         Contract,
+        ContractCreation,
     }
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours)
 

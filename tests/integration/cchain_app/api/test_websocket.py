@@ -11,9 +11,11 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app import models
 from cchain_app.api import registry, subscriptions
 from cchain_app.api.heads import SentHeads
+from cchain_app.apps import evm_chain
 from cchain_app.consumers import EthConsumer
-from cchain_app.services import transactions
+from cchain_app.services import admissions
 from chaindb.connections import WouldBlock, in_thread, release
+from chaindb.group_commit import GroupCommit
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.gathering import Gatherers
 from jsonrpc.http import Endpoint
@@ -130,14 +132,13 @@ async def test_pending_transactions_arrive(application, shared_chain):
 async def test_submissions_by_several_sockets_share_commits(application, shared_chain, monkeypatch):
     made = [shared_chain.make() for _ in range(31)]
     commits, go = [], threading.Event()
-    admit = transactions._admit
 
-    def held(chain, newcomers):
+    def held(newcomers):
         commits.append(len(newcomers))
         go.wait(SECONDS)
-        return admit(chain, newcomers)
+        return admissions.admit(evm_chain(), newcomers)
 
-    monkeypatch.setattr(transactions, "_admit", held)
+    monkeypatch.setattr(evm_chain(), "admissions", GroupCommit(held))
     async with Socket(application) as one, Socket(application) as two, Socket(application) as three:
         sockets = (one, two, three)
         await one.send(30, "eth_sendRawTransaction", hexed(made[30].raw))

@@ -12,8 +12,8 @@ from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
-from cchain_app.services import transactions
-from cchain_app.services.transactions import expire
+from cchain_app.services import admissions, transactions
+from cchain_app.services.admissions import expire
 from cchain_app.txs.errors import (
     MalformedTransaction,
     SenderNotRecoverable,
@@ -176,7 +176,7 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(transactions.rows, "add", fail)
+        patched.setattr(admissions.rows, "add", fail)
         with pytest.raises(OSError, match="disk full"):
             transactions.submit(evm_chain(), [made.raw])
 

@@ -4,8 +4,10 @@ from typing import Any
 
 from django.db import connection
 
+from cchain_app.services.calls import index_calls
 from primitives.hexadecimal import encode_data
 from tests.builders.transactions import RECIPIENT, SENDER
+from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, traced_chain
 from tests.integration.conftest import Chain, Rpc
 
 
@@ -61,3 +63,34 @@ def test_balances_can_be_read_and_sorted(chain: Chain) -> None:
     assert float(row["coins"]) == 1.0
     richest = ask("SELECT address FROM c_balances ORDER BY coins DESC LIMIT 1")
     assert richest[0]["address"] == encode_data(SENDER)
+
+
+def test_calls_and_creations_are_shown_with_their_places(chain: Chain) -> None:
+    made = traced_chain(chain)
+    index_calls(chain.evm, seconds=60)
+    block = "block_number = 2 AND transaction_hash = "
+
+    calls = ask(f"SELECT * FROM c_calls WHERE {block} '{made.hash('create')}' ORDER BY call_index")
+    (creation,) = ask(f"SELECT * FROM c_creations WHERE {block} '{made.hash('create')}'")
+
+    assert [one["type"] for one in calls] == ["CALL", "CREATE2"]
+    assert [one["trace_address"] for one in calls] == ["", "0"]
+    assert [(one["sender"], one["recipient"]) for one in calls] == [
+        (encode_data(SENDER), encode_data(ADDRESSES["factory"])),
+        (encode_data(ADDRESSES["factory"]), encode_data(CREATED)),
+    ]
+    assert [int(one["value"]) for one in calls] == [9, 9]
+    assert creation["contract_address"] == encode_data(CREATED)
+    assert creation["creator"] == encode_data(ADDRESSES["factory"])
+    assert creation["succeeded"]
+
+
+def test_a_call_without_value_or_words_says_so(chain: Chain) -> None:
+    made = traced_chain(chain)
+    index_calls(chain.evm, seconds=60)
+
+    (row,) = ask(f"SELECT * FROM c_calls WHERE transaction_hash = '{made.hash('count')}'")
+
+    assert int(row["value"]) == 0
+    assert (row["error"], row["revert_data"], row["selector"]) == (None, None, None)
+    assert row["gas_limit"] > row["gas_used"] > 0

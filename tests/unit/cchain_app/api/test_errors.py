@@ -8,13 +8,23 @@ from cchain_app.evm.overrides import BadOverride
 from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.pool.errors import NonceTooLow, PoolRejection
 from cchain_app.selectors.logs import TooManyLogs
-from cchain_app.selectors.proofs import ProofWindowPassed
+from cchain_app.selectors.state_ranges import RangeTimedOut
+from cchain_app.selectors.tracing import (
+    GenesisNotTraceable,
+    TraceDiffers,
+    TransactionIndexOutOfRange,
+)
+from cchain_app.selectors.tries import ProofWindowPassed
 from cchain_app.services.poll_filters import FilterNotFound
+from cchain_app.services.tracing import BlockNotTraceable
+from cchain_app.simulation.errors import SimulationRefused
+from cchain_app.tracing.options import BadTraceConfig
 from cchain_app.txs.errors import InvalidTransaction
 
 ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
-    TooManyLogs, ProofWindowPassed,
+    TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
+    BlockNotTraceable, BadTraceConfig,
 )  # fmt: skip
 
 

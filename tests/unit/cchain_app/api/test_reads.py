@@ -158,11 +158,19 @@ def test_raw_receipts_are_envelopes(rpc, block):
 
 
 @pytest.mark.parametrize(
-    "method", ["debug_getRawBlock", "debug_getRawHeader", "debug_getRawReceipts"]
+    ("method", "above_the_head"),
+    [("debug_getRawBlock", "0x"), ("debug_getRawHeader", "0x"), ("debug_getRawReceipts", None)],
 )
-def test_raw_forms_of_unknown_blocks_are_errors(rpc, block, method):
-    with pytest.raises(JsonRpcError, match="header not found"):
-        rpc(method, "0x64")
+def test_above_the_head_there_is_nothing_raw(rpc, block, method, above_the_head):
+    assert rpc(method, "0xffff") == above_the_head
+
+
+def test_raw_forms_of_unknown_hashes_are_errors_but_for_receipts(rpc, block):
+    unknown = "0x" + "12" * 32
+    for method, what in (("debug_getRawBlock", "block"), ("debug_getRawHeader", "header")):
+        with pytest.raises(JsonRpcError, match=f"^.*{what} {unknown} not found"):
+            rpc(method, unknown)
+    assert rpc("debug_getRawReceipts", unknown) == []
 
 
 def test_balance_nonce_and_code_of_an_account(rpc, memory_chain):
@@ -269,7 +277,8 @@ def test_what_the_node_says_of_itself(rpc, memory_chain):
 
 def test_modules_are_what_the_names_of_methods_begin_with(rpc, memory_chain):
     assert rpc("rpc_modules") == {
-        "debug": "1.0", "eth": "1.0", "net": "1.0", "rpc": "1.0", "txpool": "1.0", "web3": "1.0",
+        "debug": "1.0", "erigon": "1.0", "eth": "1.0", "net": "1.0", "ots": "1.0", "rpc": "1.0",
+        "trace": "1.0", "txpool": "1.0", "web3": "1.0",
     }  # fmt: skip
 
 
@@ -283,9 +292,9 @@ def test_the_last_accepted_block_has_many_names(rpc, block, tag):
 
 def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
     with pytest.raises(JsonRpcError) as failure:
-        rpc("eth_fillTransaction", {})
+        rpc("eth_signTransaction", {})
     assert (failure.value.code, failure.value.message) == (
-        -32601, "the method eth_fillTransaction does not exist/is not available",
+        -32601, "the method eth_signTransaction does not exist/is not available",
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.api.errors import failure, reason_of
+from cchain_app.api.errors import failure
 from cchain_app.evm.engine import CallResult
+from cchain_app.evm.reverts import reason_of
 
 
 def abi_text(text: str) -> bytes:

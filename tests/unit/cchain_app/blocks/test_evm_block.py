@@ -2,7 +2,7 @@
 
 import pytest
 
-from cchain_app.blocks import evm_block as module
+from cchain_app.blocks import accepted as module
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.candidate import parse_block
 from cchain_app.blocks.errors import BlockEncoding

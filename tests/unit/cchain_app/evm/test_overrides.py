@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import (
     AccountOverride,
     AlreadyOverridden,
@@ -12,8 +13,10 @@ from cchain_app.evm.overrides import (
     StateAndDiff,
     is_precompile,
     move_precompiles,
+    override_changes,
     override_state,
 )
+from cchain_app.evm.pending_state import PendingState
 from primitives.evm import ZERO_WORD
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState, block_env
@@ -148,3 +151,50 @@ def test_surroundings_change_where_they_are_overridden():
     assert values == (1, 2, 3, OTHER, TWO, 0, 4, 5)
     assert changed.fork == env.fork
     assert BlockOverride().apply(env) == env
+
+
+def check_lasting(state: MemoryState, override: AccountOverride) -> None:
+    overrides = {ACCOUNT: override}
+    after = PendingState(state)
+    after.put(override_changes(state, overrides))
+    seen = override_state(state, overrides)
+    assert after.account(ACCOUNT) == seen.account(ACCOUNT)
+    for slot in (ONE, TWO, bytes(32)):
+        assert after.storage(ACCOUNT, slot) == seen.storage(ACCOUNT, slot)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        AccountOverride(balance=9),
+        AccountOverride(code=b""),
+        AccountOverride(code=b"\x61", nonce=3),
+        AccountOverride(state={ONE: TWO}),
+        AccountOverride(state={}),
+        AccountOverride(state_diff={ONE: bytes(32), TWO: TWO}),
+    ],
+    ids=["balance", "no code", "code and nonce", "storage", "no storage", "slots"],
+)
+def test_an_override_that_lasts_is_seen_as_one_of_a_call(state, override):
+    check_lasting(state, override)
+    check_lasting(MemoryState(), override)
+
+
+def test_an_account_of_which_nothing_is_set_does_not_come_to_be(state):
+    changes = override_changes(
+        state, {OTHER: AccountOverride(), SHA256: AccountOverride(move_precompile_to=OTHER)}
+    )
+    assert changes == StateChanges()
+    exists = override_changes(state, {OTHER: AccountOverride(balance=0)})
+    assert exists.accounts[OTHER].after == (0, 0, EMPTY_HASH)
+
+
+def test_a_new_storage_takes_the_place_of_the_old(state):
+    changes = override_changes(state, {ACCOUNT: AccountOverride(state={TWO: TWO})})
+    assert changes.cleared == {ACCOUNT}
+    assert changes.storage == {(ACCOUNT, TWO): (TWO, TWO)}
+
+
+def test_both_kinds_of_storage_cannot_last_either(state):
+    with pytest.raises(StateAndDiff):
+        override_changes(state, {ACCOUNT: AccountOverride(state={}, state_diff={})})

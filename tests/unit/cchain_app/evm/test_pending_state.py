@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
 from cchain_app.evm.pending_state import MOST_LEVELS, PendingState, state_after
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import keccak256
+from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState
 
 ALICE, BOB = Address(b"\xa1" * 20), Address(b"\xb0" * 20)
@@ -138,3 +138,59 @@ def test_what_was_cleared_stays_cleared_below_many_blocks() -> None:
     assert state.account(ALICE) is None
     assert state.storage(ALICE, slot(2)) == ZERO_WORD
     assert state.block_hash(5) == Hash(b"\x05" * 32)
+
+
+def test_what_is_on_top_is_one_difference_from_below() -> None:
+    pending = PendingState(stored())
+    account = AccountState(1, 5, keccak256(CODE))
+    richer, richest = account._replace(balance=6), account._replace(balance=7)
+    pending.put(
+        StateChanges(
+            accounts={
+                ALICE: AccountChange(account, richer),
+                BOB: AccountChange(None, account),
+            },
+            storage={(ALICE, slot(1)): SlotChange(word(11), word(12))},
+        )
+    )
+    pending.put(
+        StateChanges(
+            accounts={ALICE: AccountChange(richer, richest), BOB: AccountChange(account, None)},
+            storage={
+                (ALICE, slot(1)): SlotChange(word(12), word(11)),
+                (ALICE, slot(2)): SlotChange(word(22), word(23)),
+            },
+        )
+    )
+    assert pending.changes() == StateChanges(
+        accounts={ALICE: AccountChange(account, richest)},
+        storage={(ALICE, slot(2)): SlotChange(word(22), word(23))},
+    )
+
+
+def test_of_a_cleared_account_all_slots_that_are_set_are_different() -> None:
+    pending = PendingState(stored())
+    pending.put(StateChanges(cleared=frozenset([ALICE, BOB])))
+    pending.put(
+        StateChanges(
+            storage={
+                (ALICE, slot(1)): SlotChange(ZERO_WORD, word(11)),
+                (ALICE, slot(2)): SlotChange(ZERO_WORD, ZERO_WORD),
+            }
+        )
+    )
+    assert pending.is_cleared(ALICE)
+    assert pending.slots_of(ALICE) == {slot(1): word(11), slot(2): ZERO_WORD}
+    assert pending.changes() == StateChanges(
+        storage={(ALICE, slot(1)): SlotChange(word(11), word(11))}, cleared=frozenset([ALICE])
+    )
+
+
+def test_who_is_gone_takes_its_storage_along() -> None:
+    pending = PendingState(MemoryState())
+    empty = AccountState(0, 0, EMPTY_HASH)
+    place = {(BOB, slot(1)): SlotChange(ZERO_WORD, word(5))}
+    pending.put(StateChanges(accounts={BOB: AccountChange(None, empty)}, storage=place))
+    pending.put(StateChanges(accounts={BOB: AccountChange(empty, None)}))
+    assert pending.storage(BOB, slot(1)) == ZERO_WORD
+    assert pending.changes() == StateChanges()

@@ -1,0 +1,59 @@
+"""A chain with a history is searched for its calls. The node alone: peers keep no calls to search."""
+
+import time
+from dataclasses import replace
+
+from benchmarks import node
+from benchmarks.growth import grow_accounts, grow_blocks
+from benchmarks.growth import prepare as prepare_growth
+from benchmarks.rpc import body
+from benchmarks.scale import Scale
+from benchmarks.scene import Scene
+from benchmarks.server import Kind
+from benchmarks.signing import account
+from benchmarks.workload import Bar, Better, Measurement, Workload
+from benchmarks.workloads_read import repeat
+
+CATCH_UP = 120.0
+"""Seconds that the index of calls has to reach the head."""
+
+
+def alone(_: Scale) -> Kind:
+    """Return the node."""
+    return node.NODE
+
+
+def prepare(scene: Scene) -> None:
+    """Let the chain grow by blocks and accounts."""
+    scene.deploy()
+    prepare_growth(scene)
+    grow_blocks(scene)
+    grow_accounts(scene)
+
+
+def _trace_filter(scene: Scene) -> Measurement:
+    """Who has moved tokens away from the one account that funded it: one call among thousands."""
+    query = {
+        "fromBlock": "0x0",
+        "toBlock": hex(grow_blocks(scene).reached),
+        "toAddress": [account("filler").text],
+    }
+    question = body("trace_filter", query)
+    deadline = time.monotonic() + CATCH_UP
+    while "error" in scene.client.ask(question) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    found = repeat(scene, [question], lambda result: len(result) == 1, connections=1)
+    return replace(found, value=1e3 / found.value, note=grow_blocks(scene).note)
+
+
+HISTORY = (
+    Workload(
+        "trace-filter",
+        "trace_filter over 5,000 blocks, one match, 1",
+        "ms",
+        _trace_filter,
+        None,
+        Bar(20),
+        Better.LESS,
+    ),
+)

@@ -1,0 +1,81 @@
+"""A chain is brought from files: how fast its blocks are executed anew, verified and written."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from benchmarks.network_nodes import data_directory, past
+from benchmarks.node import DATA_DIR, told_by
+from benchmarks.rpc import WrongAnswer
+from benchmarks.scene import Scene
+from benchmarks.workload import Bar, Measurement, Workload
+
+_TOLD = re.compile(r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s")
+
+
+class Brought(NamedTuple):
+    """What the import of a file says of itself."""
+
+    blocks: int
+    transactions: int
+    mgas: float
+    seconds: float
+
+
+def prepare(scene: Scene) -> None:
+    """Note what the node has made: empty blocks, then blocks with transfers."""
+    scene.facts["past"] = past(scene.scale.history)
+
+
+def _brought(scene: Scene) -> Sequence[Brought]:
+    """Export both stretches and import them into a data directory of their own, once."""
+    if "brought" not in scene.facts:
+        scene.facts["brought"] = _bring(scene)
+    brought: Sequence[Brought] = scene.facts["brought"]
+    return brought
+
+
+def _bring(scene: Scene) -> Sequence[Brought]:
+    source = data_directory(scene.server)
+    work = source.parent / "import"
+    work.mkdir(exist_ok=True)
+    empty, light = scene.facts["past"].empty.high, scene.facts["past"].light.high
+    ranges = {"empty.rlp": (1, empty), "light.rlp": (empty + 1, light)}
+    files = [work / name for name in ranges]
+    genesis = work / "genesis.json"
+    for file, (first, last) in zip(files, ranges.values(), strict=True):
+        asked = (str(file), str(first), str(last), f"--genesis={genesis}")
+        told_by("export_chain", *asked, **{DATA_DIR: str(source)})
+    names = [str(path) for path in (genesis, *files)]
+    told = _TOLD.findall(told_by("import_chain", *names, **{DATA_DIR: str(work / "data")}))
+    found = [Brought(int(a), int(b), float(c), float(d)) for a, b, c, d in told]
+    if [one.blocks for one in found] != [last + 1 - first for first, last in ranges.values()]:
+        raise WrongAnswer(f"of {ranges} were imported {found}")
+    return found
+
+
+def _empty(scene: Scene) -> Measurement:
+    empty, _ = _brought(scene)
+    return Measurement(empty.blocks / empty.seconds, note=f"{empty.blocks:,} blocks")
+
+
+def _transfers(scene: Scene) -> Measurement:
+    _, light = _brought(scene)
+    return Measurement(
+        light.mgas / light.seconds,
+        note=f"{light.transactions:,} transfers in {light.blocks:,} blocks, "
+        f"{light.blocks / light.seconds:,.0f} blocks and "
+        f"{light.transactions / light.seconds:,.0f} transactions a second",
+    )
+
+
+EMPTY = Workload("import-empty", "import_chain, empty blocks", "blocks/s", _empty, None, None)
+TRANSFERS = Workload(
+    "import-transfers",
+    "import_chain, blocks of 50 transfers",
+    "Mgas/s",
+    _transfers,
+    None,
+    Bar(50),
+)
+IMPORTS = (EMPTY, TRANSFERS)

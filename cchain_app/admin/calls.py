@@ -1,0 +1,286 @@
+"""Calls inside of transactions in the admin: a list, the tree on a transaction's page, who created a contract.
+
+Rows are shown where there are any (NODE_TRACE_INDEX); a transaction without is executed once more for its page.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit.read_only import asked_once
+from adminkit.terms import Term
+from cchain_app.admin import display, links
+from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.signatures import function_of
+from cchain_app.apps import evm_chain
+from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
+from cchain_app.models import Call, CallType, Transaction
+from cchain_app.selectors import blocks, calls, tracing
+from cchain_app.selectors.tracing import TraceDiffers
+from cchain_app.store.calls import Recorded, call_of_row
+from cchain_app.store.calls import rows_of_block as rows_of_frames
+from cchain_app.txs.errors import InvalidTransaction
+from chaindb.fields import HexBytes
+
+MOST_CALLS: Final = 200
+"""So many frames stand on a transaction's page."""
+
+_SECONDS: Final = 2.0
+_BYTES: Final = 16_000_000
+"""What the trace for a page may take."""
+
+
+class Created(NamedTuple):
+    """Who created a contract, and where."""
+
+    transaction_hash: bytes
+    transaction: int
+    """The transaction's key."""
+    creator: HexBytes
+
+
+class Tree(NamedTuple):
+    """The frames of a transaction that its page shows."""
+
+    calls: Sequence[Call]
+    more: bool = False
+    trouble: str = ""
+    """Why there are none, or not all."""
+
+
+def tree_of(transaction: Transaction) -> Tree:
+    """Return a transaction's frames: from rows, else by executing it, within a time."""
+    number = transaction.block_id
+    if number <= calls.indexed_height(evm_chain()):
+        rows = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
+        found = list(rows[: MOST_CALLS + 1])
+        unrecorded = bool(found) and found[0].gas is None
+        trouble = "Its inner calls were too many to record." if unrecorded else ""
+        return Tree(found[:MOST_CALLS], len(found) > MOST_CALLS, trouble)
+    try:
+        frames = _traced(transaction)
+    except (TraceTimedOut, TraceTooLarge):
+        return Tree((), trouble="It cannot be traced in the time of a page.")
+    except (TraceDiffers, InvalidTransaction):
+        return Tree((), trouble="It cannot be executed any more.")
+    made = [call_of_row(row) for row in rows_of_frames(number, [Recorded(frames)])]
+    return Tree(made[:MOST_CALLS], len(made) > MOST_CALLS)
+
+
+def _traced(transaction: Transaction) -> Sequence[Frame]:
+    """Return the frames of a transaction by executing it once more.
+
+    Raises:
+        TraceTooLarge: They have too many bytes for a page.
+        TraceTimedOut: It took too long.
+        TraceDiffers: It does something else than it did.
+        InvalidTransaction: One of its block is of a type that this node does not know.
+    """
+    block = blocks.by_number(evm_chain(), transaction.block_id)
+    if block is None or not block.number:
+        return ()
+    recording = Recording(frames=True, most_bytes=_BYTES)
+    return tracing.trace_transaction(
+        evm_chain(), block, transaction.index, recording, time_limit=_SECONDS
+    ).frames
+
+
+def show_tree(transaction: Transaction) -> SafeString:
+    """Return a transaction's frames as a table, the inner ones indented."""
+    found = tree_of(transaction)
+    if not found.calls:
+        return display.faint(found.trouble) if found.trouble else display.NOTHING
+    headings = ("Call", "From → to", "Value", "Gas used")
+    shown = display.table(headings, [_tree_row(call) for call in found.calls])
+    more = f"The first {MOST_CALLS} calls." if found.more else found.trouble
+    return display.line(shown, more)
+
+
+def _tree_row(call: Call) -> tuple[object, ...]:
+    indented = format_html(
+        '<span class="nd-call" style="--depth: {}">{}</span>', min(call.depth, 24), what(call)
+    )
+    gas = "" if call.gas_used is None else f"{call.gas_used:,}"
+    return indented, between(call), display.amount(call.value or 0), gas
+
+
+def what(call: Call) -> SafeString:
+    """Return a frame's type, the function that is called, and why it failed."""
+    parts: list[object] = [display.badge(CallType(call.type).label, "note"), *_function(call)]
+    if call.error is not None:
+        parts.append(failure(call))
+    elif not call.succeeded:
+        parts.append(display.badge("undone", "wait"))
+    return display.line(*parts)
+
+
+def failure(call: Call) -> SafeString:
+    """Return why a frame failed, with the reason that it gave."""
+    if call.error is None:
+        return display.NOTHING
+    reason = None if call.revert_data is None else reason_of(bytes(call.revert_data))
+    return display.badge(call.error if reason is None else f"{call.error}: {reason}", "bad")
+
+
+def between(call: Call) -> SafeString:
+    """Return who calls whom."""
+    return display.line(display.short_account(call.sender), "→", display.short_account(call.to))
+
+
+def creation_of(address: bytes) -> Created | None:
+    """Return who created a contract, as far as rows say."""
+    rows = objects(Call).filter(to=address, creates=True, succeeded=True)
+    found = (
+        rows.order_by("-transaction_id")
+        .values_list("transaction__hash", "transaction_id", "sender")
+        .first()
+    )
+    return None if found is None else Created(bytes(found[0]), found[1], HexBytes(found[2]))
+
+
+@admin.register(Call)
+class CallAdmin(RowsAdmin):
+    """Calls inside of transactions, as far as they are rows, the latest first."""
+
+    list_display = (
+        "kind", "block_number", "transaction_link", "short_sender", "short_to", "short_value", "outcome",
+    )  # fmt: skip
+    list_select_related = ("transaction",)
+    list_defer = ("transaction__raw",)
+    ordering = ("-id",)
+    search_fields = ("sender", "to")
+    search_help_text = "Address (caller or called), transaction or block"
+    fieldsets = (
+        (None, {"fields": (
+            "kind", "outcome", "at", "transaction_link", "full_sender", "full_to", "full_value",
+        )}),
+        ("Gas", {"fields": ("gas_used_text", "gas_text")}),
+        ("Reason", {"fields": ("revert_box",)}),
+    )  # fmt: skip
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return rows_of_block(term.number)
+        if term.address is not None:
+            return [Q(sender=term.address), Q(to=term.address)]
+        if term.hash is None:
+            return []
+        key = objects(Transaction).filter(hash=term.hash).values_list("pk", flat=True).first()
+        return rows_of_block_hash(term.hash) if key is None else [Q(transaction_id=key)]
+
+    @override
+    def order_for(self, term: Term) -> str:
+        # The indexes of an address's calls go by transaction, and so do keys.
+        return "-id" if term.address is None else "-transaction_id"
+
+    @admin.display(description="Call")
+    def kind(self, call: Call) -> SafeString:
+        """Return the frame's type and the function that is called."""
+        return display.line(display.badge(CallType(call.type).label, "note"), *_function(call))
+
+    @admin.display(description="Block")
+    def block_number(self, call: Call) -> SafeString:
+        """Return the block."""
+        return display.block_link(call.transaction.block_id)
+
+    @admin.display(description="Transaction")
+    def transaction_link(self, call: Call) -> SafeString:
+        """Return the transaction."""
+        return display.short_link(
+            bytes(call.transaction.hash), links.transaction_page(call.transaction_id)
+        )
+
+    @admin.display(description="Place")
+    def at(self, call: Call) -> str:
+        """Return the place in the transaction."""
+        return f"frame {call.index:,}, depth {call.depth:,}"
+
+    @admin.display(description="From")
+    def short_sender(self, call: Call) -> SafeString:
+        """Return the caller for the list."""
+        return display.short_account(call.sender)
+
+    @admin.display(description="From")
+    def full_sender(self, call: Call) -> SafeString:
+        """Return the caller."""
+        return display.full_account(call.sender)
+
+    @admin.display(description="To")
+    def short_to(self, call: Call) -> SafeString:
+        """Return who is called, or what is created, for the list."""
+        return display.short_account(call.to)
+
+    @admin.display(description="To")
+    def full_to(self, call: Call) -> SafeString:
+        """Return who is called, or what is created."""
+        return display.full_account(call.to)
+
+    @admin.display(description="Value")
+    def short_value(self, call: Call) -> SafeString:
+        """Return the value for the list."""
+        return display.amount(call.value or 0)
+
+    @admin.display(description="Value")
+    def full_value(self, call: Call) -> SafeString:
+        """Return the value in full."""
+        return display.full_amount(call.value or 0)
+
+    @admin.display(description="Status")
+    def outcome(self, call: Call) -> SafeString:
+        """Return what became of it."""
+        if call.error is not None:
+            return failure(call)
+        return (
+            display.badge("success", "good") if call.succeeded else display.badge("undone", "wait")
+        )
+
+    @admin.display(description="Gas used")
+    def gas_used_text(self, call: Call) -> SafeString | str:
+        """Return the gas that it and the calls in it used."""
+        return display.NOTHING if call.gas_used is None else f"{call.gas_used:,}"
+
+    @admin.display(description="Gas given")
+    def gas_text(self, call: Call) -> SafeString | str:
+        """Return the gas that it was given."""
+        return display.NOTHING if call.gas is None else f"{call.gas:,}"
+
+    @admin.display(description="Revert data")
+    @asked_once
+    def revert_box(self, call: Call) -> SafeString:
+        """Return what a REVERT gave back."""
+        return display.NOTHING if call.revert_data is None else display.box(call.revert_data)
+
+
+def _function(call: Call) -> Iterable[object]:
+    if call.selector is None or call.creates:
+        return ()
+    known = function_of(call.selector)
+    return (display.short(call.selector) if known is None else known.name,)
+
+
+class ContractCreation(Call):
+    """One row is a creation of a contract."""
+
+    class Meta:
+        proxy = True
+        app_label = "cchain_app"
+        ordering = ["-id"]
+        verbose_name = "contract creation"
+
+
+@admin.register(ContractCreation)
+class ContractCreationAdmin(CallAdmin):
+    """Creations of contracts, whoever made them, the latest first; `cchain_creation_in_order` answers."""
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.filter(creates=True)

@@ -1,0 +1,49 @@
+"""eth_fillTransaction: a transaction with all that was left out chosen, ready to be signed."""
+
+from typing import Any
+
+from cchain_app.api import execution, execution_gas, wire
+from cchain_app.api.errors import server_error
+from cchain_app.api.eth_fees import next_base_fee, suggested_tip
+from cchain_app.api.params import Tag
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.selectors import pool
+from cchain_app.txs.request import CallRequest, unsigned
+from primitives.hexadecimal import decode_quantity, encode_data
+
+
+def fill_transaction(rpc: EvmRpc, request: CallRequest) -> dict[str, Any]:
+    """eth_fillTransaction: a transaction with nonce, fees, gas and chain ID, and its bytes without a signature.
+
+    Unspecified: of the fees, twice the next block's base fee and the suggested tip; the gas is what
+    eth_estimateGas says of the call with these fees, so the sender must be able to pay them.
+
+    Raises:
+        JsonRpcError: -32000, the fees contradict each other, it is for another chain, it creates nothing, or
+            it fails; 3, it reverts.
+    """
+    execution.check_request(rpc, request)
+    if request.to is None and not request.data:
+        raise server_error("contract creation without any data provided")
+    priced = _with_fees(rpc, request)
+    chain = rpc.chain
+    nonce = pool.next_nonce(chain, request.sender) if request.nonce is None else request.nonce
+    gas = request.gas
+    if gas is None:
+        estimate = execution_gas.estimate_gas(rpc, priced, Tag.LATEST, None, None)
+        gas = decode_quantity(estimate, 64)
+    transaction = unsigned(priced, chain_id=chain.config.chain_id, nonce=nonce, gas=gas)
+    return {"raw": encode_data(transaction.raw), "tx": wire.unsigned_transaction(transaction)}
+
+
+def _with_fees(rpc: EvmRpc, request: CallRequest) -> CallRequest:
+    if request.gas_price is not None:
+        return request
+    tip, cap = request.max_priority_fee_per_gas, request.max_fee_per_gas
+    if tip is None:
+        tip = suggested_tip(rpc) if cap is None else min(suggested_tip(rpc), cap)
+    if cap is None:
+        cap = tip + 2 * next_base_fee(rpc)
+    if cap < tip:
+        raise server_error(f"maxFeePerGas ({cap}) < maxPriorityFeePerGas ({tip})")
+    return request._replace(max_fee_per_gas=cap, max_priority_fee_per_gas=tip)

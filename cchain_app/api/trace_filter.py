@@ -1,0 +1,116 @@
+"""trace_filter: calls by who calls and who is called, in a range of blocks (tracing.md 12).
+
+As far as calls are rows (NODE_TRACE_INDEX) these say which transactions match, and only those are executed
+once more; other blocks are executed whole, and few at once.
+"""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from cchain_app.api import block_tags, parity_traces, tracing
+from cchain_app.api.errors import server_error
+from cchain_app.api.params_tracing import TraceSearch
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.selectors import blocks, calls
+from cchain_app.selectors import tracing as traced
+from cchain_app.selectors.calls import FoundCall
+from cchain_app.tracing.calls import CallFilter
+from cchain_app.tracing.parity import localized_entry, placed
+from jsonrpc.errors import invalid_params
+
+MOST_BLOCKS: Final = 100
+"""Blocks that are executed to find what matches."""
+
+Match = FoundCall | bytes
+"""A row's place, or an entry that is written already."""
+
+
+def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
+    """trace_filter: the entries that match, in the order of the chain.
+
+    Unspecified: blocks whose calls are rows do not count towards the limit of 100 blocks; a range may
+    end above the head; and all of it has the time that one transaction may have at most.
+
+    Raises:
+        JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, there is more than
+            an answer may have; -32000, it takes too long.
+    """
+    first, last = _range(rpc, search)
+    indexed = min(last, calls.indexed_height(rpc.chain))
+    if last - max(first - 1, indexed) > MOST_BLOCKS:
+        raise invalid_params(f"Block range too large; currently limited to {MOST_BLOCKS} blocks")
+    found = _found(rpc, search.wanted, range(first, last + 1), indexed)
+    after = min(search.after, sys.maxsize)
+    until = None if search.most is None else min(after + search.most, sys.maxsize)
+    limited = islice(_in_time(found, rpc.chain.node.trace_timeout), after, until)
+    return Raw(tracing.array(rpc, _rendered(rpc, limited)))
+
+
+def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
+    """Return the heights that are searched; the first may be above the last, where that is the head."""
+    first = block_tags.height_of(rpc, search.first)
+    last = block_tags.height_of(rpc, search.last)
+    if first > last:
+        raise invalid_params("invalid block range params")
+    return first, min(last, blocks.head(rpc.chain).number)
+
+
+def _found(rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int) -> Iterator[Match]:
+    """Yield what matches in a range of blocks: up to a height by rows, above it by execution."""
+    if heights.start <= indexed:
+        yield from calls.find(rpc.chain, wanted, heights.start, indexed)
+    for number in range(max(heights.start, indexed + 1, 1), heights.stop):
+        block = blocks.by_number(rpc.chain, number)
+        if block is not None and block.transactions:
+            yield from _executed(rpc, block, wanted)
+
+
+def _executed(rpc: EvmRpc, block: AcceptedBlock, wanted: CallFilter) -> list[bytes]:
+    """Return the entries of a block that match."""
+    recorded = tracing.recording(rpc, frames=True)
+    with tracing.tracing(rpc):
+        traces = traced.trace_block(rpc.chain, block, recorded, time_limit=tracing.seconds(rpc))
+    return [
+        tracing.encode(localized_entry(one, parity_traces.place_of(block, position)))
+        for position, trace in enumerate(traces)
+        for one in placed(trace.frames)
+        if wanted.matches(one.frame)
+    ]
+
+
+def _in_time(found: Iterable[Match], seconds: float) -> Iterator[Match]:
+    """Yield what was found while there is time.
+
+    Raises:
+        JsonRpcError: -32000, there is none left.
+    """
+    deadline = time.monotonic() + seconds
+    for one in found:
+        if time.monotonic() > deadline:
+            raise server_error("execution timeout")
+        yield one
+
+
+def _rendered(rpc: EvmRpc, found: Iterable[Match]) -> Iterator[bytes]:
+    """Yield entries; those of rows from their transactions' traces."""
+    for place, matches in groupby(found, _transaction_of):
+        entries = [] if place is None else _entries_at(rpc, *place)
+        for one in matches:
+            yield one if isinstance(one, bytes) else bytes(entries[one.entry])
+
+
+def _transaction_of(match: Match) -> tuple[int, int] | None:
+    return None if isinstance(match, bytes) else (match.number, match.position)
+
+
+def _entries_at(rpc: EvmRpc, number: int, position: int) -> list[Raw]:
+    block = blocks.by_number(rpc.chain, number)
+    assert block is not None, "its calls are rows"
+    return msgspec.json.decode(parity_traces.entries_of(rpc, block, position), type=list[Raw])

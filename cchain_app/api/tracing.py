@@ -1,0 +1,155 @@
+"""What the methods that trace share: whose turn it is, what is kept, how long and how large they get.
+
+The methods are in `debug_traces`, `parity_traces` and `otterscan`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from cchain_app.api.errors import server_error
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
+from cchain_app.selectors import tracing as traced
+from cchain_app.tracing.kept import TraceKey
+from jsonrpc.errors import JsonRpcError, response_too_large
+
+SECONDS: Final = 5.0
+"""For the trace of a transaction, where the client names no time."""
+
+SHORTEST_SECONDS: Final = 0.001
+"""What no time at all, or less, counts as."""
+
+encode: Final = msgspec.json.Encoder().encode
+
+
+class Question(NamedTuple):
+    """What is asked about transactions, whichever they are."""
+
+    options: Hashable
+    """What makes its answers others than those to other questions."""
+    recording: Recording
+    seconds: float
+    """For each transaction."""
+    render: Callable[[TransactionTrace, AcceptedBlock, int], bytes]
+    """Makes the answer about the transaction at an index of a block."""
+
+
+def of_transaction(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> Raw:
+    """Return the answer about one transaction, kept or made.
+
+    Who asks about a second transaction of a block is likely to ask about all of them. Then the rest of
+    the block is traced in the same execution, and what is answered about it is kept: otherwise the first
+    transactions would be executed again for each of those after them.
+    """
+    traces = rpc.chain.traces
+    asked = TraceKey(block.hash, None, ("asked", question.options))
+
+    def make() -> bytes:
+        if traces.get(asked) is not None:
+            return _answers_from(rpc, block, index, question)
+        traces.keep(asked, b"")
+        return _answer(rpc, block, index, question)
+
+    return kept(rpc, TraceKey(block.hash, index, question.options), make)
+
+
+def _answer(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> bytes:
+    recorded, limit = question.recording, question.seconds
+    found = traced.trace_transaction(rpc.chain, block, index, recorded, time_limit=limit)
+    return question.render(found, block, index)
+
+
+def _answers_from(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> bytes:
+    """Return an answer, and keep those about the transactions after it as far as there is room."""
+    recorded, limit = question.recording, question.seconds
+    try:
+        found = traced.trace_from(rpc.chain, block, index, recorded, time_limit=limit)
+    except (TraceTooLarge, TraceTimedOut):
+        return _answer(rpc, block, index, question)
+    answer = question.render(found[0], block, index)
+    room = rpc.chain.node.trace_cache - len(answer)
+    others: list[tuple[TraceKey, bytes]] = []
+    for place, one in enumerate(found[1:], index + 1):
+        try:
+            other = question.render(one, block, place)
+        except (TraceTooLarge, JsonRpcError):
+            continue
+        room -= len(other)
+        if room < 0:
+            break
+        others.append((TraceKey(block.hash, place, question.options), other))
+    for key, other in reversed(others):  # those that are asked about next stay longest
+        rpc.chain.traces.keep(key, other)
+    return answer
+
+
+def of_block(
+    rpc: EvmRpc, block: AcceptedBlock, options: Hashable, make: Callable[[], bytes]
+) -> Raw:
+    """Return the answer about all of a block, kept or made."""
+    return kept(rpc, TraceKey(block.hash, None, options), make)
+
+
+def kept(rpc: EvmRpc, key: TraceKey, make: Callable[[], bytes]) -> Raw:
+    """Return a kept answer about an accepted block, else make it when it is this thread's turn."""
+    traces = rpc.chain.traces
+    found = traces.get(key)
+    if found is None:
+        with tracing(rpc):
+            # Whoever waited may have waited for who made it.
+            found = traces.get(key) or make()
+        traces.keep(key, found)
+    return Raw(found)
+
+
+@contextmanager
+def tracing(rpc: EvmRpc) -> Iterator[None]:
+    """Trace in the body, when it is this thread's turn.
+
+    Raises:
+        JsonRpcError: -32005, too many trace already; -32003, there is more than an answer may have;
+            -32000, a transaction took too long.
+    """
+    with rpc.trace_turns.turn():
+        try:
+            yield
+        except TraceTooLarge as error:
+            raise response_too_large() from error
+        except TraceTimedOut as error:
+            raise server_error("execution timeout") from error
+
+
+def recording(rpc: EvmRpc, **recorded: Any) -> Recording:
+    """Return what to record, with the bound on its bytes."""
+    return Recording(most_bytes=rpc.chain.node.trace_bytes, **recorded)
+
+
+def seconds(rpc: EvmRpc, wanted: float = SECONDS) -> float:
+    """Return how long the trace of one transaction may take."""
+    return min(max(wanted, SHORTEST_SECONDS), rpc.chain.node.trace_timeout)
+
+
+def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
+    """Return JSON values as one array.
+
+    Raises:
+        JsonRpcError: -32003, it has more bytes than an answer may have.
+    """
+    room = rpc.chain.node.trace_bytes
+    found = []
+    for value in values:
+        room -= len(value) + 1
+        if room < 0:
+            raise response_too_large()
+        found.append(value)
+    return b"[%b]" % b",".join(found)
+
+
+def encoded(rpc: EvmRpc, values: Iterable[object]) -> bytes:
+    """Return values, which may be many, as a JSON array. Raises as `array`."""
+    return array(rpc, map(encode, values))

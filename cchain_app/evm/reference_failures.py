@@ -1,0 +1,84 @@
+"""How frames of the specification fail, and why an instruction cannot be executed, in geth's words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cchain_app.evm import failures
+from cchain_app.evm.opcodes import CREATIONS, memory_areas
+
+_SSTORE: Final = 0x55
+_SSTORE_SENTRY: Final = 2300
+_MAX_CODE_SIZE: Final = 24576
+_MAX_INITCODE_SIZE: Final = 2 * _MAX_CODE_SIZE
+
+_WORDS: Final = {
+    "Revert": failures.REVERTED,
+    "InvalidJumpDestError": failures.INVALID_JUMP,
+    "WriteInStaticContext": failures.WRITE_PROTECTION,
+    "OutOfBoundsRead": failures.RETURN_DATA_OUT_OF_BOUNDS,
+    "AddressCollision": failures.ADDRESS_COLLISION,
+    "StackDepthLimitError": failures.CALL_DEPTH,
+    "InvalidContractPrefix": failures.CODE_PREFIX,
+}
+_OWN_WORK: Final = frozenset({"Revert", "InvalidJumpDestError", "OutOfBoundsRead", "InvalidOpcode"})
+"""Failures of an instruction that could be executed: its step has no error (tracing.md 3)."""
+
+
+@dataclass(slots=True)
+class LastStep:
+    """What is known of a frame's last instruction, as it was before that ran."""
+
+    opcode: int = 0
+    stack: int = 0
+    """Items."""
+    gas: int = 0
+    items: Sequence[int] = ()
+    """The stack from its top, as far as an instruction can see."""
+
+
+def frame_words(error: Exception, last: LastStep, *, creation: bool, returned: bytes | None) -> str:
+    """Return the words for how a frame failed.
+
+    Args:
+        error: The specification's.
+        last: The frame's last instruction.
+        creation: Whether the frame creates a contract.
+        returned: What its code returned before anything after it failed, if it came so far.
+    """
+    if type(error).__name__ == "OutOfGasError" and creation and returned is not None:
+        if len(returned) > _MAX_CODE_SIZE:
+            return failures.CODE_TOO_LARGE
+        return failures.CODE_STORAGE
+    return _words(error, last)
+
+
+def step_words(error: Exception, last: LastStep) -> str | None:
+    """Return the words for why an instruction cannot be executed, None where its own work failed."""
+    return None if type(error).__name__ in _OWN_WORK else _words(error, last)
+
+
+def _words(error: Any, last: LastStep) -> str:
+    name = type(error).__name__
+    match name:
+        case "OutOfGasError":
+            return _out_of_gas(last)
+        case "InvalidOpcode":
+            return failures.invalid_opcode(getattr(error, "code", 0))
+        case "StackUnderflowError":
+            return failures.stack_underflow(last.stack, last.opcode)
+        case "StackOverflowError":
+            return failures.stack_overflow(last.stack)
+        case _:
+            return _WORDS.get(name, failures.PRECOMPILE)
+
+
+def _out_of_gas(last: LastStep) -> str:
+    if last.opcode == _SSTORE and last.gas <= _SSTORE_SENTRY:
+        return failures.REENTRANCY
+    for offset, size in memory_areas(last.opcode, last.items):
+        if size and max(offset, size) >> 64:
+            return failures.GAS_OVERFLOW
+    if last.opcode in CREATIONS and last.items[2] > _MAX_INITCODE_SIZE:
+        return failures.INITCODE
+    return failures.OUT_OF_GAS

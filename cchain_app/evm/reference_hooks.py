@@ -1,0 +1,137 @@
+"""Where frames of the specification begin and end: it has no event for that, so functions are wrapped.
+
+They are wrapped once for each fork, and do as before where the thread has no recorder.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from threading import Lock, local
+from typing import Any, Final, Protocol
+
+from ethereum_types.bytes import Bytes0
+
+from cchain_app.evm.reference_package import Fork
+
+_current: Final = local()
+_install_lock: Final = Lock()
+
+Function = Callable[..., Any]
+
+
+class FrameRecorder(Protocol):
+    """Somebody who follows one transaction."""
+
+    def begin_message(self, message: Any) -> None:
+        """Note what the transaction calls or creates, before authorizations are applied."""
+
+    def end_message(self, message: Any, output: Any) -> None:
+        """Note how that ended."""
+
+    def authorize(self, refund: int) -> None:
+        """Note what authorizations give back."""
+
+    def enter(self, message: Any) -> None:
+        """Note that a frame begins."""
+
+    def leave(self, evm: Any) -> None:
+        """Note that the innermost frame has ended."""
+
+
+@contextmanager
+def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
+    """Let a recorder see the frames that this thread executes in the body."""
+    _install(fork)
+    _current.recorder = recorder
+    try:
+        yield
+    finally:
+        _current.recorder = None
+
+
+def _install(fork: Fork) -> None:
+    with _install_lock:
+        for module, name, wrap in (
+            (fork.interpreter, "process_message", _call),
+            (fork.interpreter, "process_create_message", _creation),
+            (fork.interpreter, "process_message_call", _top),
+            (fork.interpreter, "set_delegation", _authorizations),
+            (fork.fork, "process_message_call", _top),
+            (fork.fork, "check_transaction", _check),
+        ):
+            names = vars(module)
+            function = names.get(name)
+            if function is not None and not hasattr(function, "__wrapped__"):
+                names[name] = wrap(function)
+
+
+def _recorder() -> FrameRecorder | None:
+    found: FrameRecorder | None = getattr(_current, "recorder", None)
+    return found
+
+
+def _top(process: Function) -> Function:
+    @wraps(process)
+    def process_message_call(message: Any) -> Any:
+        recorder = _recorder()
+        if recorder is None:
+            return process(message)
+        recorder.begin_message(message)
+        output = process(message)
+        recorder.end_message(message, output)
+        return output
+
+    return process_message_call
+
+
+def _call(process: Function) -> Function:
+    @wraps(process)
+    def process_message(message: Any) -> Any:
+        recorder = _recorder()
+        if recorder is None or message.target == Bytes0():
+            return process(message)
+        return _framed(recorder, process, message)
+
+    return process_message
+
+
+def _creation(process: Function) -> Function:
+    @wraps(process)
+    def process_create_message(message: Any) -> Any:
+        recorder = _recorder()
+        return process(message) if recorder is None else _framed(recorder, process, message)
+
+    return process_create_message
+
+
+def _framed(recorder: FrameRecorder, process: Function, message: Any) -> Any:
+    recorder.enter(message)
+    evm = process(message)
+    recorder.leave(evm)
+    return evm
+
+
+def _authorizations(apply: Function) -> Function:
+    @wraps(apply)
+    def set_delegation(message: Any) -> Any:
+        refund = apply(message)
+        recorder = _recorder()
+        if recorder is not None:
+            recorder.authorize(int(refund))
+        return refund
+
+    return set_delegation
+
+
+def _check(check: Function) -> Function:
+    """Hide senders' code from a check of what was accepted: EIP-3607 refuses nothing then."""
+
+    @wraps(check)
+    def check_transaction(*arguments: Any, **named: Any) -> Any:
+        if _recorder() is None:
+            return check(*arguments, **named)
+        block_env = named["block_env"] if "block_env" in named else arguments[0]
+        with block_env.state.without_code():
+            return check(*arguments, **named)
+
+    return check_transaction

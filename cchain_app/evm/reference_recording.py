@@ -1,0 +1,292 @@
+"""What the specification does in one transaction, recorded as the port wants it.
+
+Frames are heard of through `reference_hooks`, instructions through the specification's events.
+"""
+
+from typing import Any, Final
+
+from cchain_app.evm import failures
+from cchain_app.evm.opcodes import CALLS, CREATIONS, LOGS
+from cchain_app.evm.reference_block import log_value
+from cchain_app.evm.reference_frames import (
+    Frames,
+    OpenFrame,
+    address_of,
+    begun,
+    created_address,
+    not_begun,
+)
+from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_refusal import is_delegation
+from cchain_app.evm.reference_steps import Step, StepLog, VmLog
+from cchain_app.evm.reference_trace import Listeners, step_of
+from cchain_app.evm.tracing import Frame, Recording, TraceTooLarge
+from cchain_app.txs.transaction import DELEGATION
+from primitives.evm import Address, Slot
+
+_SELFDESTRUCT: Final = 0xFF
+_KECCAK256: Final = 0x20
+_LOOKING: Final = frozenset({0x31, 0x3B, 0x3C, 0x3F, _SELFDESTRUCT})
+"""BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and SELFDESTRUCT."""
+_STORING: Final = frozenset({0x54, 0x55})
+"""SLOAD and SSTORE."""
+
+FRAME_BYTES: Final = 256
+"""What a frame counts besides its bytes: there may be very many empty ones."""
+
+
+class Allowance:
+    """How many bytes may still be recorded, of all transactions of a question together."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+
+    def take(self, count: int) -> None:
+        """Count what was recorded.
+
+        Raises:
+            TraceTooLarge: It is too much.
+        """
+        self._left -= count
+        if self._left < 0:
+            raise TraceTooLarge("response too large")
+
+
+class Recorder:
+    """Follows one transaction or call."""
+
+    def __init__(self, recording: Recording, fork: Fork, fork_name: str, room: Allowance) -> None:
+        """Record what is asked for, in a fork by its own name."""
+        self._recording = recording
+        self._fork = fork
+        self._room = room
+        self._frames = Frames()
+        self._open: list[OpenFrame] = []
+        self._authorized = 0
+        options = recording.steps
+        self._steps = None if options is None else StepLog(options, fork_name, room.take)
+        self._vm = VmLog(fork_name, room.take) if recording.vm else None
+        self.accounts: set[Address] = set()
+        """Those that were touched."""
+        self.slots: dict[Address, set[Slot]] = {}
+        self._preimages: dict[bytes, None] = {}
+        self.gas_left = 0
+        """Of what the top frame was given."""
+
+    @property
+    def top(self) -> Frame:
+        """The frame of the transaction."""
+        return self._frames.ended[0]
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Return all frames with their logs, if they are asked for."""
+        return self._frames.all() if self._recording.frames else ()
+
+    def steps(self) -> bytes:
+        """Return the struct logger's steps."""
+        return b"" if self._steps is None else self._steps.joined()
+
+    def vm(self) -> bytes:
+        """Return the vmTrace."""
+        return b"" if self._vm is None else self._vm.joined()
+
+    def preimages(self) -> tuple[bytes, ...]:
+        """Return what was hashed, each once."""
+        return tuple(self._preimages)
+
+    def begin_message(self, message: Any) -> None:
+        """Note to whom the transaction's recipient had delegated before."""
+        self.accounts.add(Address(bytes(message.current_target)))
+        if message.code_address is not None:
+            self._touch_callee(message.block_env.state, Address(bytes(message.code_address)))
+
+    def end_message(self, message: Any, output: Any) -> None:
+        """Note how the transaction ended; one whose contract cannot be created has no frame yet."""
+        self.gas_left = int(output.gas_left)
+        if not self._frames.ended:
+            frame = begun(message, None)
+            self._frames.add(frame._replace(gas_used=frame.gas, error=failures.ADDRESS_COLLISION))
+
+    def authorize(self, refund: int) -> None:
+        """Note what authorizations give back."""
+        self._authorized = refund
+
+    def enter(self, message: Any) -> None:
+        """Begin a frame."""
+        refund, caller = self._authorized, None
+        if self._open:
+            around = self._open[-1]
+            around.calling = True
+            refund = around.refund + int(message.parent_evm.refund_counter)
+            caller = around.step
+            self._write_begun(around)
+            around.calls += 1
+        frame = begun(message, caller)
+        self._touch_frame(message, frame)
+        self._count_frame(frame)
+        opened = self._frames.open(frame, refund)
+        self._open.append(opened)
+        if self._vm is not None and message.code and not self._is_precompile(message):
+            opened.runs = True
+            if len(self._open) > 1:
+                self._open[-2].callee_runs = True
+            self._vm.begin_frame(bytes(message.code))
+
+    def _is_precompile(self, message: Any) -> bool:
+        return message.code_address in self._fork.interpreter.PRE_COMPILED_CONTRACTS
+
+    def _touch_frame(self, message: Any, frame: Frame) -> None:
+        if frame.to is None:
+            return
+        self.accounts.add(frame.to)
+        if frame.depth and not frame.type.startswith("CREATE"):
+            self._touch_callee(message.block_env.state, frame.to)
+
+    def _touch_callee(self, state: Any, address: Address) -> None:
+        """Note an account that is called, and to whom it delegates."""
+        self.accounts.add(address)
+        account = state.account(address)
+        code = b"" if account is None else bytes(account.code)
+        if is_delegation(code):
+            self.accounts.add(Address(code[len(DELEGATION) :]))
+
+    def _count_frame(self, frame: Frame) -> None:
+        if self._recording.frames:
+            self._room.take(FRAME_BYTES + len(frame.input))
+
+    def leave(self, evm: Any) -> None:
+        """End the innermost frame."""
+        opened = self._open.pop()
+        frame = self._frames.close(opened, evm)
+        if self._recording.frames:
+            self._room.take(len(frame.output))
+        if self._vm is not None and opened.runs:
+            self._vm.end_frame()
+
+    def listeners(self) -> Listeners:
+        """Return what to do at which of the specification's events."""
+        from ethereum import trace
+
+        return {
+            trace.OpStart: self._begin_step,
+            trace.GasAndRefund: self._charge,
+            trace.OpEnd: self._end_step,
+            trace.OpException: self._fail,
+            trace.EvmStop: self._stop,
+            trace.PrecompileStart: self._begin_precompile,
+        }
+
+    def _begin_precompile(self, _: Any, __: Any) -> None:
+        self._open[-1].precompile = True
+
+    def _begin_step(self, evm: Any, event: Any) -> None:
+        self._start(evm, event.op.value)
+
+    def _start(self, evm: Any, opcode: int) -> Step:
+        step = Step(evm, int(evm.pc), step_of(evm, opcode))
+        opened = self._open[-1]
+        opened.step, opened.calling, opened.callee_runs = step, False, False
+        if opcode in CALLS or opcode in CREATIONS or opcode == _SELFDESTRUCT:
+            account = evm.message.block_env.state.account(step.contract)
+            opened.balance = 0 if account is None else int(account.balance)
+            opened.nonce = 0 if account is None else int(account.nonce)
+        if self._steps is not None:
+            self._steps.begin(step)
+        return step
+
+    def _charge(self, _: Any, event: Any) -> None:
+        step = self._open[-1].step
+        if step is not None and not step.written:
+            step.charged += event.gas_cost
+
+    def _write_begun(self, opened: OpenFrame) -> None:
+        """Write as much of the last instruction as stands before what it calls."""
+        step = opened.step
+        if step is None or step.written:
+            return
+        step.written = True
+        if self._steps is not None:
+            self._steps.end(step, opened.refund + int(step.evm.refund_counter))
+        if self._vm is not None:
+            self._vm.begin(step)
+
+    def _write_ended(self, opened: OpenFrame, *, called: bool) -> None:
+        self._write_begun(opened)
+        if self._vm is not None and opened.step is not None:
+            self._vm.end(opened.step, called=called)
+
+    def _end_step(self, evm: Any, _: Any) -> None:
+        opened = self._open[-1]
+        step = opened.step
+        if step is None:
+            return
+        if (step.opcode in CALLS or step.opcode in CREATIONS) and not opened.calling:
+            self._add_not_begun(opened, step)
+        self._note(evm, opened, step)
+        self._write_ended(opened, called=opened.callee_runs)
+
+    def _add_not_begun(self, opened: OpenFrame, step: Step) -> None:
+        frame = not_begun(opened, step, self._fork)
+        opened.calls += 1
+        self._count_frame(frame)
+        self._frames.add(frame)
+        if step.opcode in CREATIONS:
+            self.accounts.add(created_address(step, opened.nonce, self._fork))
+        elif frame.to is not None:
+            self._touch_callee(step.evm.message.block_env.state, frame.to)
+
+    def _note(self, evm: Any, opened: OpenFrame, step: Step) -> None:
+        """Note what an instruction did that was executed."""
+        opcode, items = step.opcode, step.last.items
+        if opcode in LOGS:
+            self._frames.log(opened, log_value(evm.logs[-1]))
+        elif opcode in _LOOKING:
+            self.accounts.add(address_of(items[0]))
+        elif opcode in _STORING:
+            self.accounts.add(step.contract)
+            slot = Slot(items[0].to_bytes(32, "big"))
+            self.slots.setdefault(step.contract, set()).add(slot)
+        elif opcode == _KECCAK256 and self._recording.preimages:
+            self._note_preimage(bytes(evm.memory[items[0] : items[0] + items[1]]))
+        if opcode == _SELFDESTRUCT:
+            self._add_destruction(opened, step)
+
+    def _note_preimage(self, preimage: bytes) -> None:
+        if preimage not in self._preimages:
+            self._room.take(len(preimage))
+            self._preimages[preimage] = None
+
+    def _add_destruction(self, opened: OpenFrame, step: Step) -> None:
+        opened.calls += 1
+        frame = Frame(
+            depth=int(step.evm.message.depth) + 1,
+            type="SELFDESTRUCT",
+            sender=step.contract,
+            to=address_of(step.last.items[0]),
+            value=opened.balance,
+            gas=0,
+            gas_used=0,
+            input=b"",
+            output=b"",
+            error=None,
+            precompile=False,
+        )
+        self._count_frame(frame)
+        self._frames.add(frame)
+
+    def _fail(self, evm: Any, event: Any) -> None:
+        """End the frame's last instruction, which failed, if it was one and no precompile."""
+        opened = self._open[-1]
+        if type(event.error).__name__ == "InvalidOpcode":
+            self._start(evm, evm.code[int(evm.pc)])
+        if opened.step is not None:
+            opened.step.error = event.error
+            self._write_ended(opened, called=False)
+
+    def _stop(self, evm: Any, _: Any) -> None:
+        """Note that a frame's code came to its end; without an instruction for that there is a STOP."""
+        opened = self._open[-1]
+        if evm.running and evm.code:
+            self._start(evm, 0)
+            self._write_ended(opened, called=False)
+        opened.returned = bytes(evm.output)

@@ -1,0 +1,83 @@
+"""What a block pays that no transaction does: rewards of proof of work, and withdrawals. Pure.
+
+Yellow paper 11.3; EIP-649, EIP-1234 (rewards); EIP-4895 (withdrawals).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.header import Header
+from cchain_app.config import at_least
+from cchain_app.evm.engine import AccountChange, AccountState, StateChanges, StateReader
+from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
+
+_COIN: Final = 10**18
+_REWARDS: Final = (("constantinople", 2), ("byzantium", 3), ("frontier", 5))
+"""Coins for a block, by the fork since which it is so much."""
+
+
+class Reward(NamedTuple):
+    """What a block of proof of work pays to who mined it, or one of its uncles."""
+
+    author: Address
+    wei: int
+    of_uncle: bool
+
+
+def rewards_of(header: Header, ommers: Sequence[Header], fork: str) -> list[Reward]:
+    """Return what a block pays for work, its own miner first; nothing since Paris."""
+    if at_least(fork, "paris"):
+        return []
+    reward = next(coins for since, coins in _REWARDS if at_least(fork, since)) * _COIN
+    whole = reward + len(ommers) * (reward // 32)
+    return [
+        Reward(header.coinbase, whole, of_uncle=False),
+        *(
+            Reward(one.coinbase, (8 + one.number - header.number) * reward // 8, of_uncle=True)
+            for one in ommers
+        ),
+    ]
+
+
+def credits_of(candidate: CandidateBlock, fork: str) -> dict[Address, int]:
+    """Return how much a block pays to whom, in wei, withdrawals of nothing included."""
+    paid: dict[Address, int] = {}
+    for reward in rewards_of(candidate.header, candidate.ommers, fork):
+        paid[reward.author] = paid.get(reward.author, 0) + reward.wei
+    for one in candidate.withdrawals:
+        paid[one.address] = paid.get(one.address, 0) + one.wei
+    return paid
+
+
+def pay(
+    credited: Mapping[Address, int], executed: StateChanges, state: StateReader, fork: str
+) -> StateChanges:
+    """Return what credits change.
+
+    Unspecified: they come after the system calls at a block's end. The specification has withdrawals before
+    them, which shows only to a system contract that looks at its balance; none does.
+
+    Args:
+        credited: Wei by account.
+        executed: What the block did before that.
+        state: The state before the block.
+        fork: The block's rule set.
+    """
+    accounts: dict[Address, AccountChange] = {}
+    for address, wei in credited.items():
+        change = executed.accounts.get(address)
+        before = state.account(address) if change is None else change.after
+        after = _credited(before, wei, fork)
+        if after != before:
+            accounts[address] = AccountChange(before, after)
+    return StateChanges(accounts=accounts)
+
+
+def _credited(before: AccountState | None, wei: int, fork: str) -> AccountState | None:
+    if before is None:
+        before = AccountState(0, 0, EMPTY_HASH)
+    after = before._replace(balance=before.balance + wei)
+    empty = after == AccountState(0, 0, EMPTY_HASH)
+    return None if empty and at_least(fork, "spurious_dragon") else after

@@ -1,0 +1,47 @@
+"""Chain files as `geth export` writes them: the RLP of one block after another, nothing between. Pure."""
+
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+from cchain_app.foreign.errors import BrokenFile
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Of a block in a file: more than any chain allows."""
+
+_LONG_LIST: Final = 0xF7
+_SHORT_LIST: Final = 0xC0
+
+
+def read_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Read block after block, each as RLP; only its first bytes are looked at.
+
+    Raises:
+        BrokenFile: The bytes are no list, longer than any block, or end too soon.
+        OSError: They cannot be read.
+    """
+    position = 0
+    while first := stream.read(1):
+        prefix, size = _list_size(first, stream, position)
+        if size > MOST_BYTES:
+            raise BrokenFile(position, f"a block of {size} bytes, at most {MOST_BYTES}")
+        block = prefix + _read(stream, size, position)
+        yield block
+        position += len(block)
+
+
+def _list_size(first: bytes, stream: BinaryIO, position: int) -> tuple[bytes, int]:
+    """Return what stands in front of a list's payload, and how many bytes that has."""
+    kind = first[0]
+    if kind < _SHORT_LIST:
+        raise BrokenFile(position, "no RLP of a block begins there")
+    if kind <= _LONG_LIST:
+        return first, kind - _SHORT_LIST
+    size = _read(stream, kind - _LONG_LIST, position)
+    return first + size, int.from_bytes(size, "big")
+
+
+def _read(stream: BinaryIO, size: int, position: int) -> bytes:
+    found = stream.read(size)
+    if len(found) < size:
+        raise BrokenFile(position, "the file ends within a block")
+    return found

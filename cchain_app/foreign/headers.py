@@ -1,0 +1,86 @@
+"""The rules by which a header follows its parent's on Ethereum. Pure.
+
+Unlike `blocks.verification`, which knows what this node's own blocks have to be, what a miner or proposer
+chooses is free here: coinbase, gas limit within its step, extra data, time, difficulty, PREVRANDAO, beacon
+root. Unspecified: seals are not checked, nor the difficulty; blocks may share their second, as on chains of
+Avalanche's, where Ethereum wants each later than its parent.
+"""
+
+from typing import Final
+
+from cchain_app.blocks import errors
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.blobs import excess_after
+from cchain_app.blocks.header import EMPTY_NONCE, Header
+from cchain_app.blocks.verification import MOST_EXTRA_DATA, compare, verify_place
+from cchain_app.config import ChainConfig, at_least
+from cchain_app.feemarket import (
+    ELASTICITY,
+    GAS_LIMIT_BOUND_DIVISOR,
+    MINIMUM_GAS_LIMIT,
+    next_base_fee,
+)
+from cchain_app.foreign.errors import GasLimitOutOfBounds, GasUsedAboveLimit
+from primitives.evm import ZERO_HASH
+
+HIGHEST_GAS_LIMIT: Final = 2**63 - 1
+
+
+def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) -> None:
+    """Check a header by its parent and the fork that its number, time and difficulty give.
+
+    What follows from the body and its execution is compared elsewhere.
+
+    Raises:
+        InvalidBlock: By a subclass.
+    """
+    verify_place(header, parent, now=header.timestamp)
+    if len(header.extra_data) > MOST_EXTRA_DATA:
+        raise errors.ExtraDataTooLong(len(header.extra_data), MOST_EXTRA_DATA)
+    fork = config.fork_at(header.number, header.timestamp, header.difficulty)
+    _verify_gas(header, parent.header, fork)
+    _verify_fees(header, parent.header, config, fork)
+    _verify_beacon_root(header, fork)
+    if at_least(fork, "paris"):
+        compare(
+            [
+                (errors.WrongDifficulty, header.difficulty, 0),
+                (errors.WrongNonce, header.nonce, EMPTY_NONCE),
+            ]
+        )
+
+
+def _verify_gas(header: Header, parent: Header, fork: str) -> None:
+    before = parent.gas_limit
+    if at_least(fork, "london") and parent.base_fee is None:
+        before *= ELASTICITY
+    step = before // GAS_LIMIT_BOUND_DIVISOR - 1
+    lowest, highest = max(before - step, MINIMUM_GAS_LIMIT), min(before + step, HIGHEST_GAS_LIMIT)
+    if not lowest <= header.gas_limit <= highest:
+        raise GasLimitOutOfBounds(header.gas_limit, lowest, highest)
+    if header.gas_used > header.gas_limit:
+        raise GasUsedAboveLimit(header.gas_used, header.gas_limit)
+
+
+def _verify_fees(header: Header, parent: Header, config: ChainConfig, fork: str) -> None:
+    base_fee = excess = None
+    if at_least(fork, "london"):
+        base_fee = next_base_fee(
+            parent.base_fee, parent.gas_used, parent.gas_limit, config.min_base_fee
+        )
+    blobs = config.blob_params_at(header.number, header.timestamp)
+    if blobs is not None:
+        excess = excess_after(parent, blobs, fork)
+    compare(
+        [
+            (errors.WrongBaseFee, header.base_fee, base_fee),
+            (errors.WrongExcessBlobGas, header.excess_blob_gas, excess),
+        ]
+    )
+
+
+def _verify_beacon_root(header: Header, fork: str) -> None:
+    """See that there is one since Cancun; which one it is nobody here knows."""
+    have = header.parent_beacon_block_root
+    want = (have or ZERO_HASH) if at_least(fork, "cancun") else None
+    compare([(errors.WrongBeaconRoot, have, want)])

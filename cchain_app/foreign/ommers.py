@@ -1,0 +1,64 @@
+"""Uncles: which ones a block may have, while there was proof of work. Pure.
+
+Yellow paper 11.1. Unspecified: of an uncle's own header its place is checked, not its seal, difficulty or fees.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cchain_app.blocks import errors
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.body import encode_ommers
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.header import EMPTY_OMMERS_HASH, Header
+from cchain_app.blocks.verification import compare
+from cchain_app.config import at_least
+from cchain_app.foreign.errors import TooManyUncles, UncleOfStrangers, UncleTwice
+from primitives.evm import Hash
+from primitives.hashing import keccak256
+
+MOST_UNCLES: Final = 2
+
+GENERATIONS: Final = 7
+"""Ancestors that matter: an uncle's parent is at most the seventh, and so a block's uncle six blocks old."""
+
+
+def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock], fork: str) -> None:
+    """Check a block's uncles against its header and its last ancestors.
+
+    Args:
+        candidate: The block.
+        ancestors: The last `GENERATIONS` blocks before it, or all there are; the parent is the last one.
+        fork: The block's rule set.
+
+    Raises:
+        WrongUnclesHash: The header says something else, or there are uncles since the Merge.
+        WrongUncle: By a subclass: the block cannot have one of them.
+    """
+    want = EMPTY_OMMERS_HASH
+    if not at_least(fork, "paris"):
+        want = keccak256(encode_ommers(candidate.ommers))
+    elif candidate.ommers:
+        raise errors.WrongUnclesHash(keccak256(encode_ommers(candidate.ommers)), want)
+    compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
+    if len(candidate.ommers) > MOST_UNCLES:
+        raise TooManyUncles(len(candidate.ommers), MOST_UNCLES)
+    if candidate.ommers:
+        _verify_places(candidate.ommers, ancestors)
+
+
+def _verify_places(ommers: Sequence[Header], ancestors: Sequence[AcceptedBlock]) -> None:
+    by_hash = {one.hash: one for one in ancestors}
+    parent = ancestors[-1]
+    taken: set[Hash] = set(by_hash)
+    for one in ancestors:
+        taken.update(ommer.hash for ommer in one.ommers)
+    for ommer in ommers:
+        found = ommer.hash
+        if found in taken:
+            raise UncleTwice(found)
+        taken.add(found)
+        of = by_hash.get(ommer.parent_hash)
+        if of is None or of is parent:
+            raise UncleOfStrangers(found, ommer.parent_hash)
+        compare([(errors.WrongNumber, ommer.number, of.number + 1)])

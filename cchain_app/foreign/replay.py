@@ -1,0 +1,255 @@
+"""Executes the blocks of a chain that others made, one after another, on the state that is stored. Pure.
+
+There are no rivals here, so one overlay takes what all blocks since the last commit have changed. What a
+block's header says is made anew and compared; what comes out is what the store writes.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from cchain_app.blocks import bloom, errors
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.assembly import env_of
+from cchain_app.blocks.body import encode_withdrawal
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.receipt import encode_receipt, make_receipts
+from cchain_app.blocks.verification import compare, verify_body, verify_outcome
+from cchain_app.config import at_least
+from cchain_app.evm.changes import merged
+from cchain_app.evm.engine import (
+    BlockEnv,
+    ExecutedBlock,
+    InvalidBlock,
+    StateChanges,
+    StateReader,
+    TransactionResult,
+)
+from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.trie import NodeReader, OverlayReader, StateTrie, TrieUpdate
+from cchain_app.foreign.credits import credits_of, pay
+from cchain_app.foreign.errors import BlockAboveLimit, TooManyBlobs, TransactionTooEarly
+from cchain_app.foreign.headers import verify_header
+from cchain_app.foreign.ommers import GENERATIONS, verify_ommers
+from cchain_app.processing import BlockRules, VerifiedBlock
+from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
+from primitives.evm import Hash
+
+MOST_BYTES_OSAKA = 8 * 1024 * 1024
+"""Of a block since Osaka (EIP-7934): 10 MiB less what a beacon block has besides."""
+
+
+class _Done(NamedTuple):
+    """What executing a block's body brought."""
+
+    executed: ExecutedBlock
+    """Credits are among its changes."""
+    trie: TrieUpdate
+    state_roots: tuple[Hash, ...]
+    """After each transaction, before Byzantium."""
+
+
+class Replay:
+    """The chain's end, to which blocks are added. One thread at a time.
+
+    A block that is refused leaves it as it was.
+
+    Args:
+        rules: What blocks are executed by.
+        trie: The state trie.
+        ancestors: The last `GENERATIONS` accepted blocks, or all there are; the head is the last one.
+        state: The state after the head.
+        nodes: Who reads the nodes of that state's trie.
+    """
+
+    def __init__(
+        self,
+        rules: BlockRules,
+        trie: StateTrie,
+        ancestors: Iterable[AcceptedBlock],
+        state: StateReader,
+        nodes: NodeReader,
+    ) -> None:
+        self._config = rules.config
+        self._engine = rules.engine
+        self._trie = trie
+        self._ancestors = deque(ancestors, maxlen=GENERATIONS)
+        self.rebase(state, nodes)
+
+    @property
+    def head(self) -> AcceptedBlock:
+        """The last block."""
+        return self._ancestors[-1]
+
+    def rebase(self, state: StateReader, nodes: NodeReader) -> None:
+        """Stand on the state as it is stored now, all blocks so far included."""
+        self._state = PendingState(state)
+        self._updated: dict[bytes, bytes | None] = {}
+        self._nodes = OverlayReader(nodes, self._updated)
+
+    def add(self, candidate: CandidateBlock, transactions: Sequence[Transaction]) -> VerifiedBlock:
+        """Execute a block on the one before it.
+
+        Args:
+            candidate: The block.
+            transactions: Its own, with their senders.
+
+        Raises:
+            InvalidBlock: By a subclass: it breaks a rule, or something in its header is not so.
+            TrieError: The nodes that are read are not those of the state.
+        """
+        header = candidate.header
+        verify_header(header, self.head, self._config)
+        env = env_of(header, self._config)
+        self._verify_body(candidate, transactions, env)
+        if at_least(env.fork, "byzantium"):
+            done = self._execute(candidate, env, transactions)
+        else:
+            done = self._execute_apart(candidate, env, transactions)
+        block = self._assemble(candidate, env, transactions, done)
+        verify_outcome(candidate, block)
+        self._extend(block, done)
+        return VerifiedBlock(block, done.executed, done.trie)
+
+    def _verify_body(
+        self, candidate: CandidateBlock, transactions: Sequence[Transaction], env: BlockEnv
+    ) -> None:
+        header = candidate.header
+        if at_least(env.fork, "osaka") and len(candidate.raw) > MOST_BYTES_OSAKA:
+            raise BlockAboveLimit(len(candidate.raw), MOST_BYTES_OSAKA)
+        verify_body(header, self._trie.ordered_root(candidate.transactions))
+        verify_ommers(candidate, self._ancestors, env.fork)
+        withdrawals = None
+        if at_least(env.fork, "shanghai"):
+            withdrawals = self._trie.ordered_root(
+                [encode_withdrawal(one) for one in candidate.withdrawals]
+            )
+        compare([(errors.WrongWithdrawalsRoot, header.withdrawals_root, withdrawals)])
+        if not at_least(env.fork, "spurious_dragon"):
+            _verify_unprotected(transactions)
+        self._verify_blobs(candidate, transactions)
+
+    def _verify_blobs(self, candidate: CandidateBlock, transactions: Sequence[Transaction]) -> None:
+        header = candidate.header
+        used = sum(one.blob_gas for one in transactions)
+        blobs = self._config.blob_params_at(header.number, header.timestamp)
+        want = None if blobs is None else used
+        compare([(errors.WrongBlobGasUsed, header.blob_gas_used, want)])
+        if blobs is not None and used > blobs.maximum * GAS_PER_BLOB:
+            raise TooManyBlobs(used // GAS_PER_BLOB, blobs.maximum)
+
+    def _execute(
+        self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
+    ) -> _Done:
+        executed = self._run(env, transactions, self._state)
+        credited = credits_of(candidate, env.fork)
+        if credited:
+            paid = pay(credited, executed.changes, self._state, env.fork)
+            executed = replace(executed, changes=merged(executed.changes, paid))
+        root = self.head.header.state_root
+        return _Done(executed, self._trie.update(root, executed.changes, self._nodes), ())
+
+    def _execute_apart(
+        self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
+    ) -> _Done:
+        """Execute a block transaction by transaction: before Byzantium a receipt has the state's root."""
+        state = PendingState(self._state)
+        line = _Line(self._trie, self.head.header.state_root, self._nodes)
+        results: list[TransactionResult] = []
+        changes = StateChanges()
+        roots: list[Hash] = []
+        gas_used = 0
+        for index, transaction in enumerate(transactions):
+            if gas_used + transaction.gas > env.gas_limit:
+                raise errors.ExecutionRefused(
+                    f"could not apply tx {index} [0x{transaction.hash.hex()}]: gas limit reached"
+                )
+            one = self._run(env, [transaction], state)
+            results += one.results
+            gas_used += one.gas_used
+            state.apply(candidate.header.number, candidate.hash, one.changes)
+            roots.append(line.follow(one.changes))
+            changes = merged(changes, one.changes)
+        paid = pay(credits_of(candidate, env.fork), changes, self._state, env.fork)
+        line.follow(paid)
+        executed = ExecutedBlock(
+            included=tuple(range(len(results))),
+            results=tuple(results),
+            skipped=(),
+            gas_used=gas_used,
+            changes=merged(changes, paid),
+            requests_hash=None,
+        )
+        return _Done(executed, line.update, tuple(roots))
+
+    def _run(
+        self, env: BlockEnv, transactions: Sequence[Transaction], state: StateReader
+    ) -> ExecutedBlock:
+        try:
+            return self._engine.execute_block(env, transactions, state, skip_invalid=False)
+        except InvalidBlock as refusal:
+            raise errors.ExecutionRefused(str(refusal)) from refusal
+
+    def _assemble(
+        self,
+        candidate: CandidateBlock,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        done: _Done,
+    ) -> AcceptedBlock:
+        """Return the block with all that its execution says in the place of what its header says."""
+        outcomes = zip((tx.type for tx in transactions), done.executed.results, strict=True)
+        receipts = make_receipts(outcomes, done.state_roots)
+        header = replace(
+            candidate.header,
+            state_root=done.trie.root,
+            receipts_root=self._trie.ordered_root([encode_receipt(one) for one in receipts]),
+            logs_bloom=bloom.to_bytes(bloom.merge(one.bloom for one in receipts)),
+            gas_used=done.executed.gas_used,
+            requests_hash=done.executed.requests_hash,
+        )
+        return make_block(
+            header, tuple(transactions), receipts, candidate.ommers, candidate.withdrawals
+        )
+
+    def _extend(self, block: AcceptedBlock, done: _Done) -> None:
+        self._trie.commit(block.header.state_root)
+        self._state.apply(block.number, block.hash, done.executed.changes)
+        self._updated.update(done.trie.nodes)
+        self._ancestors.append(block)
+
+
+class _Line:
+    """The state trie from root to root within a block.
+
+    Args:
+        trie: Works them out.
+        root: Of the state before.
+        nodes: Who reads that state's nodes.
+    """
+
+    def __init__(self, trie: StateTrie, root: Hash, nodes: NodeReader) -> None:
+        self._trie = trie
+        self._root = root
+        self._updated: dict[bytes, bytes | None] = {}
+        self._nodes = OverlayReader(nodes, self._updated)
+
+    def follow(self, changes: StateChanges) -> Hash:
+        """Return the root after changes."""
+        update = self._trie.update(self._root, changes, self._nodes)
+        self._trie.commit(update.root)
+        self._updated.update(update.nodes)
+        self._root = update.root
+        return update.root
+
+    @property
+    def update(self) -> TrieUpdate:
+        """All changes so far as one."""
+        return TrieUpdate(self._root, dict(self._updated))
+
+
+def _verify_unprotected(transactions: Sequence[Transaction]) -> None:
+    for index, one in enumerate(transactions):
+        if one.chain_id is not None:
+            raise TransactionTooEarly(index, "a chain ID", "spurious_dragon")

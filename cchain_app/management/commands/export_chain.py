@@ -1,0 +1,93 @@
+"""`export_chain`: blocks as geth's chain files have them."""
+
+import gzip
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import Progress
+from typing_extensions import override
+
+from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.services.genesis import genesis_text
+
+_STANDARD_OUTPUT = "-"
+
+_STEP = 8 * 1024 * 1024
+"""Bytes of blocks that are read together."""
+
+
+class Command(BaseCommand):
+    """Writes blocks as RLP, one after the other."""
+
+    help = (
+        "Write the C-Chain's blocks to a file, as `geth export` does; `import_chain` and `geth import` "
+        "read it. Block 0 is left out unless FIRST is 0: it comes with the genesis file."
+    )
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="where to; .gz is packed, - is standard output")
+        parser.add_argument("first", nargs="?", type=int, default=1, help="default: 1")
+        parser.add_argument("last", nargs="?", type=int, help="default: the head")
+        parser.add_argument(
+            "--genesis",
+            type=Path,
+            help="also write the genesis file that goes with them, with all that settings add to it",
+        )
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        chain = evm_chain()
+        try:
+            head = blocks.head(chain).number
+        except blocks.NoGenesis as error:
+            raise CommandError("There is no chain yet.") from error
+        first: int = options["first"]
+        last: int = head if options["last"] is None else options["last"]
+        if not 0 <= first <= last <= head:
+            raise CommandError(f"There are no blocks {first} to {last}: the chain is at {head}.")
+        try:
+            with _opened(options["file"]) as stream:
+                _write(chain, stream, first, last)
+            if options["genesis"] is not None:
+                options["genesis"].write_text(genesis_text(chain))
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror or error}") from error
+        self.stderr.write(f"Blocks {first} to {last} are written.")
+
+
+def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Writing blocks", total=last - first + 1)
+        while first <= last:
+            found = blocks.raw_blocks(chain, first, last, _STEP)
+            for one in found:
+                stream.write(one.raw)
+            first = found[-1].number + 1
+            progress.advance(task, len(found))
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """Open a file; it is under its name when all of it is there."""
+    if name == _STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(name)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with gzip.open(new, "wb") if path.suffix == ".gz" else new.open("wb") as stream:
+            yield stream  # type: ignore[misc]
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)

@@ -1,0 +1,106 @@
+"""What transactions did inside: their calls and creations, and how far they are written.
+
+Written behind the blocks where NODE_TRACE_INDEX says so, frame by frame as `trace_block` has them. Input and
+output are not: who asks for them has the transaction executed once more, which takes less than a
+millisecond, while they would take as much room as all other columns together and what a stranger pays
+100 gas for may have megabytes of them.
+"""
+
+from django.db import models
+from django.db.models import Q
+from typing_extensions import override
+
+from cchain_app.models.chain import Transaction
+from chaindb.fields import AddressField, BytesField, UInt256Field
+
+
+class CallType(models.IntegerChoices):
+    """What kind of frame it is: geth's words."""
+
+    CALL = 0, "CALL"
+    CALLCODE = 1, "CALLCODE"
+    DELEGATECALL = 2, "DELEGATECALL"
+    STATICCALL = 3, "STATICCALL"
+    CREATE = 4, "CREATE"
+    CREATE2 = 5, "CREATE2"
+    SELFDESTRUCT = 6, "SELFDESTRUCT"
+
+
+class Call(models.Model):
+    """One row is a frame of a transaction: a call, creation or SELFDESTRUCT, the transaction's own too.
+
+    Calls of precompiles below the top are rows only where they move value, as in `trace_block`. Keys are made of
+    the block's number and the place among the block's frames.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    transaction = models.ForeignKey(
+        Transaction, models.PROTECT, related_name="calls", db_index=False, db_constraint=False
+    )
+    index = models.IntegerField(help_text="Place among the transaction's frames, depth first")
+    depth = models.SmallIntegerField(help_text="0 for the transaction's own frame")
+    trace_address = models.TextField(
+        help_text="Which call of its caller it is, and each frame around it but the first: 0_2; "
+        "empty for the transaction's own"
+    )
+    type = models.SmallIntegerField(choices=CallType.choices)
+    creates = models.BooleanField(help_text="Whether it creates a contract")
+    sender = AddressField(help_text="Who calls or creates; of a SELFDESTRUCT the contract")
+    to = AddressField(
+        null=True,
+        help_text="Who is called, what is created (even in vain), or who gets the balance of a "
+        "SELFDESTRUCT; null of a creation that came to no address",
+    )
+    value = UInt256Field(null=True, help_text="Wei; null for none")
+    gas = models.BigIntegerField(
+        null=True,
+        help_text="Given to the frame; null where the transaction's frames were too many to record, "
+        "and this one stands for all of them",
+    )
+    gas_used = models.BigIntegerField(null=True, help_text="Before refunds; null likewise")
+    selector = BytesField(
+        null=True, help_text="The first four bytes of a call's input; null if shorter"
+    )
+    error = models.CharField(  # noqa: DJ001  # no error is something else than an error without words
+        max_length=100, null=True, help_text="Why it failed, in geth's words; null if it did not"
+    )
+    revert_data = BytesField(null=True, help_text="What a REVERT gave back, its first KiB")
+    succeeded = models.BooleanField(help_text="Neither it nor a frame around it failed")
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "internal call"
+        indexes = [
+            models.Index(fields=["sender", "transaction", "index"], name="cchain_call_by_sender"),
+            models.Index(fields=["to", "transaction", "index"], name="cchain_call_by_recipient"),
+            models.Index(fields=["transaction", "index"], name="cchain_call_by_transaction"),
+            models.Index(
+                fields=["to", "transaction"],
+                name="cchain_creation",
+                condition=Q(creates=True, succeeded=True),
+            ),
+            models.Index(fields=["id"], name="cchain_creation_in_order", condition=Q(creates=True)),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{CallType(self.type).label} {self.index}"
+
+
+class CallProgress(models.Model):
+    """The one row says how far calls are written."""
+
+    id = models.SmallIntegerField(primary_key=True)
+    next_call = models.BigIntegerField(
+        help_text="The key of the next row: all frames before it are written, none from it on"
+    )
+    unrecorded = models.BigIntegerField(
+        help_text="Transactions whose frames were too many, or took too long"
+    )
+
+    class Meta:
+        verbose_name = "progress of internal calls"
+
+    @override
+    def __str__(self) -> str:
+        return f"calls up to {self.next_call}"

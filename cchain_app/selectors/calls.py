@@ -1,0 +1,163 @@
+"""Calls inside of transactions, as far as they are rows: found by address, and how far they are written."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.evm import failures
+from cchain_app.store import calls as rows
+from cchain_app.store import chain as stored
+from cchain_app.store.calls import Progress
+from cchain_app.tracing.calls import CallFilter
+from chaindb.fields import height_of, row_id
+from primitives.evm import Address
+
+_NEXT: Final = """
+SELECT number FROM cchain_app_block
+WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number LIMIT 1
+"""
+
+_PAGE: Final = 1000
+"""Calls that one statement finds at most."""
+
+# In each branch the addresses have one index that is in the order of the chain.
+_BRANCH: Final = """
+SELECT * FROM (
+    SELECT transaction_id, "index" FROM cchain_app_call
+    WHERE {condition} transaction_id < %s AND (transaction_id, "index") > (%s, %s)
+    ORDER BY transaction_id, "index" LIMIT %s
+) found
+"""
+_BRANCHES: Final = '{branches} ORDER BY transaction_id, "index" LIMIT %s'
+_SENDER: Final = "sender = %s AND "
+_RECIPIENT: Final = f"\"to\" {{recipients}} AND NOT (creates AND error IS NOT NULL AND error <> '{failures.REVERTED}') AND "
+
+_TAKES_PART: Final = """
+SELECT * FROM (
+    SELECT DISTINCT {key} AS key FROM {table}
+    WHERE {column} = %s AND {key} >= %s AND {key} < %s ORDER BY key {order} LIMIT %s
+) found
+"""
+_PARTS: Final = (
+    ("cchain_app_call", "sender", "transaction_id"),
+    ("cchain_app_call", '"to"', "transaction_id"),
+    ("cchain_app_transaction", "sender", "id"),
+    ("cchain_app_transaction", '"to"', "id"),
+    ("cchain_app_receipt", "contract_address", "transaction_id"),
+)
+
+_CREATION: Final = """
+SELECT transaction_id, sender FROM cchain_app_call
+WHERE "to" = %s AND creates AND succeeded ORDER BY transaction_id DESC, "index" DESC LIMIT 1
+"""
+
+
+class FoundCall(NamedTuple):
+    """Where a call is."""
+
+    number: int
+    """Of its block."""
+    position: int
+    """Of its transaction in the block."""
+    entry: int
+    """Among the entries of the transaction."""
+
+
+class Creation(NamedTuple):
+    """Who created a contract, and where."""
+
+    transaction: int
+    """The transaction's key."""
+    creator: Address
+    """The account or contract that ran the creation."""
+
+
+def progress(chain: EvmChain) -> Progress | None:
+    """Return how far calls are rows; None where that was never begun."""
+    return rows.progress(chain.db)
+
+
+def indexed_height(chain: EvmChain) -> int:
+    """Return up to which height all calls are rows; -1 where that was never begun."""
+    found = progress(chain)
+    return -1 if found is None else height_of(found.next_call) - 1
+
+
+def load_block(chain: EvmChain, number: int) -> AcceptedBlock:
+    """Return an accepted block, which is not remembered for it: who reads all blocks would push out the others."""
+    return chain.memory.blocks.by_number(number) or stored.load_block(chain.db, number)
+
+
+def next_with_transactions(chain: EvmChain, first: int, last: int) -> int | None:
+    """Return the lowest height from first to last whose block has transactions, or None."""
+    found = chain.db.row(_NEXT, [first, last])
+    return None if found is None else int(found[0])
+
+
+def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator[FoundCall]:
+    """Yield the calls of blocks first to last that match, as far as they are rows, in chain order.
+
+    They are read in parts, so that who stops early has not asked for all.
+    """
+    conditions = list(_conditions(wanted))
+    branches = " UNION ".join(_BRANCH.format(condition=text) for text, _ in conditions)
+    statement = _BRANCHES.format(branches=branches)
+    after, before = (row_id(first) - 1, 0), row_id(last + 1)
+    while True:
+        params = [
+            param for _, own in conditions for param in (*own, before, *after, _PAGE)
+        ]  # fmt: skip
+        found = chain.db.rows(statement, [*params, _PAGE])
+        for key, index in found:
+            number = height_of(key)
+            yield FoundCall(number, key - row_id(number), index)
+        if len(found) < _PAGE:
+            return
+        after = found[-1]
+
+
+def _conditions(wanted: CallFilter) -> Iterator[tuple[str, list[Address]]]:
+    """Yield what each branch of a search demands, and its parameters."""
+    senders, recipients = sorted(wanted.senders), sorted(wanted.recipients)
+    if not senders and not recipients:
+        yield "", []
+    elif wanted.intersection and senders and recipients:
+        marks = ", ".join(["%s"] * len(recipients))
+        called = _RECIPIENT.format(recipients=f"IN ({marks})")
+        yield from ((_SENDER + called, [sender, *recipients]) for sender in senders)
+    else:
+        yield from ((_SENDER, [sender]) for sender in senders)
+        called = _RECIPIENT.format(recipients="= %s")
+        yield from ((called, [recipient]) for recipient in recipients)
+
+
+def transactions_of(
+    chain: EvmChain, address: Address, first: int, before: int, most: int, *, newest: bool
+) -> list[int]:
+    """Return the keys of transactions in which an address takes part, the newest or the oldest of them.
+
+    It is their sender, recipient or what they create; by rows of calls, as far as there are, also of a frame.
+
+    Args:
+        chain: Which chain.
+        address: Of an account.
+        first: The lowest key that counts.
+        before: The lowest key above those that count.
+        most: So many at most.
+        newest: Whether the highest keys come first, and the others are left out; else the lowest.
+    """
+    order = "DESC" if newest else "ASC"
+    branches = [
+        _TAKES_PART.format(key=key, table=table, column=column, order=order)
+        for table, column, key in _PARTS
+    ]
+    statement = f"{' UNION '.join(branches)} ORDER BY key {order} LIMIT %s"
+    params = [address, first, before, most] * len(branches)
+    return [int(key) for (key,) in chain.db.rows(statement, [*params, most])]
+
+
+def creation_of(chain: EvmChain, created: Address) -> Creation | None:
+    """Return who created a contract, the last time, as far as calls are rows; None if none says so."""
+    found = chain.db.row(_CREATION, [created])
+    return None if found is None else Creation(found[0], Address(bytes(found[1])))

@@ -1,0 +1,30 @@
+"""In which block a contract came into being, found by what the state says at heights, in few questions."""
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import code_at, state_at
+from cchain_app.txs.transaction import DELEGATION
+from primitives.evm import Address
+
+
+def height_of_code(chain: EvmChain, address: Address) -> int | None:
+    """Return the height of a block that gave an account its code; None for one without code at the head.
+
+    Delegations (EIP-7702) are not looked for. Of an account that lost its code and came again it is one
+    of the blocks.
+    """
+    first, last = 0, blocks.head(chain).number
+    if not _has_code(chain, address, last):
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        if _has_code(chain, address, middle):
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+def _has_code(chain: EvmChain, address: Address, number: int) -> bool:
+    code = code_at(state_at(chain, number), address)
+    return bool(code) and not code.startswith(DELEGATION)

@@ -1,0 +1,34 @@
+"""Which transaction of a sender had a nonce: found by what the state says at heights, in few questions."""
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import state_at
+from primitives.evm import Address
+
+
+def find_by_nonce(chain: EvmChain, sender: Address, nonce: int) -> blocks.Place | None:
+    """Return the block that holds a sender's transaction with this nonce and its index there, or None.
+
+    There may be none although the nonce is used: creations and authorizations use nonces too.
+    """
+    first, last = 0, blocks.head(chain).number
+    if _nonce_after(chain, sender, last) <= nonce:
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        if _nonce_after(chain, sender, middle) > nonce:
+            last = middle
+        else:
+            first = middle + 1
+    block = blocks.by_number(chain, first)
+    if block is None:
+        return None
+    for index, transaction in enumerate(block.transactions):
+        if transaction.sender == sender and transaction.nonce == nonce:
+            return block, index
+    return None
+
+
+def _nonce_after(chain: EvmChain, address: Address, number: int) -> int:
+    account = state_at(chain, number).account(address)
+    return 0 if account is None else account.nonce

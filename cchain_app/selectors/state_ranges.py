@@ -1,0 +1,188 @@
+"""State by ranges, in the order of the trie: slots of an account, accounts; and what differs between blocks.
+
+Nothing is kept in that order: keys are hashed anew each time, and the first few found. That takes as
+long as there are keys, so there is a deadline.
+
+    RangeTimedOut
+"""
+
+import heapq
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeVar
+
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import AccountState
+from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.trie import NodeReader
+from cchain_app.selectors.tries import at_height
+from cchain_app.store import evm_state, state_ranges
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+
+T = TypeVar("T")
+
+_LOOK: Final = 500
+"""So many things are gone through between two looks at the clock."""
+
+
+class RangeTimedOut(Exception):
+    """There is more to be gone through than there is time."""
+
+    def __init__(self) -> None:
+        super().__init__("execution timeout")
+
+
+class FoundSlot(NamedTuple):
+    """A slot that is not zero."""
+
+    hash: Hash
+    """Keccak-256 of the slot: by it slots are in order."""
+    slot: Slot
+    value: Word
+
+
+class FoundAccount(NamedTuple):
+    """An account."""
+
+    hash: Hash
+    """Keccak-256 of the address: by it accounts are in order."""
+    address: Address
+    state: AccountState
+    storage_root: Hash
+
+
+class SlotRange(NamedTuple):
+    """Some slots of an account, in order."""
+
+    slots: list[FoundSlot]
+    next: Hash | None
+    """Of the slot that follows; None: there is none."""
+
+
+class AccountRange(NamedTuple):
+    """Some accounts, in order."""
+
+    accounts: list[FoundAccount]
+    next: Hash | None
+    """Of the account that follows; None: there is none."""
+
+
+def storage_range(
+    chain: EvmChain,
+    number: int,
+    above: PendingState | None,
+    address: Address,
+    *,
+    start: bytes,
+    most: int,
+    seconds: float,
+) -> SlotRange:
+    """Return slots of an account in the order of their hashes.
+
+    Args:
+        chain: The chain.
+        number: The state is that after this block,
+        above: with this on top.
+        address: The account.
+        start: The first hash, or what it begins with.
+        most: How many.
+        seconds: How long it may take.
+
+    Raises:
+        RangeTimedOut: It takes longer.
+    """
+    slots = _within(_slots(chain, number, above, address), seconds)
+    found = heapq.nsmallest(most + 1, (one for one in slots if one.hash >= start))
+    return SlotRange(found[:most], found[most].hash if len(found) > most else None)
+
+
+def _slots(
+    chain: EvmChain, number: int, above: PendingState | None, address: Address
+) -> Iterator[FoundSlot]:
+    changed = {} if above is None else above.slots_of(address)
+    if above is None or not above.is_cleared(address):
+        for slot, value in state_ranges.slots_at(chain.db, address, number):
+            if slot not in changed:
+                yield FoundSlot(keccak256(slot), slot, value)
+    for slot, value in changed.items():
+        if value != ZERO_WORD:
+            yield FoundSlot(keccak256(slot), slot, value)
+
+
+def account_range(
+    chain: EvmChain, number: int, start: bytes, most: int, *, seconds: float
+) -> AccountRange:
+    """Return accounts after block `number` in the order of their hashes.
+
+    Args:
+        chain: The chain.
+        number: Height of the block.
+        start: The first hash, or what it begins with.
+        most: How many.
+        seconds: How long it may take.
+
+    Raises:
+        RangeTimedOut: It takes longer.
+        ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
+    """
+    hashed = _within(
+        ((keccak256(address), address) for address in state_ranges.addresses_at(chain.db, number)),
+        seconds,
+    )
+    found = heapq.nsmallest(most + 1, (one for one in hashed if one[0] >= start))
+    accounts = _with_roots(chain, number, found[:most])
+    return AccountRange(accounts, found[most][0] if len(found) > most else None)
+
+
+def _with_roots(
+    chain: EvmChain, number: int, found: list[tuple[Hash, Address]]
+) -> list[FoundAccount]:
+    def read(root: Hash, nodes: NodeReader) -> list[FoundAccount]:
+        accounts = []
+        for digest, address in found:
+            proof = chain.proof_trie.prove(root, address, (), nodes)
+            assert proof.account is not None, "the rows and the trie are of one state"
+            accounts.append(FoundAccount(digest, address, proof.account, proof.storage_root))
+        return accounts
+
+    return at_height(chain, number, read)
+
+
+def modified_accounts(chain: EvmChain, start: int, end: int, *, seconds: float) -> list[Address]:
+    """Return the accounts that differ between the states after two blocks, in the order of their hashes.
+
+    Args:
+        chain: The chain.
+        start: Height of the earlier block.
+        end: Height of the later one.
+        seconds: How long it may take.
+
+    Raises:
+        RangeTimedOut: It takes longer.
+    """
+    db, modified = chain.db, set()
+    accounts = state_ranges.changed_accounts(db, start + 1, end)
+    for address, count in _within(accounts, seconds):
+        # What one block alone changed is different; several may have changed it there and back.
+        if count == 1 or evm_state.account_at(db, address, start) != evm_state.account_at(
+            db, address, end
+        ):
+            modified.add(address)
+    slots = state_ranges.changed_slots(db, start + 1, end)
+    for address, slot, count in _within(slots, seconds):
+        if address not in modified and (
+            count == 1
+            or evm_state.slot_at(db, address, slot, start)
+            != evm_state.slot_at(db, address, slot, end)
+        ):
+            modified.add(address)
+    return sorted(modified, key=keccak256)
+
+
+def _within(things: Iterable[T], seconds: float) -> Iterator[T]:
+    deadline = time.monotonic() + seconds
+    for count, thing in enumerate(things):
+        if count % _LOOK == 0 and time.monotonic() > deadline:
+            raise RangeTimedOut
+        yield thing

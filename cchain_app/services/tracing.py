@@ -1,0 +1,122 @@
+"""A block that a client hands in, executed on its parent's state and recorded; nothing is stored.
+
+Blocks that the chain has are traced in `selectors.tracing`.
+
+    BlockNotTraceable
+    ├── BlockNotReadable     the bytes are no block, or something in it is no transaction
+    ├── ParentNotFound       it stands on a block that the chain does not have
+    ├── HeightDoesNotFollow  it is not right above the block it stands on
+    └── GasLimitTooHigh      its transactions might use more gas than a call may
+"""
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import env_of
+from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
+from cchain_app.blocks.errors import TransactionRefused
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import InvalidBlock
+from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.selectors import blocks, tracing
+from cchain_app.selectors.state import state_at
+from cchain_app.services.reading import read_transactions
+from cchain_app.txs.transaction import Transaction
+
+
+class BlockNotTraceable(Exception):
+    """A block that was handed in and cannot be executed."""
+
+
+class BlockNotReadable(BlockNotTraceable):
+    """The bytes are no block, or something in it is no transaction."""
+
+    def __init__(self, reason: InvalidBlock) -> None:
+        super().__init__(f"could not decode block: {reason}")
+
+
+class ParentNotFound(BlockNotTraceable):
+    """It stands on a block that the chain does not have."""
+
+    def __init__(self, block: CandidateBlock) -> None:
+        super().__init__(f"parent 0x{block.header.parent_hash.hex()} not found")
+
+
+class HeightDoesNotFollow(BlockNotTraceable):
+    """It is not right above the block it stands on."""
+
+    def __init__(self, number: int, parent: int) -> None:
+        super().__init__(f"block number {number} does not follow its parent's {parent}")
+
+
+class GasLimitTooHigh(BlockNotTraceable):
+    """Its transactions might use more gas than a call may, and than its parent's."""
+
+    def __init__(self, limit: int, most: int) -> None:
+        super().__init__(f"gas limit of block too high: {limit}, at most {most}")
+
+
+def read_block(raw: bytes) -> CandidateBlock:
+    """Read a block that a client hands in, also one of a chain that others made.
+
+    Raises:
+        BlockNotReadable: The bytes are no block.
+    """
+    try:
+        return parse_foreign_block(raw)
+    except InvalidBlock as error:
+        raise BlockNotReadable(error) from error
+
+
+def trace_candidate(
+    chain: EvmChain, block: CandidateBlock, recording: Recording, *, time_limit: float
+) -> tuple[list[Transaction], tuple[TransactionTrace, ...]]:
+    """Return a block's transactions and what each does. It need not be valid, nor of the chain.
+
+    Unspecified: only its place and its gas limit are checked, of what its header says nothing else.
+
+    Args:
+        chain: The chain that its parent is of.
+        block: The block.
+        recording: What to record.
+        time_limit: Seconds for each transaction.
+
+    Raises:
+        BlockNotTraceable: By a subclass, for its place, its gas limit or its transactions.
+        InvalidBlock: A transaction cannot be in it.
+        TraceTooLarge: More would be recorded than the recording allows.
+        TraceTimedOut: A transaction took too long.
+    """
+    _check_place(chain, block)
+    (body,) = read_transactions(chain, [block], blobs=True)
+    if isinstance(body, TransactionRefused):
+        raise BlockNotReadable(body)
+    traced = chain.engine.trace_block(
+        env_of(block.header, chain.config),
+        body,
+        state_at(chain, block.header.number - 1),
+        recording,
+        time_limit=time_limit,
+    )
+    return body, traced.transactions
+
+
+def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
+    header = block.header
+    if not header.number:
+        raise tracing.GenesisNotTraceable
+    parent = blocks.by_hash(chain, header.parent_hash)
+    if parent is None:
+        raise ParentNotFound(block)
+    if header.number != parent.number + 1:
+        raise HeightDoesNotFollow(header.number, parent.number)
+    most = _most_gas(chain, parent)
+    if most and header.gas_limit > most:
+        raise GasLimitTooHigh(header.gas_limit, most)
+
+
+def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:
+    """Return the highest gas limit that such a block may name; 0: any.
+
+    Unspecified: NODE_RPC_GAS_CAP bounds it as it bounds a call, unless blocks here have more anyway.
+    """
+    cap = chain.node.rpc_gas_cap
+    return cap and max(cap, 2 * parent.header.gas_limit)

@@ -1,0 +1,100 @@
+"""From calls that were run to the block that they make: header, transactions and receipts as of a real one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.assembly import assemble
+from cchain_app.blocks.body import Withdrawal, encode_withdrawal
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock, Log, StateChanges, TransactionResult
+from cchain_app.evm.tracing import TransactionTrace
+from cchain_app.simulation.calls import PreparedCall
+from primitives.evm import Hash
+
+
+class StateRoots(Protocol):
+    """What works out the roots of states that follow one another."""
+
+    def after(self, changes: StateChanges) -> Hash:
+        """Return the root after changes to the state of the last root."""
+
+    def ordered_root(self, items: Sequence[bytes]) -> Hash:
+        """Return the root of the trie of a list."""
+
+
+class SimulatedCall(NamedTuple):
+    """What became of a call."""
+
+    prepared: PreparedCall
+    trace: TransactionTrace
+    logs: tuple[Log, ...]
+    """With movements of value, if they were asked for; the receipt has those of the trace."""
+
+
+class SimulatedBlock(NamedTuple):
+    """A block that was simulated."""
+
+    block: AcceptedBlock
+    calls: tuple[SimulatedCall, ...]
+
+
+def assemble_block(
+    env: BlockEnv,
+    calls: Sequence[SimulatedCall],
+    executed: ExecutedBlock,
+    withdrawals: Sequence[Withdrawal],
+    roots: StateRoots,
+) -> AcceptedBlock:
+    """Return the block as if it had been accepted.
+
+    Args:
+        env: What it was executed in.
+        calls: Its transactions.
+        executed: What they did.
+        withdrawals: Paid at its end; before Shanghai there are none.
+        roots: As of the state before it; afterwards as of the one after it.
+    """
+    made = assemble(
+        env,
+        [call.prepared.transaction for call in calls],
+        executed,
+        state_root=roots.after(executed.changes),
+        ordered_root=roots.ordered_root,
+    )
+    header = made.header
+    if header.withdrawals_root is not None and withdrawals:
+        root = roots.ordered_root([encode_withdrawal(one) for one in withdrawals])
+        header = replace(header, withdrawals_root=root)
+    if header.blob_gas_used is not None:
+        blob_gas = sum(transaction.blob_gas for transaction in made.transactions)
+        header = replace(header, blob_gas_used=blob_gas)
+    return make_block(header, made.transactions, made.receipts, (), tuple(withdrawals))
+
+
+def executed_block(
+    calls: Sequence[SimulatedCall], changes: StateChanges, requests_hash: Hash | None
+) -> ExecutedBlock:
+    """Return calls that were run one by one as the outcome of a block.
+
+    Args:
+        calls: All of the block.
+        changes: Theirs and those of system calls and withdrawals together.
+        requests_hash: EIP-7685; None before Prague.
+    """
+    return ExecutedBlock(
+        included=tuple(range(len(calls))),
+        results=tuple(
+            TransactionResult(
+                call.trace.succeeded,
+                call.trace.gas_used,
+                call.trace.logs,
+                call.trace.contract_address,
+            )
+            for call in calls
+        ),
+        skipped=(),
+        gas_used=sum(call.trace.gas_used for call in calls),
+        changes=changes,
+        requests_hash=requests_hash,
+    )

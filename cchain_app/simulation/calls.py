@@ -1,0 +1,129 @@
+"""What a call of a simulation becomes: a transaction without a signature, and a message for the engine.
+
+What was left out is chosen, and what speaks against the call before it runs is said, in geth's order
+(tracing.md 14).
+"""
+
+from typing import Final, NamedTuple
+
+from cchain_app.evm import failures
+from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage
+from cchain_app.simulation.errors import BlockGasLimitReached, not_applied
+from cchain_app.txs.request import CallRequest, unsigned
+from cchain_app.txs.signing import encode_authorization
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
+from primitives.hexadecimal import checksum_address
+
+NOBODY: Final = AccountState(0, 0, EMPTY_HASH)
+MAXIMUM_NONCE: Final = 2**64 - 1
+
+
+class GasLeft(NamedTuple):
+    """What a call may have."""
+
+    block: int
+    """Of the block's gas limit."""
+    request: int
+    """Of what all calls of the request may use together."""
+
+
+class PreparedCall(NamedTuple):
+    """A call that is ready to run."""
+
+    request: CallRequest
+    transaction: Transaction
+    message: CallMessage
+    capped: bool
+    """Whether it was given less gas than it wants, for what all calls may use together."""
+
+
+def prepare(
+    request: CallRequest,
+    account: AccountState | None,
+    env: BlockEnv,
+    left: GasLeft,
+    *,
+    validate: bool,
+) -> PreparedCall:
+    """Return a call with all that was left out chosen.
+
+    Unspecified: it is the fee cap that the sender must be able to pay, as of a transaction, and without
+    validation too where one is named.
+
+    Args:
+        request: The call.
+        account: Its sender.
+        env: Of its block.
+        left: The gas it may have.
+        validate: Whether nonce and price are held against the state and the block.
+
+    Raises:
+        BlockGasLimitReached: It wants more gas than the block has left.
+        CallNotApplied: By a subclass: nonce, price or funds are not right.
+    """
+    account = account or NOBODY
+    wanted = left.block if request.gas is None else request.gas
+    if wanted > left.block:
+        raise BlockGasLimitReached(left.block, wanted)
+    gas = min(wanted, left.request)
+    nonce = account.nonce if request.nonce is None else request.nonce
+    transaction = unsigned(request, chain_id=env.chain_id, nonce=nonce, gas=gas)
+    words = _refusal(transaction, account, env, validate=validate)
+    if words is not None:
+        raise not_applied(words, gas)
+    message = _message(transaction, request, env, validate=validate)
+    return PreparedCall(request, transaction, message, gas < wanted)
+
+
+def _message(
+    transaction: Transaction, request: CallRequest, env: BlockEnv, *, validate: bool
+) -> CallMessage:
+    return CallMessage(
+        sender=transaction.sender,
+        to=transaction.to,
+        gas=transaction.gas,
+        gas_price=transaction.effective_gas_price(env.base_fee or 0),
+        value=transaction.value,
+        data=transaction.data,
+        access_list=transaction.access_list,
+        authorizations=tuple(map(encode_authorization, transaction.authorizations)),
+        max_priority_fee=request.max_priority_fee_per_gas,
+        blob_hashes=request.blob_hashes,
+        nonce=transaction.nonce if validate else None,
+    )
+
+
+def _refusal(
+    transaction: Transaction, account: AccountState, env: BlockEnv, *, validate: bool
+) -> str | None:
+    """Return what speaks against a call, in geth's words."""
+    if validate and (words := _wrong_nonce(transaction, account)) is not None:
+        return words
+    sender, cap = transaction.sender, transaction.max_fee_per_gas
+    tip = transaction.max_priority_fee_per_gas
+    if env.base_fee is not None and (validate or cap or tip):
+        if tip > cap:
+            return failures.tip_above_fee(sender, tip, cap)
+        if cap < env.base_fee:
+            return failures.fee_below_base_fee(sender, cap, env.base_fee)
+    return _unpaid(sender, account.balance, transaction.cost)
+
+
+def _wrong_nonce(transaction: Transaction, account: AccountState) -> str | None:
+    if transaction.nonce != account.nonce:
+        return failures.nonce_mismatch(transaction.sender, transaction.nonce, account.nonce)
+    if account.nonce < MAXIMUM_NONCE:
+        return None
+    address = checksum_address(transaction.sender)
+    return f"nonce has max value: address {address}, nonce: {account.nonce}"
+
+
+def _unpaid(sender: Address, have: int, want: int) -> str | None:
+    if want >> 256:
+        return (
+            "insufficient funds for gas * price + value: "
+            f"address {checksum_address(sender)} required balance exceeds 256 bits"
+        )
+    return failures.insufficient_funds(sender, have, want) if have < want else None

@@ -1,0 +1,253 @@
+"""The execution of planned blocks, each on the state that the one before it left.
+
+Nothing is stored: state is carried in overlays, and each block's root is worked out as of a real one.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import next_env
+from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.header import Header
+from cchain_app.config import ChainConfig, at_least
+from cchain_app.evm.engine import (
+    BlockEnv,
+    CallRejected,
+    Log,
+    StateChanges,
+    StateReader,
+)
+from cchain_app.evm.overrides import move_precompiles, override_changes
+from cchain_app.evm.pending_state import PendingState, state_after
+from cchain_app.evm.tracing import (
+    Recording,
+    TraceTimedOut,
+    TraceTooLarge,
+    TracingEngine,
+    TransactionTrace,
+)
+from cchain_app.feemarket import next_base_fee
+from cchain_app.foreign.credits import pay
+from cchain_app.simulation.assembly import (
+    SimulatedBlock,
+    SimulatedCall,
+    StateRoots,
+    assemble_block,
+    executed_block,
+)
+from cchain_app.simulation.calls import GasLeft, PreparedCall, prepare
+from cchain_app.simulation.errors import PriceTooHigh, not_applied
+from cchain_app.simulation.plan import BlockRequest, PlannedBlock, plan
+from cchain_app.simulation.transfers import logs_with_transfers
+from cchain_app.txs.request import CallRequest
+from primitives.evm import Address
+
+BASE_FEE_BITS: Final = 64
+BLOB_BASE_FEE_BITS: Final = 128
+"""What engines can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How blocks are simulated."""
+
+    validate: bool = False
+    """Whether nonces and prices are held against state and block, as of transactions."""
+    transfers: bool = False
+    """Whether movements of value are among the logs."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all calls of a request may use together."""
+
+    gas: int
+    bytes: int
+    """Of what calls return and log."""
+    deadline: float
+    """By the monotonic clock, in seconds."""
+
+    def seconds(self) -> float:
+        """Return how many seconds are left.
+
+        Raises:
+            TraceTimedOut: None.
+        """
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TraceTimedOut
+        return left
+
+    def use(self, trace: TransactionTrace) -> None:
+        """Count what a call used.
+
+        Raises:
+            TraceTooLarge: There is more to be told than is allowed.
+        """
+        self.gas -= trace.gas_used
+        self.bytes -= len(trace.output) + sum(len(log.data) for log in trace.logs)
+        if self.bytes < 0:
+            raise TraceTooLarge
+
+
+class Simulation:
+    """Runs blocks on an accepted one. For one request: it goes on from where it is.
+
+    Unspecified: no block reward is paid; a blob costs nothing; a precompile that is moved is back at its
+    place in the next block, as in geth; without validation a call that names no price reads a base fee of
+    zero, whatever the block's is.
+
+    Args:
+        config: The chain's rules.
+        engine: Who executes.
+        roots: As of the state after `base`.
+        base: The accepted block.
+        state: After it.
+        options: How it is done.
+        budget: What may be used.
+    """
+
+    def __init__(
+        self,
+        config: ChainConfig,
+        engine: TracingEngine,
+        roots: StateRoots,
+        base: AcceptedBlock,
+        state: StateReader,
+        *,
+        options: Options,
+        budget: Budget,
+    ) -> None:
+        self._config = config
+        self._engine = engine
+        self._roots = roots
+        self._parent = base
+        self._state = state
+        self._options = options
+        self._budget = budget
+
+    def run(self, requests: Sequence[BlockRequest]) -> list[SimulatedBlock]:
+        """Simulate blocks, those that fill gaps included.
+
+        Raises:
+            SimulationRefused: The blocks are not in order, are too many, or a call cannot begin.
+            BadOverride: State overrides contradict each other.
+            InvalidBlock: A system call failed.
+            TraceTimedOut: It took too long.
+            TraceTooLarge: The answer would have too many bytes.
+        """
+        return [self._run(planned) for planned in plan(self._parent.header, requests)]
+
+    def _run(self, planned: PlannedBlock) -> SimulatedBlock:
+        self._budget.seconds()
+        request, engine = planned.request, self._engine
+        state = PendingState(self._state)
+        env = move_precompiles(self._env(planned), request.accounts)
+        state.put(override_changes(state, request.accounts))
+        state.put(engine.trace_block(env, (), state, Recording()).before)
+        calls = self._run_calls(request.calls, env, state)
+        logs = [log for call in calls for log in call.trace.logs]
+        withdrawals = request.withdrawals if at_least(env.fork, "shanghai") else ()
+        closed = engine.close_block(env, state, logs)
+        state.put(closed.changes)
+        state.put(pay(_credits(withdrawals), StateChanges(), state, env.fork))
+        changes = state.changes()
+        executed = executed_block(calls, changes, closed.requests_hash)
+        block = assemble_block(env, calls, executed, withdrawals, self._roots)
+        self._state = state_after(self._state, block.number, block.hash, changes)
+        self._parent = block
+        return SimulatedBlock(block, tuple(calls))
+
+    def _env(self, planned: PlannedBlock) -> BlockEnv:
+        """Return a block's environment; what it does not name is as in the block before."""
+        override, parent, config = planned.request.override, self._parent, self._config
+        header = parent.header
+        env = next_env(
+            parent,
+            config,
+            timestamp=planned.timestamp,
+            gas_limit=header.gas_limit,
+            base_fee=self._base_fee(planned, header),
+        )
+        env = replace(
+            env,
+            fork=config.fork_at(planned.number, planned.timestamp, header.difficulty),
+            coinbase=header.coinbase,
+            difficulty=header.difficulty,
+        )
+        beacon_root = planned.request.beacon_root
+        if beacon_root is not None and env.parent_beacon_block_root is not None:
+            env = replace(env, parent_beacon_block_root=beacon_root)
+        return _readable(override.apply(env))
+
+    def _base_fee(self, planned: PlannedBlock, parent: Header) -> int | None:
+        fork = self._config.fork_at(planned.number, planned.timestamp, parent.difficulty)
+        if not at_least(fork, "london"):
+            return None
+        if not self._options.validate:
+            return 0
+        return next_base_fee(
+            parent.base_fee, parent.gas_used, parent.gas_limit, self._config.min_base_fee
+        )
+
+    def _run_calls(
+        self, requests: Sequence[CallRequest], env: BlockEnv, state: PendingState
+    ) -> list[SimulatedCall]:
+        calls: list[SimulatedCall] = []
+        gas_left = env.gas_limit
+        for request in requests:
+            left = GasLeft(gas_left, self._budget.gas)
+            account = state.account(request.sender)
+            call = prepare(request, account, env, left, validate=self._options.validate)
+            trace = self._execute(call, env, state)
+            gas_left -= trace.gas_used
+            told = replace(trace, state=None, frames=())
+            calls.append(SimulatedCall(call, told, self._logs(trace)))
+        return calls
+
+    def _execute(self, call: PreparedCall, env: BlockEnv, state: PendingState) -> TransactionTrace:
+        recording = Recording(
+            frames=self._options.transfers, state=True, most_bytes=self._budget.bytes
+        )
+        try:
+            trace = self._engine.trace_call(
+                env,
+                call.message,
+                state,
+                recording,
+                validate=self._options.validate,
+                time_limit=self._budget.seconds(),
+            )
+        except CallRejected as refusal:
+            raise not_applied(str(refusal), call.message.gas) from refusal
+        self._budget.use(trace)
+        assert trace.state is not None, "it was asked for"
+        state.put(trace.state.changes)
+        return trace
+
+    def _logs(self, trace: TransactionTrace) -> tuple[Log, ...]:
+        if not self._options.transfers:
+            return trace.logs
+        return tuple(logs_with_transfers(trace.frames))
+
+
+def _readable(env: BlockEnv) -> BlockEnv:
+    """Return the environment if engines can read its prices."""
+    for name, price, bits in (
+        ("block base fee", env.base_fee, BASE_FEE_BITS),
+        ("blob base fee", env.blob_base_fee, BLOB_BASE_FEE_BITS),
+    ):
+        if (price or 0) >> bits:
+            raise PriceTooHigh(name, bits)
+    return env
+
+
+def _credits(withdrawals: Sequence[Withdrawal]) -> dict[Address, int]:
+    """Return how much wei withdrawals give to whom."""
+    paid: dict[Address, int] = {}
+    for one in withdrawals:
+        paid[one.address] = paid.get(one.address, 0) + one.wei
+    return paid

@@ -1,0 +1,100 @@
+"""Which blocks a simulation has: their numbers and times, the gaps filled, and how many are allowed.
+
+All that can be said before anything runs (tracing.md 14).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.header import Header
+from cchain_app.evm.overrides import AccountOverride, BlockOverride
+from cchain_app.simulation.errors import (
+    BlockNumberNotAscending,
+    NoBlocks,
+    TimestampNotAscending,
+    TimestampTooHigh,
+    TooManyBlocks,
+    TooManyCalls,
+)
+from cchain_app.txs.request import CallRequest
+from primitives.evm import Address, Hash
+
+MOST_BLOCKS: Final = 256
+"""From the accepted block on, those that fill gaps included."""
+
+MOST_CALLS_OF_BLOCK: Final = 5_000
+MOST_CALLS: Final = 10_000
+"""Of all blocks together."""
+
+BLOCK_SECONDS: Final = 12
+"""How much later than the one before a block is that names no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """A block as it is asked for."""
+
+    calls: Sequence[CallRequest] = ()
+    override: BlockOverride = field(default_factory=BlockOverride)
+    beacon_root: Hash | None = None
+    withdrawals: Sequence[Withdrawal] = ()
+    accounts: Mapping[Address, AccountOverride] = field(default_factory=dict)
+
+
+class PlannedBlock(NamedTuple):
+    """A block with its place."""
+
+    number: int
+    timestamp: int
+    """Unix seconds."""
+    request: BlockRequest
+
+
+def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
+    """Return all blocks in order, each right above the one before; the first one follows `base`.
+
+    Raises:
+        SimulationRefused: By the subclass that says which rule is broken.
+    """
+    _check_sizes(requests)
+    planned: list[PlannedBlock] = []
+    number, timestamp = base.number, base.timestamp
+    for request in requests:
+        wanted = request.override.number
+        wanted = number + 1 if wanted is None else wanted
+        if wanted <= number:
+            raise BlockNumberNotAscending(wanted, number)
+        if wanted - base.number > MOST_BLOCKS:
+            raise TooManyBlocks
+        for missing in range(number + 1, wanted):
+            timestamp = _time_after(timestamp)
+            planned.append(PlannedBlock(missing, timestamp, BlockRequest()))
+        timestamp = _time_after(timestamp, request.override.time)
+        number = wanted
+        planned.append(PlannedBlock(number, timestamp, request))
+    return planned
+
+
+def _check_sizes(requests: Sequence[BlockRequest]) -> None:
+    if not requests:
+        raise NoBlocks
+    if len(requests) > MOST_BLOCKS:
+        raise TooManyBlocks
+    for request in requests:
+        if len(request.calls) > MOST_CALLS_OF_BLOCK:
+            raise TooManyCalls(" in block", len(request.calls), MOST_CALLS_OF_BLOCK)
+    together = sum(len(request.calls) for request in requests)
+    if together > MOST_CALLS:
+        raise TooManyCalls("", together, MOST_CALLS)
+
+
+def _time_after(before: int, wanted: int | None = None) -> int:
+    if wanted is None:
+        wanted = before + BLOCK_SECONDS
+    elif wanted <= before:
+        raise TimestampNotAscending(wanted, before)
+    if wanted >> 64:
+        raise TimestampTooHigh
+    return wanted

@@ -1,0 +1,74 @@
+"""Movements of value as logs, among those that contracts emit (tracing.md 14, `traceTransfers`)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from cchain_app.evm.engine import Log
+from cchain_app.evm.tracing import Frame, FrameLog
+from primitives.evm import Address, Word
+
+TRANSFER_ADDRESS: Final = Address(b"\xee" * 20)
+"""Who seems to have emitted them: nobody."""
+
+TRANSFER_TOPIC: Final = Word(
+    bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+)
+"""Transfer(address,address,uint256), as of a token."""
+
+_MOVING: Final = frozenset({"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"})
+
+
+def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log]:
+    """Yield the logs of a call that worked in order, each movement of value where it happened.
+
+    What a frame moved that failed, or is inside one that did, is left out with its logs.
+
+    Args:
+        frames: Of the whole call, depth first, with their logs.
+    """
+    open_frames: list[_OpenFrame] = []
+    failed: int | None = None
+    for frame in frames:
+        if failed is not None and frame.depth > failed:
+            continue
+        failed = None
+        while len(open_frames) > frame.depth:
+            yield from open_frames.pop().logs_before(None)
+        if open_frames:
+            yield from open_frames[-1].next_call()
+        if frame.error is None:
+            if frame.value and frame.type in _MOVING and frame.to is not None:
+                yield _transfer(frame.sender, frame.to, frame.value)
+            open_frames.append(_OpenFrame(frame.logs))
+        else:
+            failed = frame.depth
+    while open_frames:
+        yield from open_frames.pop().logs_before(None)
+
+
+class _OpenFrame:
+    """A frame whose calls are being gone through."""
+
+    def __init__(self, logs: Sequence[FrameLog]) -> None:
+        self._logs = logs
+        self._told = 0
+        self._calls = 0
+
+    def next_call(self) -> Iterator[Log]:
+        """Yield the logs before its next call, which is told of by that."""
+        yield from self.logs_before(self._calls + 1)
+        self._calls += 1
+
+    def logs_before(self, calls: int | None) -> Iterator[Log]:
+        """Yield the logs with fewer calls before them, or all that are left."""
+        while self._told < len(self._logs):
+            found = self._logs[self._told]
+            if calls is not None and found.position >= calls:
+                return
+            self._told += 1
+            yield found.log
+
+
+def _transfer(sender: Address, recipient: Address, wei: int) -> Log:
+    topics = (TRANSFER_TOPIC, Word(sender.rjust(32, b"\0")), Word(recipient.rjust(32, b"\0")))
+    return Log(TRANSFER_ADDRESS, topics, wei.to_bytes(32, "big"))

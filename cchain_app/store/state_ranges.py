@@ -1,0 +1,82 @@
+"""All slots of an account and all accounts as they were after a block, and what blocks changed.
+
+As in `evm_state` each question is one SQL statement. Answers come piece by piece: an account may have
+millions of slots.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from cchain_app import models
+from chaindb.database import Database
+from primitives.evm import ZERO_WORD, Address, Slot, Word
+
+_PIECE: Final = 2_000
+
+_SLOTS: Final = """
+SELECT slot.key, slot.value FROM cchain_app_storageslot AS slot
+WHERE slot.key BETWEEN %s AND %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS later
+  WHERE later.key = slot.key AND later.number > %s)
+UNION ALL
+SELECT oldest.key, oldest.value FROM cchain_app_storagechange AS oldest
+WHERE oldest.key BETWEEN %s AND %s AND oldest.number > %s AND oldest.value <> %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS older
+  WHERE older.key = oldest.key AND older.number > %s AND older.number < oldest.number)
+"""
+
+_ADDRESSES: Final = """
+SELECT account.address FROM cchain_app_account AS account
+WHERE NOT EXISTS (
+  SELECT 1 FROM cchain_app_accountchange AS later
+  WHERE later.address = account.address AND later.number > %s)
+UNION ALL
+SELECT oldest.address FROM cchain_app_accountchange AS oldest
+WHERE oldest.id >= %s AND oldest.nonce IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_accountchange AS older
+  WHERE older.address = oldest.address AND older.number > %s AND older.number < oldest.number)
+"""
+
+_CHANGED: Final = """
+SELECT {key}, COUNT(*) FROM {table} WHERE id >= %s AND id < %s GROUP BY {key}
+"""
+
+
+def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot, Word]]:
+    """Yield the slots of an account that were not zero after block `number`, in no order."""
+    first, last = address + bytes(32), address + b"\xff" * 32
+    params = (first, last, number, first, last, number, ZERO_WORD, number)
+    for key, value in _pieces(db, _SLOTS, params):
+        yield Slot(bytes(key)[20:]), Word(bytes(value))
+
+
+def addresses_at(db: Database, number: int) -> Iterator[Address]:
+    """Yield the accounts that existed after block `number`, in no order."""
+    params = (number, models.row_id(number + 1), number)
+    for (address,) in _pieces(db, _ADDRESSES, params):
+        yield Address(bytes(address))
+
+
+def changed_accounts(db: Database, first: int, last: int) -> Iterator[tuple[Address, int]]:
+    """Yield the accounts that blocks `first` to `last` changed, and how many of these blocks did."""
+    sql = _CHANGED.format(key="address", table="cchain_app_accountchange")
+    for address, count in _pieces(db, sql, _range(first, last)):
+        yield Address(bytes(address)), count
+
+
+def changed_slots(db: Database, first: int, last: int) -> Iterator[tuple[Address, Slot, int]]:
+    """Yield the slots that blocks `first` to `last` changed, and how many of these blocks did."""
+    sql = _CHANGED.format(key="key", table="cchain_app_storagechange")
+    for key, count in _pieces(db, sql, _range(first, last)):
+        yield Address(bytes(key)[:20]), Slot(bytes(key)[20:]), count
+
+
+def _range(first: int, last: int) -> tuple[int, int]:
+    return models.row_id(first), models.row_id(last + 1)
+
+
+def _pieces(db: Database, sql: str, params: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    with db.connection.chunked_cursor() as cursor:
+        cursor.execute(sql, params)
+        while piece := cursor.fetchmany(_PIECE):
+            yield from piece

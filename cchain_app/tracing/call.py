@@ -1,0 +1,121 @@
+"""go-ethereum's callTracer: frames nested in each other (tracing.md 4), up to 1,024 deep.
+
+Written from the flat list of frames, without recursion. Its 4byteTracer, which counts the
+selectors that were called (tracing.md 7), is here too.
+"""
+
+from collections import Counter
+from typing import Any
+
+from cchain_app.evm.failures import REVERTED
+from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.tracing import Frame, FrameLog, TransactionTrace
+from cchain_app.tracing.options import CallConfig
+from cchain_app.tracing.output import Output, data, data_or_none, members
+
+_CREATIONS = frozenset({"CREATE", "CREATE2"})
+_CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
+_SELECTOR = 4
+
+
+def write_calls(
+    output: Output, trace: TransactionTrace, config: CallConfig, first_log: int
+) -> None:
+    """Write the top frame with all that it called.
+
+    Args:
+        output: Takes it.
+        trace: What was recorded, with frames.
+        config: What is to be shown.
+        first_log: Index in the block of the transaction's first log.
+
+    Raises:
+        TraceTooLarge: There is no room for it.
+    """
+    writing = _Nesting(output)
+    for frame in trace.frames[:1] if config.only_top_call else trace.frames:
+        gas, gas_used = frame.gas, frame.gas_used
+        if frame.depth == 0:
+            gas, gas_used = trace.gas_limit, trace.gas_used
+        logs = None
+        if config.with_log and frame.logs:
+            logs = [_log(log, config, first_log) for log in frame.logs]
+        writing.begin(frame.depth, _head(frame, gas, gas_used), _tail(frame, logs))
+    writing.end()
+
+
+class _Nesting:
+    """Frames given depth first, written into each other: `calls` stand amid a frame's members."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._tails: list[bytes] = []
+        """What is still to be written of each open frame, the top one's first."""
+        self._has_calls: list[bool] = []
+
+    def begin(self, depth: int, head: bytes, tail: bytes) -> None:
+        """Write a frame's first members, after the frames that end before it."""
+        self._close(depth)
+        if self._has_calls:
+            self._output.write(b"," if self._has_calls[-1] else b',"calls":[')
+            self._has_calls[-1] = True
+        self._output.write(b"{" + head)
+        self._tails.append(b"," + tail + b"}")
+        self._has_calls.append(False)
+
+    def end(self) -> None:
+        """Write what is left of all frames."""
+        self._close(0)
+
+    def _close(self, depth: int) -> None:
+        while len(self._tails) > depth:
+            if self._has_calls.pop():
+                self._output.write(b"]")
+            self._output.write(self._tails.pop())
+
+
+def _head(frame: Frame, gas: int, gas_used: int) -> bytes:
+    created_nothing = frame.type in _CREATIONS and frame.error is not None
+    return members(
+        {
+            "from": data(frame.sender),
+            "gas": hex(gas),
+            "gasUsed": hex(gas_used),
+            "to": None if created_nothing else data_or_none(frame.to),
+            "input": data(frame.input),
+            "output": data_or_none(frame.output),
+            "error": frame.error,
+            "revertReason": _reason(frame),
+        }
+    )
+
+
+def _tail(frame: Frame, logs: list[dict[str, Any]] | None) -> bytes:
+    value = None if frame.value is None else hex(frame.value)
+    return members({"logs": logs, "value": value, "type": frame.type})
+
+
+def _reason(frame: Frame) -> str | None:
+    if frame.error != REVERTED:
+        return None
+    return reason_of(frame.output) or None
+
+
+def _log(log: FrameLog, config: CallConfig, first_log: int) -> dict[str, Any]:
+    return {
+        "address": data(log.log.address),
+        "topics": [data(topic) for topic in log.log.topics],
+        "data": data(log.log.data),
+        "index": hex(first_log + log.number),
+        "position": hex(0 if config.only_top_call else log.position),
+    }
+
+
+def write_selectors(output: Output, trace: TransactionTrace) -> None:
+    """Write how often each selector was called, with how many bytes after it: 4byteTracer."""
+    counted = Counter(
+        f"{data(frame.input[:_SELECTOR])}-{len(frame.input) - _SELECTOR}"
+        for frame in trace.frames
+        if frame.type in _CALLS and not frame.precompile and len(frame.input) >= _SELECTOR
+    )
+    output.write_value(dict(sorted(counted.items())))

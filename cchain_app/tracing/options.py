@@ -1,0 +1,307 @@
+"""Options of `debug_trace*` as go-ethereum reads them: which tracer, how it is set up (tracing.md 2).
+
+Member names match without regard to case, unknown ones are ignored, null is as if left out.
+
+    BadTraceConfig
+    ├── UnreadableOptions      a member is of a type that Go does not read into it
+    ├── UnreadableTracerConfig likewise, in what is for the tracer
+    ├── BadTimeout             the time limit is no duration
+    ├── TracerNotFound         there is no tracer of this name
+    ├── DiffWithEmpty          prestateTracer cannot show empty accounts as a difference
+    └── TooManyMuxes           muxTracer in muxTracer, too deep
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from cchain_app.evm.tracing import UNBOUNDED, Recording, StepOptions
+from cchain_app.tracing.durations import InvalidDuration, parse_duration
+from primitives.evm import Hash
+
+CALL: Final = "callTracer"
+FLAT_CALL: Final = "flatCallTracer"
+PRESTATE: Final = "prestateTracer"
+FOUR_BYTE: Final = "4byteTracer"
+NOOP: Final = "noopTracer"
+MUX: Final = "muxTracer"
+KECCAK: Final = "keccak256PreimageTracer"
+
+TRACERS: Final = (CALL, FLAT_CALL, PRESTATE, FOUR_BYTE, NOOP, MUX, KECCAK)
+
+MOST_MUXES: Final = 4
+"""Unspecified: how deep muxTracer may stand in itself. go-ethereum sets no bound."""
+
+_SHOWN: Final = 64
+"""Characters of a tracer's name that an error repeats: it may be a program."""
+
+
+class BadTraceConfig(Exception):
+    """Options that name no trace. The words are go-ethereum's."""
+
+
+class UnreadableOptions(BadTraceConfig):
+    """A member is of another type: the parameter itself is invalid."""
+
+
+class UnreadableTracerConfig(BadTraceConfig):
+    """A member of what is for the tracer is of another type."""
+
+
+class BadTimeout(BadTraceConfig):
+    """The time limit is no duration of Go's."""
+
+
+class TracerNotFound(BadTraceConfig):
+    """No tracer of this name; JavaScript is not run."""
+
+    def __init__(self, name: str) -> None:
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+        super().__init__(f"tracer not found: {shown} (there are {', '.join(TRACERS)})")
+
+
+class DiffWithEmpty(BadTraceConfig):
+    """Empty accounts were asked for in a difference."""
+
+    def __init__(self) -> None:
+        super().__init__("cannot use diffMode with includeEmpty")
+
+
+class TooManyMuxes(BadTraceConfig):
+    """A muxTracer in a muxTracer, and so on."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{MUX} nested more than {MOST_MUXES} deep")
+
+
+class TraceContext(NamedTuple):
+    """Where the transaction is; of a call nowhere."""
+
+    block_hash: Hash | None = None
+    block_number: int = 0
+    transaction_hash: Hash | None = None
+    position: int = 0
+    """In the block, from 0."""
+    first_log: int = 0
+    """Index in the block of its first log."""
+
+
+class CallConfig(NamedTuple):
+    """What callTracer shows."""
+
+    only_top_call: bool = False
+    with_log: bool = False
+
+
+class FlatConfig(NamedTuple):
+    """What flatCallTracer shows."""
+
+    convert_parity_errors: bool = False
+    include_precompiles: bool = False
+
+
+class PrestateConfig(NamedTuple):
+    """What prestateTracer shows."""
+
+    diff_mode: bool = False
+    disable_code: bool = False
+    disable_storage: bool = False
+    include_empty: bool = False
+
+
+class Tracer(NamedTuple):
+    """A tracer with its settings. Equal ones give equal answers."""
+
+    name: str
+    config: CallConfig | FlatConfig | PrestateConfig | None = None
+    """None where there is nothing to set."""
+    tracers: tuple["Tracer", ...] = ()
+    """Those of a muxTracer, by their names."""
+
+    def recording(self) -> Recording:
+        """Return what it needs of an engine."""
+        if self.name == MUX:
+            needs = [tracer.recording() for tracer in self.tracers]
+            return Recording(
+                frames=any(need.frames for need in needs),
+                state=any(need.state for need in needs),
+                preimages=any(need.preimages for need in needs),
+            )
+        return Recording(
+            frames=self.name in {CALL, FLAT_CALL, FOUR_BYTE},
+            state=self.name == PRESTATE,
+            preimages=self.name == KECCAK,
+        )
+
+
+class TraceConfig(NamedTuple):
+    """What a trace is to show. Hashable; the time limit does not change the answer."""
+
+    tracer: Tracer | None = None
+    """None: the struct logger."""
+    steps: StepOptions = StepOptions()
+    """Of the struct logger."""
+    timeout: float | None = None
+    """Seconds for each transaction; None: the node's own limit."""
+
+    def recording(self, most_bytes: int = UNBOUNDED) -> Recording:
+        """Return what an engine has to record for it."""
+        if self.tracer is None:
+            return Recording(steps=self.steps, most_bytes=most_bytes)
+        return self.tracer.recording()._replace(most_bytes=most_bytes)
+
+
+def parse_trace_config(value: object) -> TraceConfig:
+    """Read the options of a request: an object of JSON, or None.
+
+    Raises:
+        BadTraceConfig: By a subclass, that they cannot be read or name no trace.
+    """
+    if value is None:
+        return TraceConfig()
+    given = _Members(value, "TraceConfig", "tracers.TraceConfig", UnreadableOptions)
+    timeout = given.text("timeout")
+    name = given.text("tracer")
+    steps = StepOptions(
+        stack=not given.flag("disableStack"),
+        memory=given.flag("enableMemory"),
+        storage=not given.flag("disableStorage"),
+        return_data=given.flag("enableReturnData"),
+        limit=given.number("limit"),
+    )
+    given.number("reexec")
+    return TraceConfig(
+        tracer=None if name is None else _tracer(name, given.anything("tracerConfig"), MOST_MUXES),
+        steps=steps if name is None else StepOptions(),
+        timeout=None if timeout is None else _seconds(timeout),
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except InvalidDuration as error:
+        raise BadTimeout(str(error)) from error
+
+
+def _tracer(name: str, config: object, muxes: int) -> Tracer:
+    if name not in TRACERS:
+        raise TracerNotFound(name)
+    if name == MUX:
+        return _mux({} if config is None else config, muxes)
+    read = _CONFIGS.get(name)
+    return Tracer(name, None if read is None else read({} if config is None else config))
+
+
+def _mux(config: object, muxes: int) -> Tracer:
+    if not muxes:
+        raise TooManyMuxes
+    if not isinstance(config, dict):
+        raise UnreadableTracerConfig(
+            f"json: cannot unmarshal {_kind(config)} into Go value of type "
+            "map[string]json.RawMessage"
+        )
+    return Tracer(
+        MUX, tracers=tuple(_tracer(name, config[name], muxes - 1) for name in sorted(config))
+    )
+
+
+def _call(config: object) -> CallConfig:
+    given = _tracer_members(config, "callTracerConfig")
+    return CallConfig(given.flag("onlyTopCall"), given.flag("withLog"))
+
+
+def _flat(config: object) -> FlatConfig:
+    given = _tracer_members(config, "flatCallTracerConfig")
+    return FlatConfig(given.flag("convertParityErrors"), given.flag("includePrecompiles"))
+
+
+def _prestate(config: object) -> PrestateConfig:
+    given = _tracer_members(config, "prestateTracerConfig")
+    found = PrestateConfig(
+        diff_mode=given.flag("diffMode"),
+        disable_code=given.flag("disableCode"),
+        disable_storage=given.flag("disableStorage"),
+        include_empty=given.flag("includeEmpty"),
+    )
+    if found.diff_mode and found.include_empty:
+        raise DiffWithEmpty
+    return found
+
+
+_CONFIGS: Final[Mapping[str, Callable[[object], CallConfig | FlatConfig | PrestateConfig]]] = {
+    CALL: _call,
+    FLAT_CALL: _flat,
+    PRESTATE: _prestate,
+}
+
+
+class _Members:
+    """The members of an object, read into a struct of Go's; what is wrong is told in Go's words."""
+
+    def __init__(
+        self, value: object, struct: str, type_name: str, error: type[BadTraceConfig]
+    ) -> None:
+        self._struct = struct
+        self._error = error
+        if not isinstance(value, dict):
+            raise error(f"json: cannot unmarshal {_kind(value)} into Go value of type {type_name}")
+        self._given: dict[str, Any] = {str(name).lower(): one for name, one in value.items()}
+
+    def anything(self, name: str) -> object:
+        """Return a member as it is, None if it is not there."""
+        return self._given.get(name.lower())
+
+    def flag(self, name: str) -> bool:
+        """Return a member that is true or false; it is false if it is not there."""
+        value = self.anything(name)
+        if value is None:
+            return False
+        if not isinstance(value, bool):
+            raise self._unreadable(_kind(value), name, "bool")
+        return value
+
+    def text(self, name: str) -> str | None:
+        """Return a member that is a text."""
+        value = self.anything(name)
+        if value is not None and not isinstance(value, str):
+            raise self._unreadable(_kind(value), name, "string")
+        return value
+
+    def number(self, name: str) -> int:
+        """Return a member that is a whole number, 0 if it is not there.
+
+        Unspecified: none may be negative.
+        """
+        value = self.anything(name)
+        if value is None:
+            return 0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._unreadable(_kind(value), name, "uint64")
+        if isinstance(value, float) or not 0 <= value < 2**63:
+            raise self._unreadable(f"number {value}", name, "uint64")
+        return value
+
+    def _unreadable(self, kind: str, name: str, type_name: str) -> BadTraceConfig:
+        return self._error(
+            f"json: cannot unmarshal {kind} into Go struct field {self._struct}.{name} "
+            f"of type {type_name}"
+        )
+
+
+def _tracer_members(config: object, struct: str) -> _Members:
+    return _Members(config, struct, f"native.{struct}", UnreadableTracerConfig)
+
+
+def _kind(value: object) -> str:
+    """Return what Go calls a value of JSON."""
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case int() | float():
+            return "number"
+        case dict():
+            return "object"
+        case _:
+            return "array"

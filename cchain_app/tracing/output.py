@@ -1,0 +1,54 @@
+"""JSON of a trace while it is written: parts that are joined at the end, up to so many bytes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from cchain_app.evm.tracing import UNBOUNDED, TraceTooLarge
+
+_encode: Final = msgspec.json.Encoder().encode
+
+Members = Mapping[str, Any]
+
+
+class Output:
+    """An answer that grows."""
+
+    def __init__(self, most_bytes: int = UNBOUNDED) -> None:
+        self._left = most_bytes
+        self._parts: list[bytes] = []
+
+    def write(self, part: bytes) -> None:
+        """Add JSON text as it is.
+
+        Raises:
+            TraceTooLarge: There is no room for it.
+        """
+        self._left -= len(part)
+        if self._left < 0:
+            raise TraceTooLarge("response too large")
+        self._parts.append(part)
+
+    def write_value(self, value: object) -> None:
+        """Add a value. Raises as `write`."""
+        self.write(_encode(value))
+
+    def joined(self) -> bytes:
+        """Return all of it."""
+        return b"".join(self._parts)
+
+
+def members(values: Members) -> bytes:
+    """Return the members of an object without its braces; what is None is left out."""
+    return _encode({name: value for name, value in values.items() if value is not None})[1:-1]
+
+
+def data(value: bytes) -> str:
+    """Return the text of a byte string, an address or a hash."""
+    return "0x" + value.hex()
+
+
+def data_or_none(value: bytes | None) -> str | None:
+    """Return the text of a byte string, None where there is none or nothing in it."""
+    return data(value) if value else None

@@ -1,0 +1,89 @@
+"""Traces as `debug_trace*` answers them: one entry point for all of go-ethereum's tracers."""
+
+from cchain_app.evm import failures
+from cchain_app.evm.tracing import UNBOUNDED, TransactionTrace
+from cchain_app.tracing import options
+from cchain_app.tracing.call import write_calls, write_selectors
+from cchain_app.tracing.flat import write_flat
+from cchain_app.tracing.options import (
+    CallConfig,
+    FlatConfig,
+    PrestateConfig,
+    TraceConfig,
+    TraceContext,
+    Tracer,
+)
+from cchain_app.tracing.output import Output, data, members
+from cchain_app.tracing.prestate import write_prestate
+from primitives.hashing import keccak256
+
+
+def render(
+    trace: TransactionTrace,
+    config: TraceConfig,
+    context: TraceContext,
+    most_bytes: int = UNBOUNDED,
+) -> bytes:
+    """Return the answer about one transaction or call as JSON.
+
+    Args:
+        trace: What an engine recorded; what `config.recording()` asks for has to be in it.
+        config: What is to be shown.
+        context: Where the transaction is; of a call nowhere.
+        most_bytes: How long the answer may be.
+
+    Raises:
+        TraceTooLarge: It would be longer.
+    """
+    output = Output(most_bytes)
+    if config.tracer is None:
+        _write_steps(output, trace)
+    else:
+        _write(output, trace, config.tracer, context)
+    return output.joined()
+
+
+def _write(output: Output, trace: TransactionTrace, tracer: Tracer, context: TraceContext) -> None:
+    match tracer.config:
+        case CallConfig() as config:
+            write_calls(output, trace, config, context.first_log)
+        case FlatConfig() as config:
+            write_flat(output, trace, config, context)
+        case PrestateConfig() as config:
+            write_prestate(output, trace, config)
+        case None if tracer.name == options.FOUR_BYTE:
+            write_selectors(output, trace)
+        case None if tracer.name == options.KECCAK:
+            _write_preimages(output, trace)
+        case None:
+            _write_each(output, trace, tracer.tracers, context)
+
+
+def _write_each(
+    output: Output, trace: TransactionTrace, tracers: tuple[Tracer, ...], context: TraceContext
+) -> None:
+    """Write what each tracer of a muxTracer answers, by their names; noopTracer is one without any."""
+    output.write(b"{")
+    for place, tracer in enumerate(tracers):
+        output.write(b'%b"%b":' % (b"," if place else b"", tracer.name.encode()))
+        _write(output, trace, tracer, context)
+    output.write(b"}")
+
+
+def _write_steps(output: Output, trace: TransactionTrace) -> None:
+    """Write what the struct logger says (tracing.md 3)."""
+    returned = trace.output if trace.error in {None, failures.REVERTED} else b""
+    head = {
+        "gas": trace.gas_used,
+        "failed": not trace.succeeded,
+        "returnValue": data(returned),
+    }
+    output.write(b"{" + members(head) + b',"structLogs":[')
+    output.write(trace.steps)
+    output.write(b"]}")
+
+
+def _write_preimages(output: Output, trace: TransactionTrace) -> None:
+    """Write what was hashed by KECCAK256, by its hash (tracing.md 7)."""
+    found = {data(keccak256(preimage)): data(preimage) for preimage in trace.preimages}
+    output.write_value(dict(sorted(found.items())))

@@ -1,0 +1,113 @@
+"""A transaction or call as a client asks for it: some fields are there, others are for the node to choose.
+
+What is chosen differs: `eth_call` takes what costs nothing, `eth_fillTransaction` what gets into a block.
+"""
+
+from typing import NamedTuple
+
+from cchain_app.txs.signing import UnsignedTransaction, encode_unsigned
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    BLOB,
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    AccessList,
+    Authorization,
+    Transaction,
+)
+from primitives.evm import ZERO_ADDRESS, Address, Hash
+from primitives.hashing import keccak256
+
+
+class CallRequest(NamedTuple):
+    """A call object as it was sent; None is what was left out."""
+
+    sender: Address = ZERO_ADDRESS
+    to: Address | None = None
+    """None: the data is init code."""
+    gas: int | None = None
+    gas_price: int | None = None
+    """Wei."""
+    max_fee_per_gas: int | None = None
+    """Wei."""
+    max_priority_fee_per_gas: int | None = None
+    """Wei."""
+    value: int = 0
+    """Wei."""
+    data: bytes = b""
+    nonce: int | None = None
+    chain_id: int | None = None
+    access_list: AccessList = ()
+    authorizations: tuple[Authorization, ...] = ()
+    blob_hashes: tuple[Hash, ...] = ()
+    max_fee_per_blob_gas: int | None = None
+    """Wei."""
+
+    @property
+    def type(self) -> int:
+        """The type of transaction that its fields make it.
+
+        Unspecified: with a gas price it is of type 0, and of type 1 if it has an access list.
+        """
+        if self.authorizations:
+            return SET_CODE
+        if self.blob_hashes:
+            return BLOB
+        if self.gas_price is None:
+            return DYNAMIC_FEE
+        return ACCESS_LIST if self.access_list else LEGACY
+
+
+def unsigned(request: CallRequest, *, chain_id: int, nonce: int, gas: int) -> Transaction:
+    """Return the transaction that a request makes, with zeros for its signature.
+
+    Its sender is the request's; nothing in its bytes says so. Prices that were left out are zero.
+
+    Args:
+        request: What was asked for.
+        chain_id: Of the chain it is for.
+        nonce: Of the sender.
+        gas: Its gas limit.
+    """
+    price = request.gas_price
+    fee = (request.max_fee_per_gas or 0) if price is None else price
+    tip = (request.max_priority_fee_per_gas or 0) if price is None else price
+    known = None if request.type == LEGACY else chain_id
+    fields = UnsignedTransaction(
+        type=request.type,
+        chain_id=known,
+        nonce=nonce,
+        gas=gas,
+        to=request.to,
+        value=request.value,
+        max_fee_per_gas=fee,
+        max_priority_fee_per_gas=tip,
+        data=request.data,
+        access_list=request.access_list,
+        authorizations=request.authorizations,
+        max_fee_per_blob_gas=request.max_fee_per_blob_gas or 0,
+        blob_hashes=request.blob_hashes,
+    )
+    raw = encode_unsigned(fields)
+    return Transaction(
+        type=fields.type,
+        hash=keccak256(raw),
+        raw=raw,
+        sender=request.sender,
+        chain_id=known,
+        nonce=nonce,
+        gas=gas,
+        to=request.to,
+        value=request.value,
+        data=request.data,
+        max_fee_per_gas=fee,
+        max_priority_fee_per_gas=tip,
+        access_list=request.access_list,
+        authorizations=request.authorizations,
+        v=0,
+        r=0,
+        s=0,
+        max_fee_per_blob_gas=fields.max_fee_per_blob_gas,
+        blob_hashes=fields.blob_hashes,
+    )

@@ -1,0 +1,100 @@
+//! Traces as Python is given them: tuples in the order of the port's classes.
+
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyTuple},
+};
+
+use super::{
+    BlockTrace, Trace,
+    frames::{CallFrame, LogPlace},
+    state::TouchedState,
+};
+use crate::{
+    answers::{address, changes, logs},
+    convert::{bytes, int, word},
+    reader::account_tuple,
+};
+
+/// Frames that are handed over before others may have the interpreter lock: there may be very many.
+const FRAMES_AT_ONCE: usize = 1_000;
+
+/// (before, transactions).
+pub(crate) fn block<'py>(py: Python<'py>, traced: &BlockTrace) -> PyResult<Bound<'py, PyTuple>> {
+    let transactions = PyList::empty(py);
+    for one in &traced.transactions {
+        transactions.append(trace(py, one)?)?;
+    }
+    (changes(py, &traced.before)?, transactions).into_pyobject(py)
+}
+
+/// (succeeded, gas limit, gas used, gas peak, output, error, logs, contract, frames, places of logs,
+/// state, steps, vm, preimages).
+pub(crate) fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyTuple>> {
+    let frames = PyList::empty(py);
+    for some in trace.frames.list.chunks(FRAMES_AT_ONCE) {
+        for one in some {
+            frames.append(frame(py, one)?)?;
+        }
+        py.detach(|| ());
+    }
+    let places = trace.frames.logs.iter().map(|LogPlace { frame, position }| (*frame, *position));
+    let values: Vec<Bound<'py, PyAny>> = vec![
+        trace.succeeded.into_pyobject(py)?.to_owned().into_any(),
+        trace.gas_limit.into_pyobject(py)?.into_any(),
+        trace.gas_used.into_pyobject(py)?.into_any(),
+        trace.gas_peak.into_pyobject(py)?.into_any(),
+        bytes(py, &trace.output).into_any(),
+        trace.error.as_deref().into_pyobject(py)?.into_any(),
+        logs(py, &trace.logs)?.into_any(),
+        trace.contract.map(|contract| address(py, &contract)).into_pyobject(py)?.into_any(),
+        frames.into_any(),
+        PyList::new(py, places.collect::<Vec<_>>())?.into_any(),
+        trace.state.as_ref().map(|it| state(py, it)).transpose()?.into_pyobject(py)?.into_any(),
+        PyBytes::new(py, &trace.steps).into_any(),
+        PyBytes::new(py, &trace.vm).into_any(),
+        PyList::new(py, trace.preimages.iter().map(|data| bytes(py, data)))?.into_any(),
+    ];
+    PyTuple::new(py, values)
+}
+
+/// (depth, type, sender, to, value, gas, gas used, input, output, error, precompile).
+fn frame<'py>(py: Python<'py>, frame: &CallFrame) -> PyResult<Bound<'py, PyTuple>> {
+    (
+        frame.depth,
+        frame.kind,
+        address(py, &frame.sender),
+        frame.to.map(|to| address(py, &to)),
+        frame.value.map(|value| int(py, &value)).transpose()?,
+        frame.gas,
+        frame.gas_used,
+        bytes(py, &frame.input),
+        bytes(py, &frame.output),
+        frame.error.as_deref(),
+        frame.precompile,
+    )
+        .into_pyobject(py)
+}
+
+/// (accounts, slots by account, codes, changes).
+fn state<'py>(py: Python<'py>, state: &TouchedState) -> PyResult<Bound<'py, PyTuple>> {
+    let accounts = PyDict::new(py);
+    let slots = PyDict::new(py);
+    let codes = PyDict::new(py);
+    for touched in &state.accounts {
+        let key = address(py, &touched.address);
+        let before = touched.before.as_ref().map(|info| account_tuple(py, info)).transpose()?;
+        accounts.set_item(&key, before)?;
+        if !touched.slots.is_empty() {
+            let values = PyDict::new(py);
+            for (slot, value) in &touched.slots {
+                values.set_item(word(py, slot), word(py, value))?;
+            }
+            slots.set_item(&key, values)?;
+        }
+        if let Some(code) = &touched.code {
+            codes.set_item(&key, bytes(py, code))?;
+        }
+    }
+    (accounts, slots, codes, changes(py, &state.changes)?).into_pyobject(py)
+}

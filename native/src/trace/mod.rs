@@ -1,0 +1,146 @@
+//! Tracing: transactions and calls that are executed again, and what is recorded of them. How a
+//! recording is written down is Python's business, but for what there is of each instruction.
+
+mod answers;
+mod costs;
+mod frames;
+mod json;
+mod notes;
+mod recorder;
+mod recording;
+mod state;
+mod step;
+mod steps;
+mod tracer;
+mod vm;
+
+use revm::{MainBuilder, context_interface::result::EVMError, primitives::hardfork::SpecId};
+
+pub(crate) use answers::{block as block_answer, trace as call_answer};
+pub(crate) use notes::Notes;
+pub(crate) use recording::Recording;
+use tracer::{Trace, Tracer};
+
+use crate::{
+    block::{self, BlockFailure},
+    call::{self, CallFailure},
+    environment::{Env, Environment, EvmContext, context},
+    frames::RunError,
+    limits::{self, Limits, Meter},
+    message::{self, Message},
+    overlay::{Changes, Overlay},
+    reader::{Reader, ReaderError},
+    rejection::{self, Rejection},
+    runner,
+    slots::CallSlots,
+    system::{self, SystemFailure},
+    transaction::SignedTransaction,
+};
+
+/// A block's transactions, traced.
+pub(crate) struct BlockTrace {
+    /// What the system calls before the first transaction changed.
+    pub(crate) before: Changes,
+    pub(crate) transactions: Vec<Trace>,
+}
+
+/// Why a block was not traced.
+pub(crate) enum TraceFailure {
+    Block(BlockFailure),
+    /// A limit was reached; which one.
+    Interrupted(&'static str),
+}
+
+impl From<SystemFailure> for TraceFailure {
+    fn from(failure: SystemFailure) -> Self {
+        Self::Block(failure.into())
+    }
+}
+
+impl From<ReaderError> for TraceFailure {
+    fn from(error: ReaderError) -> Self {
+        Self::Block(error.into())
+    }
+}
+
+/// Where and for how long each transaction may run.
+#[derive(Clone, Copy)]
+pub(crate) struct Turns<'a> {
+    pub(crate) seconds: Option<f64>,
+    pub(crate) call_slots: &'a CallSlots,
+}
+
+/// Execute a block's transactions in order, and record those from `first` on.
+pub(crate) fn block(
+    env: &Env,
+    spec: SpecId,
+    transactions: &[SignedTransaction],
+    reader: Reader,
+    recording: &Recording,
+    first: usize,
+    turns: Turns<'_>,
+) -> Result<BlockTrace, TraceFailure> {
+    let mut rules = env.rules(spec);
+    // What a block contains was accepted, whoever sent it.
+    rules.disable_eip3607 = true;
+    let state = Overlay::new(reader, spec);
+    let mut evm = context(state, env.block(spec), rules).build_mainnet();
+    system::before_transactions(&mut evm, env, spec)?;
+    let before = evm.ctx.journaled_state.database.changes()?;
+    let mut tracer = Tracer::new(evm.ctx, env.precompiles(spec), recording.most_bytes);
+    let unrecorded = Recording::default();
+    let mut traces = Vec::new();
+    let mut gas_left = env.gas_limit;
+    for (index, transaction) in transactions.iter().enumerate() {
+        let refused = |why: Rejection| TraceFailure::Block(block::invalid(index, transaction, why));
+        limit(tracer.context(), turns)?;
+        let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?;
+        if tx.gas_limit > gas_left {
+            return Err(refused(rejection::block_full(false)));
+        }
+        let contract = block::created_address(&tx);
+        let recording = if index < first { &unrecorded } else { recording };
+        let trace = tracer.execute(tx, contract, recording).map_err(|error| match error {
+            EVMError::Database(error) => error.into(),
+            EVMError::Custom(words) => match limits::reached(&words) {
+                Some(limit) => TraceFailure::Interrupted(limit),
+                None => refused(Rejection { reason: words, retry: false }),
+            },
+            error => refused(block::rejection(&error, tracer.context(), env)),
+        })?;
+        gas_left -= trace.gas_used;
+        if index >= first {
+            traces.push(trace);
+        }
+    }
+    Ok(BlockTrace { before, transactions: traces })
+}
+
+/// Give a transaction a slot and its time, from now on.
+fn limit(context: &mut EvmContext, turns: Turns<'_>) -> Result<(), TraceFailure> {
+    context.chain.meter = Meter::default();
+    context.journaled_state.database.limit(None, None);
+    let limits = Limits { gas: None, seconds: turns.seconds, call_slots: Some(turns.call_slots) };
+    let meter = Meter::new(limits).map_err(|_| TraceFailure::Interrupted(limits::TIME))?;
+    context.journaled_state.database.limit(meter.deadline(), meter.turn());
+    context.chain.meter = meter;
+    Ok(())
+}
+
+/// Run a call and record it; with `validate`, only if it could be a transaction of the block.
+pub(crate) fn call(
+    environment: &Environment,
+    message: Message,
+    reader: Reader,
+    recording: &Recording,
+    validate: bool,
+    limits: Limits<'_>,
+) -> Result<Trace, CallFailure> {
+    let (mut context, tx) = call::surroundings(environment, message, reader, limits, validate)?;
+    message::check_funds(&mut context, &tx)?;
+    let contract = call::created_address(&mut context, &tx)?;
+    let mut tracer = Tracer::new(context, environment.precompiles(), recording.most_bytes);
+    tracer
+        .execute(tx, contract, recording)
+        .map_err(|error: RunError| runner::failure(error, tracer.context()))
+}

@@ -1,0 +1,211 @@
+//! What is recorded of one transaction while it runs: the hooks of the frame loop and the step loop.
+
+use std::mem;
+
+use revm::{
+    handler::FrameResult,
+    interpreter::{
+        FrameInput, InstructionExecResult, InstructionResult, Interpreter, instructions::GasTable,
+        interpreter_action::FrameInit,
+    },
+    primitives::{Address, Bytes},
+};
+
+use super::{
+    Recording,
+    frames::{self, End, FRAME_BYTES, Frames},
+    notes::{Notes, Preimages, Touched},
+    step::{Step, Taken},
+    steps::Steps,
+    vm::Vm,
+};
+use crate::{environment::EvmContext, frames::StartError, halt::LastStep, limits::SIZE};
+
+/// How the outermost frame ended.
+#[derive(Default)]
+pub(super) struct Top {
+    pub(super) output: Bytes,
+    pub(super) error: Option<String>,
+}
+
+/// Records one transaction.
+#[derive(Default)]
+pub(super) struct Recorder {
+    pub(super) frames: Option<Frames>,
+    pub(super) steps: Option<Steps>,
+    pub(super) vm: Option<Vm>,
+    pub(super) top: Top,
+    /// Of each frame that has not ended, what the frames around it and the authorizations brought.
+    refunds: Vec<i64>,
+    /// What authorizations brought.
+    pub(super) authorized: i64,
+    /// What was written of the vmTrace and counted.
+    counted: usize,
+}
+
+impl Recorder {
+    pub(super) fn new(recording: &Recording) -> Self {
+        Self {
+            frames: recording.frames.then(Frames::default),
+            steps: recording.steps.map(Steps::new),
+            vm: recording.vm.then(Vm::default),
+            ..Self::default()
+        }
+    }
+
+    /// Notes for the instructions of a transaction.
+    pub(super) fn notes(recording: &Recording, left: u64) -> Box<Notes> {
+        let mut notes = Notes::new(left);
+        notes.touched = recording.state.then(Touched::default);
+        notes.preimages = recording.preimages.then(Preimages::default);
+        Box::new(notes)
+    }
+
+    /// A frame begins, or tries to; `refunded` was what its caller had.
+    pub(super) fn enter(
+        &mut self,
+        context: &mut EvmContext,
+        frame: &FrameInit,
+        refunded: i64,
+    ) -> Result<(), StartError> {
+        let around = self.refunds.last().copied().unwrap_or(self.authorized);
+        self.refunds.push(around + refunded);
+        touch(context, frame);
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        frames.enter(context, frame);
+        count(context, FRAME_BYTES + input_length(&frame.frame_input))
+    }
+
+    /// The innermost frame ends; `last` was its last instruction.
+    pub(super) fn exit(
+        &mut self,
+        context: &mut EvmContext,
+        result: &FrameResult,
+        last: &LastStep,
+    ) -> Result<(), StartError> {
+        self.refunds.pop();
+        let precompile = context.chain.notes.as_ref().and_then(|notes| notes.precompile);
+        let is_top = self.refunds.is_empty();
+        if !is_top && self.frames.is_none() {
+            return Ok(());
+        }
+        let error = frames::error(result, last, precompile);
+        let end = End::new(result, error.as_deref());
+        let output = end.output.clone();
+        if let Some(frames) = &mut self.frames {
+            frames.exit(context, end);
+            count(context, output.len())?;
+        }
+        if is_top {
+            self.top = Top { output, error };
+        }
+        Ok(())
+    }
+
+    /// The innermost frame ended in SELFDESTRUCT.
+    pub(super) fn destroy(
+        &mut self,
+        context: &mut EvmContext,
+        contract: Address,
+    ) -> Result<(), StartError> {
+        let noted = context.chain.notes.as_mut().and_then(|notes| notes.destroyed.take());
+        let (Some(frames), Some((beneficiary, balance))) = (&mut self.frames, noted) else {
+            return Ok(());
+        };
+        frames.destroy(contract, beneficiary, balance);
+        count(context, FRAME_BYTES)
+    }
+
+    /// Whether each instruction is looked at.
+    pub(super) fn follows(&self) -> bool {
+        self.vm.is_some() || self.steps.as_ref().is_some_and(Steps::is_open)
+    }
+
+    /// The frame at this depth begins to run its code, or goes on.
+    pub(super) fn resume(&mut self, depth: usize, interpreter: &Interpreter) {
+        if let Some(vm) = &mut self.vm {
+            vm.resume(depth, interpreter);
+        }
+    }
+
+    /// The running frame ends.
+    pub(super) fn end(&mut self) {
+        if let Some(vm) = &mut self.vm {
+            vm.end();
+        }
+    }
+
+    /// An instruction is about to run.
+    pub(super) fn before(&mut self, interpreter: &Interpreter, context: &EvmContext) -> Step {
+        if let Some(steps) = self.steps.as_mut().filter(|steps| steps.is_open()) {
+            steps.before(interpreter);
+        }
+        Step::new(interpreter, context)
+    }
+
+    /// It has run; how many bytes were written.
+    pub(super) fn after(
+        &mut self,
+        step: Step,
+        interpreter: &Interpreter,
+        context: &mut EvmContext,
+        gas_table: &GasTable,
+        outcome: InstructionExecResult,
+    ) -> Result<usize, StartError> {
+        let taken = Taken::new(&step, interpreter, context, gas_table, outcome);
+        let mut written = 0;
+        if let Some(steps) = self.steps.as_mut().filter(|steps| steps.is_open()) {
+            let depth = self.refunds.len();
+            let around = self.refunds.last().copied().unwrap_or_default();
+            let refund = around + interpreter.gas.refunded() + taken.refund;
+            written += steps
+                .after(&step, &taken, depth, refund, interpreter, context)
+                .map_err(StartError::Db)?;
+        }
+        if let Some(vm) = &mut self.vm {
+            vm.after(step, &taken, outcome == Err(InstructionResult::Suspend), interpreter);
+            written += vm.out.len() - mem::replace(&mut self.counted, vm.out.len());
+        }
+        count(context, written)?;
+        Ok(written)
+    }
+}
+
+/// So many bytes more were recorded.
+fn count(context: &mut EvmContext, bytes: usize) -> Result<(), StartError> {
+    let fits = context.chain.notes.as_mut().is_none_or(|notes| notes.take(bytes));
+    if fits { Ok(()) } else { Err(StartError::Custom(SIZE.into())) }
+}
+
+fn input_length(input: &FrameInput) -> usize {
+    match input {
+        FrameInput::Call(inputs) => inputs.input.len(),
+        FrameInput::Create(inputs) => inputs.init_code().len(),
+        FrameInput::Empty => 0,
+    }
+}
+
+/// Who is called or created is touched, and to whom that one delegates; of a transaction's recipient
+/// that counts which delegated before it (`state`).
+fn touch(context: &mut EvmContext, frame: &FrameInit) {
+    if context.chain.notes.as_ref().is_none_or(|notes| notes.touched.is_none()) {
+        return;
+    }
+    let (address, delegate) = match &frame.frame_input {
+        FrameInput::Call(inputs) => {
+            let address = inputs.bytecode_address;
+            let account = context.journaled_state.state.get(&address);
+            let code = account.and_then(|account| account.info.code.as_ref());
+            let delegate = code.and_then(|code| code.eip7702_address());
+            (address, delegate.filter(|_| frame.depth > 0))
+        }
+        FrameInput::Create(inputs) => (frames::created_address(context, inputs), None),
+        FrameInput::Empty => return,
+    };
+    if let Some(touched) = context.chain.notes.as_mut().and_then(|notes| notes.touched.as_mut()) {
+        touched.account(address);
+        if let Some(delegate) = delegate {
+            touched.account(delegate);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is to be recorded: the port's `Recording` and `StepOptions`, named tuples.
+
+use pyo3::prelude::*;
+
+/// The port's `StepOptions`, in its order.
+#[derive(FromPyObject)]
+struct StepTuple(bool, bool, bool, bool, u64);
+
+/// What the struct logger writes of each instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct StepOptions {
+    pub(super) stack: bool,
+    pub(super) memory: bool,
+    pub(super) storage: bool,
+    pub(super) return_data: bool,
+    pub(super) limit: u64,
+}
+
+/// The port's `Recording`, in its order.
+#[derive(FromPyObject)]
+struct RecordingTuple(bool, bool, Option<StepTuple>, bool, bool, u64);
+
+/// What is recorded of each transaction.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Recording {
+    pub(super) frames: bool,
+    pub(super) state: bool,
+    pub(super) steps: Option<StepOptions>,
+    pub(super) vm: bool,
+    pub(super) preimages: bool,
+    pub(super) most_bytes: u64,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Recording {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let RecordingTuple(frames, state, steps, vm, preimages, most_bytes) = object.extract()?;
+        let steps = steps.map(|StepTuple(stack, memory, storage, return_data, limit)| {
+            StepOptions { stack, memory, storage, return_data, limit }
+        });
+        Ok(Self { frames, state, steps, vm, preimages, most_bytes })
+    }
+}

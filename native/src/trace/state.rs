@@ -1,0 +1,83 @@
+//! The state before a transaction of all that it touches (tracing.md 6).
+
+use revm::{
+    Database,
+    context::TxEnv,
+    context_interface::transaction::AuthorizationTr,
+    primitives::{Address, Bytes, KECCAK_EMPTY, TxKind, U256},
+    state::AccountInfo,
+};
+
+use super::notes::Touched;
+use crate::{
+    environment::EvmContext,
+    overlay::{Changes, Overlay},
+    reader::ReaderError,
+};
+
+/// An account as it was before, with slots and code.
+pub(crate) struct TouchedAccount {
+    pub(crate) address: Address,
+    pub(crate) before: Option<AccountInfo>,
+    pub(crate) slots: Vec<(U256, U256)>,
+    /// None without code.
+    pub(crate) code: Option<Bytes>,
+}
+
+/// The port's `TouchedState`.
+pub(crate) struct TouchedState {
+    pub(crate) accounts: Vec<TouchedAccount>,
+    pub(crate) changes: Changes,
+}
+
+/// What a transaction touches whatever it executes. `created` is where its creation leads.
+pub(super) fn beforehand(
+    touched: &mut Touched,
+    context: &mut EvmContext,
+    tx: &TxEnv,
+    created: Option<Address>,
+) -> Result<(), ReaderError> {
+    touched.account(tx.caller);
+    touched.account(context.block.beneficiary);
+    for authority in tx.authorization_list.iter().filter_map(AuthorizationTr::authority) {
+        touched.account(authority);
+    }
+    if let Some(address) = created {
+        touched.account(address);
+    }
+    if let TxKind::Call(to) = tx.kind {
+        touched.account(to);
+        let state = &mut context.journaled_state.database;
+        if let Some(info) = state.basic(to)?
+            && info.code_hash != KECCAK_EMPTY
+            && let Some(delegate) = state.code_by_hash(info.code_hash)?.eip7702_address()
+        {
+            touched.account(delegate);
+        }
+    }
+    Ok(())
+}
+
+/// Look up what was touched, in the state without the transaction's changes.
+pub(super) fn look_up(
+    touched: Touched,
+    state: &mut Overlay,
+) -> Result<Vec<TouchedAccount>, ReaderError> {
+    let mut accounts = Vec::with_capacity(touched.0.len());
+    for (address, slots) in touched.0 {
+        let before = state.basic(address)?;
+        let code = match &before {
+            Some(info) if info.code_hash != KECCAK_EMPTY => {
+                Some(state.code_by_hash(info.code_hash)?.original_bytes())
+            }
+            _ => None,
+        };
+        let mut values = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let value = if before.is_some() { state.storage(address, slot)? } else { U256::ZERO };
+            values.push((slot, value));
+        }
+        accounts.push(TouchedAccount { address, before, slots: values, code });
+    }
+    Ok(accounts)
+}

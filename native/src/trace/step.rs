@@ -1,0 +1,135 @@
+//! One instruction: what is true before it runs, and what it cost.
+
+use revm::{
+    interpreter::{
+        FrameInput, InstructionExecResult, InstructionResult, Interpreter, InterpreterAction,
+        instructions::GasTable,
+        interpreter_types::{Jumps, MemoryTr},
+    },
+    primitives::{Address, U256},
+};
+
+use super::costs;
+use crate::{
+    environment::EvmContext,
+    halt::{self, LastStep},
+};
+
+/// Items from the top of the stack that an instruction takes at most, but for DUP and SWAP.
+const MOST_INPUTS: usize = 7;
+
+/// An instruction that is about to run.
+pub(super) struct Step {
+    pub(super) pc: usize,
+    pub(super) opcode: u8,
+    pub(super) gas: u64,
+    /// Bytes.
+    pub(super) memory: usize,
+    /// Items.
+    pub(super) stack: usize,
+    /// Entries of the journal.
+    pub(super) journal: usize,
+    /// Whose storage and balance are meant.
+    pub(super) contract: Address,
+    top: [U256; MOST_INPUTS],
+}
+
+impl Step {
+    pub(super) fn new(interpreter: &Interpreter, context: &EvmContext) -> Self {
+        let items = interpreter.stack.data();
+        let opcode = interpreter.bytecode.opcode();
+        let mut top = [U256::ZERO; MOST_INPUTS];
+        if costs::is_dynamic(opcode) {
+            for (kept, item) in top.iter_mut().zip(items.iter().rev()) {
+                *kept = *item;
+            }
+        }
+        Self {
+            pc: interpreter.bytecode.pc(),
+            opcode,
+            gas: interpreter.gas.remaining(),
+            memory: interpreter.memory.size(),
+            stack: items.len(),
+            journal: context.journaled_state.journal.len(),
+            contract: interpreter.input.target_address,
+            top,
+        }
+    }
+
+    /// An item of the stack, from its top; only of instructions that do not cost always the same.
+    pub(super) fn item(&self, depth: usize) -> U256 {
+        self.top[depth]
+    }
+}
+
+/// What became of a step.
+pub(super) struct Taken {
+    pub(super) cost: u64,
+    /// Why it could not be executed; its own work may have failed though there is none.
+    pub(super) error: Option<String>,
+    /// What it would have brought back, had it been paid for.
+    pub(super) refund: i64,
+    /// It failed, or its work did.
+    pub(super) failed: bool,
+}
+
+impl Taken {
+    pub(super) fn new(
+        step: &Step,
+        interpreter: &Interpreter,
+        context: &mut EvmContext,
+        gas_table: &GasTable,
+        outcome: InstructionExecResult,
+    ) -> Self {
+        use InstructionResult as Ended;
+        let base = || costs::base(step.opcode, gas_table, context);
+        let (cost, error) = match outcome {
+            Ok(()) | Err(Ended::Stop | Ended::Return | Ended::SelfDestruct | Ended::Revert) => {
+                let cost = step.gas - interpreter.gas.remaining();
+                return Self { cost, error: None, refund: 0, failed: false };
+            }
+            Err(Ended::Suspend) => {
+                let cost = step.gas - interpreter.gas.remaining() - passed_on(interpreter);
+                return Self { cost, error: None, refund: 0, failed: false };
+            }
+            Err(Ended::OutOfGas | Ended::MemoryOOG | Ended::MemoryLimitOOG) => {
+                let cost = costs::wanted(step, gas_table, context);
+                let refund = costs::refund(step, context);
+                return Self { cost, error: Some(halt::OUT_OF_GAS.into()), refund, failed: true };
+            }
+            Err(Ended::OutOfOffset) => (costs::wanted(step, gas_table, context), None),
+            Err(Ended::StackUnderflow | Ended::StackOverflow) => {
+                let last = LastStep::at(step.opcode, step.stack);
+                (base(), Some(halt::stack_words(&last)))
+            }
+            Err(
+                failure @ (Ended::StateChangeDuringStaticCall
+                | Ended::CallNotAllowedInsideStatic
+                | Ended::ReentrancySentryOOG
+                | Ended::InvalidOperandOOG
+                | Ended::CreateInitCodeSizeLimit),
+            ) => (base(), halt::frame_words(failure, &LastStep::default())),
+            Err(Ended::InvalidJump) => (base(), None),
+            Err(_) => (0, None),
+        };
+        Self { cost, error, refund: 0, failed: true }
+    }
+}
+
+/// Gas that CREATE and CREATE2 give to the new frame; they cost what is left without it.
+fn passed_on(interpreter: &Interpreter) -> u64 {
+    match &interpreter.bytecode.action {
+        Some(InterpreterAction::NewFrame(FrameInput::Create(inputs))) => inputs.gas_limit(),
+        _ => 0,
+    }
+}
+
+/// An instruction's name in geth's words: DIFFICULTY keeps its old one.
+pub(super) fn write_name(out: &mut Vec<u8>, opcode: u8) {
+    out.push(b'"');
+    match halt::known_name(opcode) {
+        Some(name) => out.extend_from_slice(name.as_bytes()),
+        None => out.extend_from_slice(format!("opcode {opcode:#x} not defined").as_bytes()),
+    }
+    out.push(b'"');
+}

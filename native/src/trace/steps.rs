@@ -1,0 +1,171 @@
+//! The struct logger: each instruction as a JSON object, in go-ethereum's form (tracing.md 3).
+
+use std::collections::BTreeMap;
+
+use revm::{
+    Database,
+    bytecode::opcode::{SLOAD, SSTORE},
+    interpreter::{Interpreter, interpreter_types::ReturnData},
+    primitives::{AddressMap, U256},
+};
+
+use super::{
+    json,
+    recording::StepOptions,
+    step::{Step, Taken, write_name},
+};
+use crate::{environment::EvmContext, reader::ReaderError};
+
+/// Bytes of a memory word.
+const WORD: usize = 32;
+
+/// The steps of a transaction.
+pub(super) struct Steps {
+    options: StepOptions,
+    out: Vec<u8>,
+    /// Bytes of the objects, without the commas between them.
+    size: u64,
+    /// What comes after the members that are only known once the step has run.
+    scratch: Vec<u8>,
+    /// Slots of each contract as they were seen so far.
+    storage: AddressMap<BTreeMap<U256, U256>>,
+}
+
+impl Steps {
+    pub(super) fn new(options: StepOptions) -> Self {
+        Self {
+            options,
+            out: Vec::new(),
+            size: 0,
+            scratch: Vec::new(),
+            storage: AddressMap::default(),
+        }
+    }
+
+    /// The objects with commas between them.
+    pub(super) fn into_json(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// Whether steps are still recorded.
+    pub(super) fn is_open(&self) -> bool {
+        self.options.limit == 0 || self.size <= self.options.limit
+    }
+
+    /// Keep what the step is going to change: stack, memory and return data.
+    pub(super) fn before(&mut self, interpreter: &Interpreter) {
+        let out = &mut self.scratch;
+        out.clear();
+        if self.options.stack {
+            json::member!(out, "stack");
+            out.push(b'[');
+            for (place, item) in interpreter.stack.data().iter().enumerate() {
+                if place > 0 {
+                    out.push(b',');
+                }
+                json::quantity(out, item);
+            }
+            out.push(b']');
+        }
+        if self.options.return_data && !interpreter.return_data.buffer().is_empty() {
+            json::member!(out, "returnData");
+            json::bytes(out, interpreter.return_data.buffer());
+        }
+        if self.options.memory && !interpreter.memory.is_empty() {
+            json::member!(out, "memory");
+            for (place, word) in interpreter.memory.context_memory().chunks(WORD).enumerate() {
+                out.push(if place == 0 { b'[' } else { b',' });
+                json::bytes(out, word);
+            }
+            out.push(b']');
+        }
+    }
+
+    /// Write the step; how many bytes that were.
+    pub(super) fn after(
+        &mut self,
+        step: &Step,
+        taken: &Taken,
+        depth: usize,
+        refund: i64,
+        interpreter: &Interpreter,
+        context: &mut EvmContext,
+    ) -> Result<usize, ReaderError> {
+        let first = self.out.len();
+        if first > 0 {
+            self.out.push(b',');
+        }
+        let start = self.out.len();
+        self.write_head(step, taken, depth);
+        self.out.extend_from_slice(&self.scratch);
+        if self.options.storage && matches!(step.opcode, SLOAD | SSTORE) {
+            self.write_storage(step, taken, interpreter, context)?;
+        }
+        if refund != 0 {
+            json::member!(self.out, "refund");
+            json::number(&mut self.out, u64::try_from(refund).unwrap_or(0));
+        }
+        self.out.push(b'}');
+        self.size += (self.out.len() - start) as u64;
+        Ok(self.out.len() - first)
+    }
+
+    fn write_head(&mut self, step: &Step, taken: &Taken, depth: usize) {
+        let out = &mut self.out;
+        out.extend_from_slice(b"{\"pc\":");
+        json::number(out, step.pc as u64);
+        json::member!(out, "op");
+        write_name(out, step.opcode);
+        json::member!(out, "gas");
+        json::number(out, step.gas);
+        json::member!(out, "gasCost");
+        json::number(out, taken.cost);
+        json::member!(out, "depth");
+        json::number(out, depth as u64);
+        if let Some(error) = &taken.error {
+            json::member!(out, "error");
+            json::text(out, error);
+        }
+    }
+
+    /// All slots of the contract that were seen, with the one of this step.
+    fn write_storage(
+        &mut self,
+        step: &Step,
+        taken: &Taken,
+        interpreter: &Interpreter,
+        context: &mut EvmContext,
+    ) -> Result<(), ReaderError> {
+        let inputs = if step.opcode == SLOAD { 1 } else { 2 };
+        if step.stack < inputs {
+            return Ok(());
+        }
+        let slot = step.item(0);
+        let value = match step.opcode {
+            SSTORE => step.item(1),
+            _ if taken.failed => stored(step, context)?,
+            _ => interpreter.stack.peek(0).unwrap_or_default(),
+        };
+        let seen = self.storage.entry(step.contract).or_default();
+        seen.insert(slot, value);
+        json::member!(self.out, "storage");
+        for (place, (slot, value)) in seen.iter().enumerate() {
+            self.out.push(if place == 0 { b'{' } else { b',' });
+            json::word(&mut self.out, slot);
+            self.out.push(b':');
+            json::word(&mut self.out, value);
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+}
+
+/// The value of a slot that a failed SLOAD did not come to.
+fn stored(step: &Step, context: &mut EvmContext) -> Result<U256, ReaderError> {
+    let slot = step.item(0);
+    let account = context.journaled_state.state.get(&step.contract);
+    match account.and_then(|account| account.storage.get(&slot)) {
+        Some(known) => Ok(known.present_value),
+        None => context.journaled_state.database.storage(step.contract, slot),
+    }
+}

@@ -1,0 +1,145 @@
+"""`import_chain`: a chain that others made, from geth's genesis and chain files into a data directory."""
+
+import gzip
+import sys
+import time
+import zlib
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from typing_extensions import override
+
+from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.chain import EvmChain
+from cchain_app.foreign.errors import ChainFileError
+from cchain_app.foreign.files import read_blocks
+from cchain_app.selectors import blocks
+from cchain_app.services.genesis import begin_import
+from cchain_app.services.importing import Imported, NotMerged, import_blocks, let_make_blocks
+from chainvm.port import HeadMoved
+from nodeproject.apps import this_node
+from nodeproject.initialise import initialise_or_explain
+from nodeproject.process import CannotStart, claim_directory
+
+_STANDARD_INPUT = "-"
+
+
+class Command(BaseCommand):
+    """Executes every block anew and checks all that its header says."""
+
+    help = (
+        "Import a chain that others made: geth's genesis file, and files as `geth export` writes them, "
+        "into an empty data directory. Each block is executed anew and verified. Blocks that are there "
+        "already are passed over, so an import that was stopped goes on when it is called again."
+    )
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("genesis", type=Path, help="the genesis file in geth's JSON format")
+        parser.add_argument(
+            "files",
+            nargs="*",
+            metavar="RLP",
+            help="blocks, one after the other as RLP; .gz is unpacked, - is standard input",
+        )
+        parser.add_argument(
+            "--produce",
+            action="store_true",
+            help="make blocks on the chain from now on, which otherwise stays as it is; it must have merged",
+        )
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        node = this_node()
+        if node.settings.genesis:
+            raise CommandError(
+                "The genesis is kept in the data directory: NODE_GENESIS must not be set."
+            )
+        if node.settings.bootstrap or node.settings.votes:
+            raise CommandError(
+                "A chain is imported for one node: NODE_BOOTSTRAP and NODE_CONSENSUS must not be set."
+            )
+        embedded = node.settings.profile == "embedded"
+        try:
+            text = options["genesis"].read_bytes()
+            with claim_directory(node.settings.directory) if embedded else nullcontext():
+                initialise_or_explain(node, partial(begin_import, text=text))
+                self._import(node.evm_chain, options["files"], produce=options["produce"])
+        except (CannotStart, OSError, EOFError, zlib.error, ChainFileError, NotMerged) as error:
+            raise CommandError(str(error)) from error
+        except HeadMoved as moved:
+            raise CommandError(
+                "Another process has written to the chain: stop the node while a chain is imported."
+            ) from moved
+        except KeyboardInterrupt as stop:
+            raise CommandError(
+                "Stopped: the same call goes on with what is not there yet."
+            ) from stop
+        except InvalidBlock as refusal:
+            raise CommandError(f"Block {refusal.number} is refused: {refusal}") from refusal
+        finally:
+            connections.close_all()
+
+    def _import(self, chain: EvmChain, files: Sequence[str], *, produce: bool) -> None:
+        let_make_blocks(chain, makes=False)
+        for name in files:
+            began = time.perf_counter()
+            with _opened(name) as (stream, size), _Bar(name, size) as bar:
+                done = import_blocks(chain, read_blocks(stream), told=bar.tell)
+            self.stdout.write(
+                f"{name}: {done.blocks} blocks with {done.transactions} transactions and "
+                f"{done.gas / 1e6:.1f} Mgas imported in {time.perf_counter() - began:.2f} s, "
+                f"{done.skipped} were there."
+            )
+        if produce:
+            let_make_blocks(chain, makes=True)
+        head = blocks.head(chain)
+        self.stdout.write(f"The chain is at block {head.number}, 0x{head.hash.hex()}.")
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
+    """Open a file of blocks, and say how many bytes of them there are, where that is known."""
+    if name == _STANDARD_INPUT:
+        yield sys.stdin.buffer, None
+    elif name.endswith(".gz"):
+        with gzip.open(name, "rb") as packed:
+            yield packed, None  # type: ignore[misc]
+    else:
+        with Path(name).open("rb") as plain:
+            yield plain, Path(name).stat().st_size
+
+
+class _Bar:
+    """A progress bar with rates and the time that is left."""
+
+    def __init__(self, name: str, size: int | None) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task = self._progress.add_task(Path(name).name, total=size, rate="")
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def tell(self, done: Imported) -> None:
+        """Show how far it is."""
+        seconds = self._progress.tasks[0].elapsed or 1e-9
+        rate = f"{done.blocks / seconds:,.0f} blocks/s, {done.gas / seconds / 1e6:,.1f} Mgas/s"
+        self._progress.update(self._task, completed=done.read, rate=rate)

@@ -1,0 +1,98 @@
+"""Parity's and Otterscan's forms against Anvil's answers to the same transactions, less what it has wrong."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from cchain_app.evm.select import select_engine
+from cchain_app.evm.tracing import Frame, Recording, TracingEngine, TransactionTrace
+from cchain_app.tracing import otterscan, parity
+from cchain_app.tracing.output import data
+from tests.conformance.evm.tracing_vectors import NAMES, VECTORS, tracing_cases
+
+FILES = {name: json.loads((VECTORS / "cases" / f"{name}.json").read_text()) for name in NAMES}
+OTHERS = {"environment", "beacon_root_read"}
+"""What they return is of their block, and Anvil's is another one."""
+COMPARED = [name for name in NAMES if "anvil" in FILES[name] and name not in OTHERS]
+
+WORDS = {
+    "CreateCollision": "contract address collision",
+    "CreateContractStartingWithEF": "invalid code: must not begin with 0xef",
+    "Insufficient balance for transfer": "insufficient balance for transfer",
+    "OutOfOffset": "Out of bounds",
+    "StackUnderflow": "Stack underflow",
+    "StateChangeDuringStaticCall": "Mutable Call In Static Context",
+}
+"""What Anvil calls after revm's results, and others by words."""
+
+
+@pytest.fixture(scope="module", params=["native", "reference"])
+def engine(request: pytest.FixtureRequest) -> TracingEngine:
+    return select_engine(request.param)
+
+
+def anvils(name: str, form: str) -> Any:
+    """Return what Anvil said, for the test to change."""
+    return copy.deepcopy(FILES[name]["anvil"][form])
+
+
+def traced(engine: TracingEngine, name: str) -> TransactionTrace:
+    case = tracing_cases()[name]
+    block = engine.trace_block(case.env, [case.transaction], case.state, Recording(frames=True))
+    (found,) = block.transactions
+    return found
+
+
+def with_precompiles(frames: tuple[Frame, ...]) -> list[Frame]:
+    """Return frames of which all are shown: Anvil keeps calls of precompiles."""
+    return [frame._replace(precompile=False) for frame in frames]
+
+
+def as_json(values: Any) -> Any:
+    return json.loads(json.dumps(list(values)))
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_entries_are_anvils(engine: TracingEngine, name: str) -> None:
+    found = as_json(parity.entries(with_precompiles(traced(engine, name).frames)))
+    expected = anvils(name, "trace")
+    for entry in expected:
+        del entry["transactionHash"]
+        if "error" in entry:
+            entry["error"] = WORDS.get(entry["error"], entry["error"])
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_calls_are_anvils(engine: TracingEngine, name: str) -> None:
+    """Anvil leaves out creations and SELFDESTRUCT, and gives delegations the value they do not move."""
+    listed = as_json(otterscan.calls(with_precompiles(traced(engine, name).frames)))
+    found = [one for one in listed if one["type"].endswith(("CALL", "CALLCODE"))]
+    expected = anvils(name, "ots_trace")
+    for one in expected:
+        if one["type"] in {"DELEGATECALL", "STATICCALL"}:
+            one["value"] = None
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_operations_are_anvils_without_the_transaction_itself(
+    engine: TracingEngine, name: str
+) -> None:
+    """Anvil also gives an address to a creation for which there was no balance."""
+    frames = traced(engine, name).frames
+    itself = as_json(otterscan.operations([frames[0]._replace(depth=1)]))
+    nowhere = [frame for frame in frames if frame.type == "CREATE" and frame.to is None]
+    expected = anvils(name, "ots_internal")
+    if itself and expected[:1] == itself:
+        del expected[0]
+    assert as_json(otterscan.operations(frames)) == expected[len(nowhere) :]
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_data_of_a_revert_is_anvils(engine: TracingEngine, name: str) -> None:
+    trace = traced(engine, name)
+    shown = b"" if trace.succeeded else trace.output
+    assert data(shown) == FILES[name]["anvil"]["ots_error"]

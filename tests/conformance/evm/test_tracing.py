@@ -1,0 +1,107 @@
+"""Traces of both engines against go-ethereum's: 45 transactions, 19 ways to ask about each."""
+
+import hashlib
+import json
+from typing import Any, cast
+
+import pytest
+
+from cchain_app.evm.select import select_engine
+from cchain_app.evm.tracing import Recording, TraceTooLarge, TracingEngine, TransactionTrace
+from cchain_app.tracing.options import TraceContext, parse_trace_config
+from cchain_app.tracing.render import render
+from tests.conformance.evm.tracing_vectors import NAMES, OPTIONS, Case, tracing_cases
+
+MOST_STEPS = 400
+"""Of longer lists the vectors have the ends and a hash."""
+
+
+@pytest.fixture(scope="module", params=["native", "reference"])
+def engine(request: pytest.FixtureRequest) -> TracingEngine:
+    found = select_engine(request.param)
+    if not hasattr(found, "trace_block"):
+        pytest.skip(f"the {request.param} engine does not trace yet")
+    return cast(TracingEngine, found)
+
+
+class Traces:
+    """The traces of one transaction, executed once for each thing that is recorded."""
+
+    def __init__(self, engine: TracingEngine, case: Case) -> None:
+        self._engine = engine
+        self._case = case
+        self._traces: dict[Recording, TransactionTrace] = {}
+
+    def of(self, recording: Recording) -> TransactionTrace:
+        if recording not in self._traces:
+            block = self._engine.trace_block(
+                self._case.env, [self._case.transaction], self._case.state, recording
+            )
+            (self._traces[recording],) = block.transactions
+        return self._traces[recording]
+
+    def answer(self, name: str) -> Any:
+        config = parse_trace_config(OPTIONS[name])
+        context = TraceContext(
+            self._case.block_hash, self._case.env.number, self._case.transaction.hash
+        )
+        return json.loads(render(self.of(config.recording()), config, context))
+
+
+def shortened(answer: Any) -> Any:
+    """Return an answer as the vectors have it: long lists of steps by their ends."""
+    steps = answer.get("structLogs") if isinstance(answer, dict) else None
+    if steps is None or len(steps) <= MOST_STEPS:
+        return answer
+    text = json.dumps(steps, sort_keys=True, separators=(",", ":"))
+    summary = {
+        "count": len(steps),
+        "first": steps[:20],
+        "last": steps[-20:],
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+    }
+    return answer | {"structLogs": summary}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> None:
+    case = tracing_cases()[name]
+    traces = Traces(engine, case)
+    assert case.answers.keys() == OPTIONS.keys()
+    for option, expected in case.answers.items():
+        found = shortened(traces.answer(option))
+        assert found == expected, option
+        # members stand in go-ethereum's order as well
+        assert json.dumps(found) == json.dumps(expected), option
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_comes_to_what_the_receipt_says(engine: TracingEngine, name: str) -> None:
+    case = tracing_cases()[name]
+    trace = Traces(engine, case).of(Recording())
+    assert trace.succeeded == (case.receipt["status"] == "0x1")
+    assert trace.gas_used == int(case.receipt["gasUsed"], 16)
+    assert len(trace.logs) == len(case.receipt["logs"])
+    for log, expected in zip(trace.logs, case.receipt["logs"], strict=True):
+        assert "0x" + log.address.hex() == expected["address"]
+        assert ["0x" + topic.hex() for topic in log.topics] == expected["topics"]
+        assert "0x" + log.data.hex() == expected["data"]
+
+
+def test_recording_ends_where_it_would_take_too_many_bytes(engine: TracingEngine) -> None:
+    traces = Traces(engine, tracing_cases()["struct_loop"])
+    for options in (OPTIONS["struct"], OPTIONS["call"]):
+        recording = parse_trace_config(options).recording(most_bytes=20)
+        with pytest.raises(TraceTooLarge):
+            traces.of(recording)
+
+
+def test_an_answer_is_not_longer_than_it_may_be(engine: TracingEngine) -> None:
+    case = tracing_cases()["nested_calls"]
+    for name, options in OPTIONS.items():
+        config = parse_trace_config(options)
+        trace = Traces(engine, case).of(config.recording())
+        whole = render(trace, config, TraceContext())
+        assert render(trace, config, TraceContext(), most_bytes=len(whole)) == whole, name
+        with pytest.raises(TraceTooLarge):
+            render(trace, config, TraceContext(), most_bytes=len(whole) - 1)

@@ -1,0 +1,138 @@
+"""go-ethereum's traces (tests/vectors/tracing; its README says what each file holds), and its chain."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cchain_app.blocks.assembly import env_of
+from cchain_app.blocks.candidate import parse_block
+from cchain_app.evm.engine import BlockEnv
+from cchain_app.evm.select import select_engine
+from cchain_app.genesis import load_genesis
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.transaction import Transaction
+from primitives import rlp
+from primitives.evm import Hash
+from tests.builders.cchain import MemoryState
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "tracing"
+
+NAMES = tuple(case["name"] for case in json.loads((VECTORS / "index.json").read_text()))
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "struct": {},
+    "struct_all": {"enableMemory": True, "enableReturnData": True},
+    "struct_bare": {"disableStack": True, "disableStorage": True},
+    "struct_limit": {"limit": 300},
+    "call": {"tracer": "callTracer"},
+    "call_log": {"tracer": "callTracer", "tracerConfig": {"withLog": True}},
+    "call_top": {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}},
+    "call_top_log": {
+        "tracer": "callTracer",
+        "tracerConfig": {"onlyTopCall": True, "withLog": True},
+    },
+    "flat": {"tracer": "flatCallTracer"},
+    "flat_parity": {
+        "tracer": "flatCallTracer",
+        "tracerConfig": {"convertParityErrors": True, "includePrecompiles": True},
+    },
+    "prestate": {"tracer": "prestateTracer"},
+    "prestate_empty": {"tracer": "prestateTracer", "tracerConfig": {"includeEmpty": True}},
+    "prestate_bare": {
+        "tracer": "prestateTracer",
+        "tracerConfig": {"disableCode": True, "disableStorage": True},
+    },
+    "diff": {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}},
+    "diff_bare": {
+        "tracer": "prestateTracer",
+        "tracerConfig": {"diffMode": True, "disableCode": True, "disableStorage": True},
+    },
+    "4byte": {"tracer": "4byteTracer"},
+    "noop": {"tracer": "noopTracer"},
+    "mux": {
+        "tracer": "muxTracer",
+        "tracerConfig": {"4byteTracer": None, "callTracer": {"onlyTopCall": True}},
+    },
+    "keccak": {"tracer": "keccak256PreimageTracer"},
+}
+"""The options of an answer by its name in the cases."""
+
+
+class Case(NamedTuple):
+    """A traced transaction, alone in its block, and what go-ethereum says of it."""
+
+    block_hash: Hash
+    env: BlockEnv
+    transaction: Transaction
+    state: MemoryState
+    """Before the block."""
+    receipt: dict[str, Any]
+    answers: dict[str, Any]
+
+
+@cache
+def tracing_cases() -> dict[str, Case]:
+    """Return the cases by name. The chain is executed for them, once, by the engine that is there."""
+    engine = select_engine("auto")
+    files = {name: json.loads((VECTORS / "cases" / f"{name}.json").read_text()) for name in NAMES}
+    names = {file["block"]["hash"]: name for name, file in files.items()}
+    found = {}
+    state = MemoryState()
+    for block_hash, env, transactions in _blocks(state):
+        name = names.get("0x" + block_hash.hex())
+        if name is not None:
+            file, before = files[name], state.copy()
+            (only,) = transactions
+            answers = {key: _mended(answer) for key, answer in file["answers"].items()}
+            answers["flat_parity"] = _mended_words(answers["flat_parity"], answers["flat"])
+            found[name] = Case(block_hash, env, only, before, file["receipt"], answers)
+        executed = engine.execute_block(env, transactions, state, skip_invalid=False)
+        state.apply(executed.changes)
+        state.hashes[env.number] = block_hash
+    return found
+
+
+def _blocks(state: MemoryState) -> Iterator[tuple[Hash, BlockEnv, list[Transaction]]]:
+    """Set the state of the genesis and yield the blocks above it."""
+    genesis = load_genesis((VECTORS / "genesis.json").read_text())
+    state.apply(genesis.state_changes())
+    chain, start = (VECTORS / "chain.rlp").read_bytes(), 0
+    while start < len(chain):
+        _, stop = rlp.read_item(chain, start, len(chain))
+        block = parse_block(chain[start:stop])
+        start = stop
+        state.hashes[block.header.number - 1] = block.header.parent_hash
+        chain_id = genesis.config.chain_id
+        transactions = [decode_transaction(raw, chain_id) for raw in block.transactions]
+        yield block.hash, env_of(block.header, genesis.config), transactions
+
+
+NO_ACCOUNT = {"codeHash": "0x" + "00" * 32}
+"""What go-ethereum says, in a difference, of an account that was touched and never existed."""
+
+WRITE_PROTECTION = "write protection"
+
+
+def _mended(answer: dict[str, Any]) -> Any:
+    """Return an answer without the faults that its README names, so that none is copied."""
+    text = json.dumps(answer["result"]).replace(f"out of gas: {WRITE_PROTECTION}", WRITE_PROTECTION)
+    result = json.loads(text)
+    if isinstance(result, dict) and "post" in result:
+        result["post"] = {
+            address: account for address, account in result["post"].items() if account != NO_ACCOUNT
+        }
+    return result
+
+
+def _mended_words(converted: list[Any], plain: list[Any]) -> list[Any]:
+    """Return converted entries with the word that the mended error has: it has no other in go-ethereum.
+
+    Precompiles are shown in converted entries only, and none fails for such a reason.
+    """
+    failed = [entry["traceAddress"] for entry in plain if entry.get("error") == WRITE_PROTECTION]
+    return [
+        entry | {"error": WRITE_PROTECTION} if entry["traceAddress"] in failed else entry
+        for entry in converted
+    ]

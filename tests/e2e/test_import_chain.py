@@ -1,0 +1,200 @@
+"""`import_chain` and `export_chain` as an operator calls them, and the node that runs on what was imported."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from cchain_app.foreign.files import read_blocks
+from tests.builders.transactions import signed
+from tests.e2e.conftest import MakeNode
+from tests.e2e.transactions import wait_for_receipts
+from tests.servers.node import ROOT, RunningNode
+from tests.servers.tables import give_tables
+
+VECTORS = ROOT / "tests" / "vectors" / "tracing"
+GENESIS, CHAIN = VECTORS / "genesis.json", VECTORS / "chain.rlp"
+HEAD = json.loads((VECTORS / "head.json").read_text())
+SECONDS = 300
+
+Command = Callable[..., subprocess.Popen[bytes]]
+"""Starts a command on the data directory, its output and input as pipes."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory of which the database has its tables and nothing else."""
+    directory = tmp_path / "data"
+    give_tables(directory)
+    return directory
+
+
+@pytest.fixture
+def command(data: Path) -> Iterator[Command]:
+    """Starts commands and ends what still runs of them."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
+    inherited.pop("DJANGO_SETTINGS_MODULE", None)
+    with ExitStack() as end:
+
+        def start(*arguments: object) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", *map(str, arguments)],
+                cwd=ROOT,
+                env={**inherited, "NODE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            end.enter_context(process)
+            end.callback(process.kill)
+            return process
+
+        yield start
+
+
+def run(process: subprocess.Popen[bytes], given: bytes = b"") -> tuple[int, str, str]:
+    """Return how a command ended, and what it wrote."""
+    out, err = process.communicate(given, timeout=SECONDS)
+    return process.returncode, out.decode(), err.decode()
+
+
+def split(*places: int) -> list[bytes]:
+    """Return the chain's file cut behind blocks."""
+    with CHAIN.open("rb") as stream:
+        raws = list(read_blocks(stream))
+    starts = [0, *places]
+    return [
+        b"".join(raws[start:stop]) for start, stop in zip(starts, [*places, len(raws)], strict=True)
+    ]
+
+
+def test_a_node_runs_on_an_imported_chain_and_makes_no_blocks(tmp_path: Path) -> None:
+    with RunningNode(tmp_path / "node") as node:
+        printed = node.manage("import_chain", str(GENESIS), str(CHAIN))
+        assert "90 blocks with 115 transactions" in printed
+        node.start()
+        with node.client() as client:
+            for tag in ("latest", "safe", "finalized"):
+                found = client.call("eth_getBlockByNumber", tag, False)
+                assert (found["hash"], found["stateRoot"]) == (HEAD["hash"], HEAD["stateRoot"])
+            first = client.call("eth_getBlockByNumber", "0x0", False)
+            assert (first["hash"], first["stateRoot"]) == (
+                HEAD["genesisHash"],
+                HEAD["genesisStateRoot"],
+            )
+            sender = f"0x{signed().sender.hex()}"
+            nonce = int(client.call("eth_getTransactionCount", sender, "latest"), 16)
+            raw = f"0x{signed(nonce=nonce).raw.hex()}"
+            sent = client.call("eth_sendRawTransaction", raw)
+        assert "imported" in node.manage("produce_block")
+        assert node.rpc("eth_blockNumber") == HEAD["number"]
+        node.stop()
+
+        node.manage("import_chain", str(GENESIS), "--produce")
+        node.start()
+        node.manage("produce_block")
+        with node.client() as client:
+            (receipt,) = wait_for_receipts(client, [sent])
+        assert receipt["blockNumber"] == hex(91)
+
+
+def test_what_was_imported_goes_out_again(command: Command, tmp_path: Path) -> None:
+    assert run(command("import_chain", GENESIS, CHAIN))[0] == 0
+    out, packed = tmp_path / "out.rlp", tmp_path / "out.rlp.gz"
+
+    assert run(command("export_chain", out))[0] == 0
+    assert out.read_bytes() == CHAIN.read_bytes()
+    assert run(command("export_chain", packed, 11, 80))[0] == 0
+    assert gzip.decompress(packed.read_bytes()) == split(10, 80)[1]
+    code, _, words = run(command("export_chain", out, 80, 91))
+    assert (code, "the chain is at 90" in words) == (1, True)
+    assert out.read_bytes() == CHAIN.read_bytes()
+
+
+def test_a_chain_of_this_nodes_own_goes_to_another_one(
+    command: Command, make_node: MakeNode, tmp_path: Path
+) -> None:
+    node = make_node()
+    node.start()
+    sent = [node.rpc("eth_sendRawTransaction", f"0x{signed(nonce=n).raw.hex()}") for n in range(3)]
+    with node.client() as client:
+        wait_for_receipts(client, sent)
+    head = node.rpc("eth_getBlockByNumber", "latest", False)
+    genesis, file = tmp_path / "genesis.json", tmp_path / "own.rlp"
+    node.manage("export_chain", str(file), f"--genesis={genesis}")
+
+    code, printed, _ = run(command("import_chain", genesis, file))
+
+    assert code == 0
+    assert f"The chain is at block {int(head['number'], 16)}, {head['hash']}." in printed
+
+
+def test_files_come_one_after_the_other_and_from_standard_input(
+    command: Command, tmp_path: Path
+) -> None:
+    parts = split(30, 60)
+    (tmp_path / "one.rlp").write_bytes(parts[0])
+    (tmp_path / "two.rlp.gz").write_bytes(gzip.compress(parts[1]))
+
+    files = (tmp_path / "one.rlp", tmp_path / "two.rlp.gz", "-")
+    code, printed, _ = run(command("import_chain", GENESIS, *files), parts[2])
+
+    assert code == 0
+    assert printed.splitlines()[-1] == f"The chain is at block 90, {HEAD['hash']}."
+
+
+def test_an_import_that_was_killed_goes_on(command: Command, tmp_path: Path) -> None:
+    parts = split(30)
+    (tmp_path / "one.rlp").write_bytes(parts[0])
+    killed = command("import_chain", GENESIS, tmp_path / "one.rlp", "-")
+    assert killed.stdout is not None
+    assert killed.stdin is not None
+    assert b"30 blocks" in killed.stdout.readline()
+    killed.stdin.write(parts[1][: len(parts[1]) // 2])
+    killed.stdin.flush()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(SECONDS)
+
+    code, printed, _ = run(command("import_chain", GENESIS, CHAIN))
+
+    assert code == 0
+    assert "60 blocks" in printed
+    assert "30 were there" in printed
+    assert f"block 90, {HEAD['hash']}" in printed
+
+
+def test_a_block_that_does_not_verify_stops_the_import_in_words(
+    command: Command, tmp_path: Path
+) -> None:
+    with CHAIN.open("rb") as stream:
+        raws = list(read_blocks(stream))
+    root = bytes.fromhex(HEAD["stateRoot"][2:])
+    bad = raws[-1].replace(root, bytes(32))
+    assert bad != raws[-1]
+    (tmp_path / "bad.rlp").write_bytes(b"".join([*raws[:-1], bad]))
+
+    code, _, words = run(command("import_chain", GENESIS, tmp_path / "bad.rlp"))
+
+    assert code == 1
+    expected = f"invalid stateRoot: have 0x{'00' * 32}, want {HEAD['stateRoot']}"
+    assert f"Block 90 is refused: {expected}" in words
+    assert "Traceback" not in words
+    code, printed, _ = run(command("import_chain", GENESIS, CHAIN))
+    assert (code, "1 blocks" in printed, "89 were there" in printed) == (0, True, True)
+
+
+def test_a_file_that_is_none_is_refused_in_words(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "none.rlp").write_bytes(b"\xf9\xff\xff\x00")
+
+    code, _, words = run(command("import_chain", GENESIS, tmp_path / "none.rlp"))
+
+    assert code == 1
+    assert "at byte 0: the file ends within a block" in words
+    assert "Traceback" not in words

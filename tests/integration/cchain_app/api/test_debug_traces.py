@@ -1,0 +1,342 @@
+"""debug_trace*: a real chain's transactions, blocks and calls as go-ethereum's tracers tell them."""
+
+from dataclasses import replace
+
+import pytest
+
+from cchain_app.blocks.accepted import encode_block
+from jsonrpc.errors import JsonRpcError
+from primitives.evm import Hash
+from primitives.hexadecimal import checksum_address
+from tests.builders import bytecode
+from tests.builders.bytecode import words
+from tests.builders.counting_engine import CountingEngine
+from tests.builders.transactions import RECIPIENT, SENDER, signed
+from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, hexed, traced_chain
+
+NOWHERE = "0x" + "12" * 32
+CALLS = {"tracer": "callTracer"}
+COUNT = {"from": hexed(SENDER), "to": hexed(ADDRESSES["counter"])}
+
+
+@pytest.fixture
+def made(chain):
+    return traced_chain(chain)
+
+
+@pytest.fixture
+def engine(made, monkeypatch):
+    counting = CountingEngine(made.chain.evm.engine)
+    monkeypatch.setitem(made.chain.evm.__dict__, "engine", counting)
+    return counting
+
+
+def refusal(rpc, *asked):
+    with pytest.raises(JsonRpcError) as refused:
+        rpc(*asked)
+    return refused.value.code, refused.value.message
+
+
+def test_a_transaction_is_told_by_its_calls(rpc, made):
+    found = rpc("debug_traceTransaction", made.hash("pay_and_destroy"), CALLS)
+    receipt = rpc("eth_getTransactionReceipt", made.hash("pay_and_destroy"))
+
+    assert (found["gas"], found["gasUsed"]) == (hex(200_000), receipt["gasUsed"])
+    (called,) = found["calls"]
+    assert (called["to"], called["value"]) == (hexed(CREATED), "0x3")
+    assert [one["type"] for one in called["calls"]] == ["SELFDESTRUCT"]
+
+
+def test_a_transaction_is_told_by_its_steps(rpc, made):
+    found = rpc("debug_traceTransaction", made.hash("count"))
+
+    assert (found["failed"], found["returnValue"]) == (False, hexed(words(1)))
+    assert [step["op"] for step in found["structLogs"]][:3] == ["PUSH1", "SLOAD", "PUSH1"]
+
+
+def test_a_revert_is_no_error_of_the_method(rpc, made):
+    found = rpc("debug_traceTransaction", made.hash("revert"), CALLS)
+
+    assert (found["error"], found["revertReason"]) == ("execution reverted", "no")
+
+
+def test_logs_have_their_places_in_the_block(rpc, made):
+    options = {**CALLS, "tracerConfig": {"withLog": True}}
+    (inner,) = rpc("debug_traceTransaction", made.hash("logs"), options)["calls"]
+    receipt = rpc("eth_getTransactionReceipt", made.hash("logs"))
+
+    assert [one["index"] for one in inner["logs"]] == [one["logIndex"] for one in receipt["logs"]]
+    first, later = (made.chain.make(to=ADDRESSES["logger"], gas=100_000, value=0) for _ in range(2))
+    made.chain.send(first, later)
+    made.chain.mine()
+    found = rpc("debug_traceTransaction", hexed(later.hash), options)
+    assert [one["index"] for one in found["logs"]] == ["0x2", "0x3"]
+
+
+def test_a_block_is_told_by_number_hash_and_bytes_in_one_execution(rpc, made, engine):
+    found = rpc("debug_traceBlockByNumber", "0x2", CALLS)
+    raw = encode_block(made.block.header, [one.raw for one in made.block.transactions])
+
+    assert [one["txHash"] for one in found] == [made.hash(name) for name in made.sent]
+    assert rpc("debug_traceBlockByHash", hexed(made.block.hash), CALLS) == found
+    assert rpc("debug_traceBlock", hexed(raw), CALLS) == found
+    assert engine.blocks == [(2, len(made.sent), 0)]
+    for name, one in zip(made.sent, found, strict=True):
+        assert rpc("debug_traceTransaction", made.hash(name), CALLS) == one["result"]
+
+
+def test_a_block_that_is_not_of_the_chain_is_told_too(rpc, made):
+    other = signed(nonce=made.sent["transfer"].nonce, to=ADDRESSES["counter"], gas=100_000, value=0)
+    header = replace(made.block.header, extra_data=b"another")
+    raw = encode_block(header, [other.raw, made.sent["count"].raw])
+
+    found = rpc("debug_traceBlock", hexed(raw), CALLS)
+    assert [one["txHash"] for one in found] == [hexed(other.hash), made.hash("count")]
+    assert [one["result"]["output"] for one in found] == [hexed(words(1)), hexed(words(2))]
+
+
+@pytest.mark.parametrize("tag", ["latest", "safe", "finalized", "pending"])
+def test_tags_name_blocks(rpc, made, tag):
+    assert rpc("debug_traceBlockByNumber", tag, CALLS) == []
+
+
+def test_what_is_not_there_is_said_in_geths_words(rpc, made):
+    for asked, message in (
+        (("debug_traceTransaction", NOWHERE), "transaction not found"),
+        (("debug_traceBlockByNumber", "0xffffff"), "block #16777215 not found"),
+        (("debug_traceBlockByHash", NOWHERE), f"block {NOWHERE} not found"),
+        (("debug_traceBlockByNumber", "0x0"), "genesis is not traceable"),
+        (("debug_traceBlockByNumber", "earliest"), "genesis is not traceable"),
+        (("debug_traceBlockByHash", hexed(made.chain.genesis.hash)), "genesis is not traceable"),
+        (("debug_traceCall", COUNT, "0xffffff"), "block #16777215 not found"),
+        (("debug_traceCall", COUNT, NOWHERE), f"block {NOWHERE} not found"),
+        (("debug_traceCall", COUNT, "pending"), "tracing on top of pending is not supported"),
+    ):
+        assert refusal(rpc, *asked, CALLS) == (-32000, message)
+
+
+def test_a_waiting_transaction_was_not_executed(rpc, made):
+    (waiting,) = made.chain.send(made.chain.make())
+
+    assert refusal(rpc, "debug_traceTransaction", hexed(waiting), CALLS) == (
+        -32000, "transaction not found",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ({"timeout": "abc"}, -32000, 'time: invalid duration "abc"'),
+        ({"tracer": "nosuch"}, -32000, "tracer not found: nosuch"),
+        ({"tracer": ""}, -32000, "tracer not found: "),
+        (
+            {**CALLS, "tracerConfig": {"onlyTopCall": "yes"}},
+            -32000,
+            "json: cannot unmarshal string into Go struct field callTracerConfig.onlyTopCall of type bool",
+        ),
+        (
+            {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True, "includeEmpty": True}},
+            -32000,
+            "cannot use diffMode with includeEmpty",
+        ),
+        ({"enableMemory": 1}, -32602, "invalid argument 1: json: cannot unmarshal number into"),
+        ([], -32602, "invalid argument 1: json: cannot unmarshal array into"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(rpc, made, options, code, message):
+    found = refusal(rpc, "debug_traceTransaction", made.hash("count"), options)
+
+    assert found[0] == code
+    assert found[1].startswith(message)
+
+
+def test_members_of_options_are_known_in_any_case_and_others_ignored(rpc, made):
+    options = {"TRACER": "callTracer", "tracerconfig": {"OnlyTopCall": True}, "fullStorage": 1}
+
+    assert "calls" not in rpc("debug_traceTransaction", made.hash("count_again"), options)
+    assert rpc("debug_traceTransaction", made.hash("transfer"), None)["structLogs"] == []
+
+
+def test_a_trace_that_takes_too_long_ends(rpc, made):
+    options = {**CALLS, "timeout": "1ms"}
+    call = {"to": hexed(ADDRESSES["loop"]), "gas": hex(40_000_000)}
+
+    assert refusal(rpc, "debug_traceCall", call, "latest", options) == (-32000, "execution timeout")
+
+
+@pytest.mark.node_settings(trace_timeout=0.01)
+def test_nobody_has_more_time_than_the_node_gives(rpc, made):
+    options = {**CALLS, "timeout": "1000h"}
+    call = {"to": hexed(ADDRESSES["loop"]), "gas": hex(40_000_000)}
+
+    assert refusal(rpc, "debug_traceCall", call, "latest", options) == (-32000, "execution timeout")
+
+
+@pytest.mark.node_settings(trace_bytes=5_000)
+def test_an_answer_has_its_bounds(rpc, made):
+    assert refusal(rpc, "debug_traceTransaction", made.hash("out_of_gas")) == (
+        -32003, "response too large",
+    )  # fmt: skip
+    assert refusal(rpc, "debug_traceBlockByNumber", "0x2", CALLS)[0] == -32003
+    assert rpc("debug_traceTransaction", made.hash("out_of_gas"), CALLS)["error"] == "out of gas"
+
+
+def test_what_was_traced_is_kept_whatever_time_it_was_given(rpc, made, engine):
+    first = rpc("debug_traceTransaction", made.hash("count"), CALLS)
+    again = rpc("debug_traceTransaction", made.hash("count"), {**CALLS, "timeout": "2s"})
+    assert again == first
+    assert len(engine.blocks) == 1
+    rpc("debug_traceTransaction", made.hash("count"))
+    rpc("debug_traceTransaction", made.hash("count"), {**CALLS, "tracerConfig": {"withLog": True}})
+    assert len(engine.blocks) == 3
+
+
+def test_who_asks_about_a_second_transaction_has_the_rest_of_the_block_executed_once(
+    rpc, made, engine
+):
+    found = [rpc("debug_traceTransaction", made.hash(name), CALLS) for name in made.sent]
+    assert engine.blocks == [(2, 1, 0), (2, len(made.sent), 1)]
+    whole = rpc("debug_traceBlockByNumber", "0x2", CALLS)
+    assert found == [one["result"] for one in whole]
+    assert len(engine.blocks) == 3
+
+
+@pytest.mark.node_settings(trace_bytes=5_000)
+def test_what_is_too_large_of_the_rest_of_a_block_spoils_no_answer(rpc, made):
+    for name in ("transfer", "count", "count_again", "create"):
+        found = rpc("debug_traceTransaction", made.hash(name), {"limit": 2_000})
+        assert found["failed"] is False
+    assert refusal(rpc, "debug_traceTransaction", made.hash("out_of_gas"))[0] == -32003
+
+
+@pytest.mark.node_settings(trace_cache=20_000)
+def test_what_is_kept_is_bounded(rpc, made):
+    for name in made.sent:
+        rpc("debug_traceTransaction", made.hash(name))
+        rpc("debug_traceTransaction", made.hash(name), CALLS)
+
+    assert 0 < made.chain.evm.traces.weight <= 20_000
+    assert len(made.chain.evm.traces) < 2 * len(made.sent)
+
+
+def test_a_call_is_told_on_a_blocks_state_in_its_environment(rpc, made):
+    found = rpc("debug_traceCall", COUNT, "0x1", CALLS)
+    assert found["output"] == hexed(words(1))
+    assert found["gas"] == hex(50_000_000)
+    for place in ({"blockHash": hexed(made.block.hash)}, hexed(made.block.hash), "0x2", None):
+        assert rpc("debug_traceCall", COUNT, place, CALLS)["output"] == hexed(words(3))
+    assert rpc("debug_traceCall", COUNT)["returnValue"] == hexed(words(3))
+
+
+def test_a_call_sees_its_blocks_number_and_no_base_fee_without_a_price(rpc, made):
+    look = bytecode.assemble("NUMBER 0 MSTORE BASEFEE 32 MSTORE 64 0 RETURN")
+    options = {**CALLS, "stateOverrides": {hexed(RECIPIENT): {"code": hexed(look)}}}
+    block = rpc("eth_getBlockByNumber", "0x2", False)
+    base_fee = int(block["baseFeePerGas"], 16)
+    free = {"from": hexed(SENDER), "to": hexed(RECIPIENT)}
+
+    assert rpc("debug_traceCall", free, "0x2", options)["output"] == hexed(words(2, 0))
+    paid = {**free, "gas": "0x100000", "gasPrice": hex(2 * base_fee)}
+    assert rpc("debug_traceCall", paid, "0x2", options)["output"] == hexed(words(2, base_fee))
+
+
+@pytest.mark.parametrize(("index", "seen"), [(0, 1), (1, 1), (2, 2), (3, 3)])
+def test_a_call_sees_the_transactions_before_an_index(rpc, made, engine, index, seen):
+    found = rpc("debug_traceCall", COUNT, "0x2", {**CALLS, "txIndex": hex(index)})
+
+    assert found["output"] == hexed(words(seen))
+    assert engine.blocks == [(2, index, 0)]
+
+
+def test_an_index_beyond_the_block_is_refused(rpc, made):
+    index = len(made.sent)
+
+    assert refusal(rpc, "debug_traceCall", COUNT, "0x2", {"txIndex": hex(index)}) == (
+        -32000,
+        f"transaction index {index} out of range for block {hexed(made.block.hash)}",
+    )
+
+
+def test_a_calls_surroundings_are_overridden(rpc, made):
+    look = bytecode.assemble("NUMBER 0 MSTORE 1 NUMBER SUB BLOCKHASH 32 MSTORE 64 0 RETURN")
+    options = {
+        **CALLS,
+        "stateoverrides": {hexed(RECIPIENT): {"code": hexed(look)}},
+        "BlockOverrides": {"number": "0x3"},
+    }
+    found = rpc("debug_traceCall", {"to": hexed(RECIPIENT)}, "0x2", options)
+
+    assert found["output"] == hexed(words(3, made.block.hash))
+
+
+@pytest.mark.parametrize("member", ["beaconRoot", "withdrawals"])
+def test_overrides_without_meaning_for_a_call_are_refused(rpc, made, member):
+    options = {"blockOverrides": {member: NOWHERE}}
+
+    assert refusal(rpc, "debug_traceCall", COUNT, "latest", options) == (
+        -32000, f'block override "{member}" is not supported for this RPC method',
+    )  # fmt: skip
+
+
+def test_overrides_that_contradict_each_other_are_refused(rpc, made):
+    account = {"state": {}, "stateDiff": {}}
+    options = {"stateOverrides": {hexed(RECIPIENT): account}}
+
+    assert refusal(rpc, "debug_traceCall", COUNT, "latest", options) == (
+        -32000, f"account {checksum_address(RECIPIENT)} has both 'state' and 'stateDiff'",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ({"gas": "0x5207"}, "tracing failed: intrinsic gas too low: have 20999, want 21000"),
+        (
+            {"value": hex(10**40)},
+            "tracing failed: insufficient funds for gas * price + value: address ",
+        ),
+        ({"maxFeePerGas": "0x1"}, "tracing failed: max fee per gas less than block base fee: "),
+    ],
+)
+def test_a_call_that_cannot_begin_is_refused(rpc, made, call, message):
+    code, words_ = refusal(rpc, "debug_traceCall", {**COUNT, **call}, "latest", CALLS)
+
+    assert code == -32000
+    assert words_.startswith(message)
+
+
+def test_what_is_no_block_is_refused(rpc, made):
+    code, message = refusal(rpc, "debug_traceBlock", "0x00", CALLS)
+    assert code == -32000
+    assert message.startswith("could not decode block: rlp: expected input list")
+
+
+def test_a_block_that_stands_on_nothing_is_refused(rpc, made):
+    header = made.block.header
+    for changes, message in (
+        ({"parent_hash": Hash(bytes.fromhex(NOWHERE[2:]))}, f"parent {NOWHERE} not found"),
+        ({"number": 7}, "block number 7 does not follow its parent's 1"),
+        ({"gas_limit": 10**9}, "gas limit of block too high: 1000000000, at most "),
+    ):
+        raw = encode_block(replace(header, **changes), [])
+        code, words_ = refusal(rpc, "debug_traceBlock", hexed(raw), CALLS)
+        assert code == -32000
+        assert words_.startswith(message)
+
+
+def test_a_block_cannot_use_more_gas_than_its_limit(rpc, made):
+    nonce = made.sent["transfer"].nonce
+    loops = [signed(nonce=nonce + place, to=ADDRESSES["loop"], gas=9_000_000) for place in range(2)]
+    header = replace(made.block.header, gas_limit=10_000_000)
+    raw = encode_block(header, [one.raw for one in loops])
+
+    assert refusal(rpc, "debug_traceBlock", hexed(raw), CALLS)[0] == -32000
+
+
+def test_a_block_with_a_transaction_that_cannot_be_in_it_is_refused(rpc, made):
+    header = replace(made.block.header, extra_data=b"\x01")
+    late = signed(nonce=10_000)
+    code, message = refusal(rpc, "debug_traceBlock", hexed(encode_block(header, [late.raw])), CALLS)
+
+    assert code == -32000
+    assert message.startswith("tracing failed: ")

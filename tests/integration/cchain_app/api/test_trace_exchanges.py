@@ -1,0 +1,63 @@
+"""What go-ethereum answered to debug_trace* about its chain, asked of this node that holds the same chain."""
+
+import json
+
+import pytest
+
+from cchain_app.apps import evm_chain
+from cchain_app.tracing.options import CALL, TRACERS, TracerNotFound
+from jsonrpc.errors import JsonRpcError
+from tests.conformance.evm.tracing_vectors import NO_ACCOUNT, VECTORS, WRITE_PROTECTION
+from tests.integration.cchain_app.imported import GENESIS, import_vectors
+
+METHODS = {
+    "debug_traceTransaction",
+    "debug_traceBlockByNumber",
+    "debug_traceBlockByHash",
+    "debug_traceBlock",
+    "debug_traceCall",
+    "debug_traceChain",
+}
+EXCHANGES = [
+    one for one in json.loads((VECTORS / "exchanges.json").read_text()) if one["method"] in METHODS
+]
+
+
+@pytest.fixture
+def imported(db, node_settings):
+    import_vectors(evm_chain())
+
+
+@pytest.mark.node_settings(genesis=GENESIS, mining="manual")
+def test_answers_are_go_ethereums(imported, rpc):
+    differ = []
+    for number, one in enumerate(EXCHANGES):
+        try:
+            answer = {"result": rpc(one["method"], *one["params"])}
+        except JsonRpcError as error:
+            answer = {"error": {"code": error.code, "message": error.message}}
+        if answer != expected(one):
+            differ.append((number, one["method"], str(one["params"])[:300], answer, expected(one)))
+    assert len(EXCHANGES) > 60
+    assert not differ
+
+
+def expected(one):
+    """Return go-ethereum's answer without its faults, and with our words where it runs JavaScript."""
+    options = one["params"][-1]
+    tracer = options.get("tracer", CALL) if isinstance(options, dict) else CALL
+    if tracer not in TRACERS:
+        return {"error": {"code": -32000, "message": str(TracerNotFound(tracer))}}
+    if "error" in one:
+        message = one["error"]["message"].replace("types.extblock", "types.Block")
+        return {"error": {**one["error"], "message": message}}
+    return {"result": mended(one["result"])}
+
+
+def mended(value):
+    """Return a result without the faults that the vectors' README names."""
+    if isinstance(value, list):
+        return [mended(one) for one in value]
+    if isinstance(value, dict):
+        return {name: mended(one) for name, one in value.items() if one != NO_ACCOUNT}
+    return WRITE_PROTECTION if value == f"out of gas: {WRITE_PROTECTION}" else value

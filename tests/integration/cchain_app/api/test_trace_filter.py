@@ -1,0 +1,177 @@
+"""trace_filter: with rows of calls and without, what matches is the same."""
+
+import pytest
+
+from cchain_app.api import trace_filter
+from cchain_app.selectors import calls as found
+from cchain_app.services.calls import index_calls
+from jsonrpc.errors import JsonRpcError
+from tests.builders.counting_engine import CountingEngine
+from tests.builders.transactions import RECIPIENT, SENDER
+from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, hexed, traced_chain
+
+ADDRESS = {name: hexed(address) for name, address in ADDRESSES.items()}
+
+
+@pytest.fixture(params=["rows", "execution", "both"])
+def made(chain, request):
+    made = traced_chain(chain)
+    if request.param == "rows":
+        index_calls(chain.evm, seconds=60)
+    elif request.param == "both":
+        index_calls(chain.evm, seconds=0)
+        assert found.indexed_height(chain.evm) == 1
+    return made
+
+
+@pytest.fixture
+def indexed(chain):
+    made = traced_chain(chain)
+    index_calls(chain.evm, seconds=60)
+    return made
+
+
+def whole(rpc):
+    return rpc("trace_block", "0x1") + rpc("trace_block", "0x2")
+
+
+def refusal(rpc, asked):
+    with pytest.raises(JsonRpcError) as refused:
+        rpc("trace_filter", asked)
+    return refused.value.code, refused.value.message
+
+
+def test_without_a_filter_all_of_the_chain_matches(rpc, made):
+    assert rpc("trace_filter", {}) == whole(rpc)
+
+
+@pytest.mark.parametrize(
+    ("asked", "matches"),
+    [
+        (
+            {"fromAddress": [ADDRESS["proxy"]]},
+            lambda action, result: action.get("from") == ADDRESS["proxy"],
+        ),
+        (
+            {"toAddress": [ADDRESS["counter"]]},
+            lambda action, result: (
+                ADDRESS["counter"] in {action.get("to"), (result or {}).get("address")}
+            ),
+        ),
+        (
+            {
+                "fromAddress": [ADDRESS["proxy"]],
+                "toAddress": [ADDRESS["counter"]],
+                "fromBlock": "0x2",
+            },
+            lambda action, result: (
+                action.get("from") == ADDRESS["proxy"] or action.get("to") == ADDRESS["counter"]
+            ),
+        ),
+        (
+            {
+                "fromAddress": [ADDRESS["proxy"], hexed(SENDER)],
+                "toAddress": [ADDRESS["counter"]],
+                "mode": "intersection",
+                "fromBlock": 2,
+            },
+            lambda action, result: (
+                action.get("from") in {ADDRESS["proxy"], hexed(SENDER)}
+                and action.get("to") == ADDRESS["counter"]
+            ),
+        ),
+        ({"toAddress": ["0x" + "77" * 20]}, lambda action, result: False),
+    ],
+    ids=["sender", "recipient", "union", "intersection", "nobody"],
+)
+def test_entries_match_by_who_calls_and_who_is_called(rpc, made, asked, matches):
+    first = 2 if "fromBlock" in asked else 1
+
+    expected = [
+        one
+        for one in whole(rpc)
+        if one["blockNumber"] >= first and matches(one["action"], one["result"])
+    ]
+
+    assert rpc("trace_filter", asked) == expected
+
+
+def test_creations_and_selfdestructs_are_found_by_what_they_name(rpc, made):
+    created = rpc("trace_filter", {"toAddress": [hexed(CREATED)]})
+    destroyed = rpc("trace_filter", {"fromAddress": [hexed(CREATED)]})
+    paid = rpc("trace_filter", {"toAddress": [hexed(RECIPIENT)]})
+
+    assert [one["type"] for one in created] == ["create", "call"]
+    assert [one["type"] for one in destroyed] == ["suicide"]
+    assert [one["type"] for one in paid] == ["call", "suicide"]
+
+
+@pytest.mark.parametrize(
+    ("after", "count"), [(0, 3), (4, 2), (7, None), ("0x1", "0x1"), (10**9, 5)]
+)
+def test_after_passes_over_and_count_limits(rpc, made, after, count):
+    first = int(after, 16) if isinstance(after, str) else after
+    most = int(count, 16) if isinstance(count, str) else count
+    expected = whole(rpc)[first:][:most]
+
+    assert rpc("trace_filter", {"after": after, "count": count}) == expected
+
+
+def test_rows_are_read_in_parts(rpc, indexed, monkeypatch):
+    monkeypatch.setattr(found, "_PAGE", 3)
+
+    assert rpc("trace_filter", {}) == whole(rpc)
+    assert rpc("trace_filter", {"fromAddress": [hexed(SENDER), ADDRESS["proxy"]]}) == [
+        one for one in whole(rpc) if one["action"].get("from") in {hexed(SENDER), ADDRESS["proxy"]}
+    ]
+
+
+def test_rows_say_what_need_not_be_executed(rpc, indexed, monkeypatch):
+    counting = CountingEngine(indexed.chain.evm.engine)
+    monkeypatch.setitem(indexed.chain.evm.__dict__, "engine", counting)
+
+    rpc("trace_filter", {"toAddress": ["0x" + "77" * 20]})
+    assert counting.blocks == []
+    rpc("trace_filter", {"fromAddress": [ADDRESS["factory"]]})
+    assert [one[0] for one in counting.blocks] == [2]
+
+
+def test_too_many_blocks_without_rows_are_refused(rpc, chain, monkeypatch):
+    monkeypatch.setattr(trace_filter, "MOST_BLOCKS", 2)
+    made = traced_chain(chain)
+
+    assert refusal(rpc, {"fromBlock": "0x1"}) == (
+        -32602, "Block range too large; currently limited to 2 blocks",
+    )  # fmt: skip
+    assert rpc("trace_filter", {"fromBlock": "0x2"}) == rpc("trace_block", "0x2")
+    index_calls(made.chain.evm, seconds=60)
+    assert rpc("trace_filter", {}) == whole(rpc)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"fromBlock": "0x2", "toBlock": "0x1"}, "invalid block range params"),
+        ({"mode": "neither"}, "unrecognized filter mode: neither"),
+        ({"fromAddress": ["0x" + "77" * 20] * 101}, "too many addresses"),
+        ({"fromAddress": ["0x77"]}, "hex string has length 2"),
+        ({"count": -1}, "invalid hex or decimal integer"),
+        ([], "cannot unmarshal array"),
+    ],
+)
+def test_bad_input_is_refused(rpc, chain, asked, words):
+    code, message = refusal(rpc, asked)
+
+    assert code == -32602
+    assert words in message
+
+
+def test_a_range_above_the_head_is_empty(rpc, made):
+    assert rpc("trace_filter", {"fromBlock": 50, "toBlock": 60}) == []
+
+
+@pytest.mark.node_settings(trace_bytes=2000)
+def test_an_answer_has_its_limit(rpc, made):
+    code, _ = refusal(rpc, {})
+
+    assert code == -32003

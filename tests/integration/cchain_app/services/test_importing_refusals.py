@@ -1,0 +1,284 @@
+"""A block of others that is not what it says stops the import: with words, and without a trace of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cchain_app.apps import evm_chain
+from cchain_app.blocks import errors
+from cchain_app.blocks.accepted import encode_block
+from cchain_app.blocks.body import Withdrawal, encode_ommers
+from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
+from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.foreign import errors as foreign
+from cchain_app.foreign.errors import BlockDiffers
+from cchain_app.foreign.replay import MOST_BYTES_OSAKA
+from cchain_app.genesis_fields import UnsupportedForkError
+from cchain_app.selectors import blocks
+from cchain_app.services.genesis import OtherGenesis
+from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
+from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
+from tests.builders.spec_history import BYZANTIUM, CANCUN, CHAIN_ID, LAST, LONDON, SHANGHAI, history
+from tests.builders.transactions import KEY
+from tests.integration.cchain_app.followed import dump
+from tests.integration.cchain_app.services.imported import bring, directory, exported
+
+__all__ = ["directory"]
+
+OTHER = Hash(b"\x99" * 32)
+PARIS = 17
+
+Change = Callable[[CandidateBlock], dict[str, Any]]
+
+
+def block(number: int) -> CandidateBlock:
+    return parse_foreign_block(history().chain.blocks[number].raw)
+
+
+def forged(place: int, **changes: Any) -> bytes:
+    """Return a block of the history with another header, or another body of which the header knows."""
+    found = block(place)
+    body = {name: changes.pop(name, getattr(found, name)) for name in ("ommers", "withdrawals")}
+    transactions = changes.pop("transactions", found.transactions)
+    if body["ommers"] != found.ommers:
+        changes.setdefault("ommers_hash", keccak256(encode_ommers(body["ommers"])))
+    return encode_block(replace(found.header, **changes), transactions, **body)
+
+
+def refused(number: int, raw: bytes) -> InvalidBlock:
+    """Import the history up to a block, and another one in its place, which must be refused."""
+    raws = [one.raw for one in history().chain.blocks[1:number]]
+    with pytest.raises(InvalidBlock) as caught:
+        bring(history().genesis, [*raws, raw])
+    assert caught.value.number == number
+    assert blocks.head(evm_chain()).number == number - 1
+    assert exported(evm_chain()) == b"".join(raws)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("number", "changes", "refusal"),
+    [
+        (3, {"state_root": OTHER}, errors.WrongStateRoot),
+        (3, {"receipts_root": OTHER}, errors.WrongReceiptsRoot),
+        (3, {"transactions_root": OTHER}, errors.WrongTransactionsRoot),
+        (BYZANTIUM, {"logs_bloom": bytes(256)}, errors.WrongBloom),
+        (BYZANTIUM, {"gas_used": 21_000}, errors.WrongGasUsed),
+        (BYZANTIUM, {"ommers_hash": OTHER}, errors.WrongUnclesHash),
+        (BYZANTIUM, {"base_fee": 7}, errors.WrongBaseFee),
+        (LONDON, {"base_fee": 7}, errors.WrongBaseFee),
+        (LONDON, {"base_fee": None}, errors.WrongBaseFee),
+        (PARIS, {"nonce": bytes(7) + b"\x01"}, errors.WrongNonce),
+        (PARIS, {"ommers": (block(3).header,)}, errors.WrongUnclesHash),
+        (SHANGHAI, {"withdrawals_root": OTHER}, errors.WrongWithdrawalsRoot),
+        (CANCUN, {"blob_gas_used": 0}, errors.WrongBlobGasUsed),
+        (CANCUN + 1, {"excess_blob_gas": 1}, errors.WrongExcessBlobGas),
+        (LAST, {"requests_hash": OTHER}, errors.WrongRequestsHash),
+        (LAST, {"requests_hash": None}, errors.WrongRequestsHash),
+        (LAST, {"extra_data": bytes(33)}, errors.ExtraDataTooLong),
+        (LAST, {"timestamp": 0}, errors.BlockBeforeParent),
+    ],
+)  # fmt: skip
+def test_a_header_with_one_other_field_is_refused(
+    directory: Path, number: int, changes: dict[str, Any], refusal: type[InvalidBlock]
+) -> None:
+    caught = refused(number, forged(number, **changes))
+
+    assert type(caught) is refusal
+    if isinstance(caught, errors.WrongField):
+        assert caught.have != caught.want
+        assert str(caught).startswith(f"invalid {caught.field}: have ")
+
+
+def _up_to(number: int) -> list[bytes]:
+    return [one.raw for one in history().chain.blocks[1:number]]
+
+
+def test_a_block_that_leaves_one_out_is_refused(directory: Path) -> None:
+    with pytest.raises(errors.WrongNumber) as caught:
+        bring(history().genesis, [*_up_to(LAST), forged(LAST, number=LAST + 1)])
+
+    assert (caught.value.have, caught.value.want) == (LAST + 1, LAST)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"gas_limit": 10_009_765}, "have 10009765, want 9990236 to 10009764"),
+        ({"gas_limit": 9_990_235}, "have 9990235, want 9990236 to 10009764"),
+    ],
+)
+def test_a_gas_limit_moves_in_small_steps(
+    directory: Path, changes: dict[str, Any], words: str
+) -> None:
+    caught = refused(3, forged(3, **changes))
+
+    assert isinstance(caught, foreign.GasLimitOutOfBounds)
+    assert words in str(caught)
+
+
+def test_no_more_gas_is_used_than_the_limit(directory: Path) -> None:
+    caught = refused(3, forged(3, gas_used=10_000_001))
+
+    assert isinstance(caught, foreign.GasUsedAboveLimit)
+
+
+@pytest.mark.parametrize(
+    ("number", "uncles", "refusal"),
+    [
+        (6, lambda: [block(4).header], foreign.UncleTwice),
+        (6, lambda: list(block(4).ommers), foreign.UncleTwice),
+        (6, lambda: [sibling(4), sibling(4)], foreign.UncleTwice),
+        (6, lambda: [sibling(6)], foreign.UncleOfStrangers),
+        (LONDON, lambda: [sibling(8)], foreign.UncleOfStrangers),
+        (6, lambda: [sibling(3), sibling(4), sibling(5)], foreign.TooManyUncles),
+        (6, lambda: [replace(sibling(4), number=3)], errors.WrongNumber),
+    ],
+)
+def test_uncles_that_a_block_cannot_have_are_refused(
+    directory: Path, number: int, uncles: Callable[[], Any], refusal: type[InvalidBlock]
+) -> None:
+    assert type(refused(number, forged(number, ommers=tuple(uncles())))) is refusal
+
+
+def sibling(number: int) -> Any:
+    return replace(block(number).header, extra_data=b"beside")
+
+
+def test_an_uncle_may_be_six_blocks_old(directory: Path) -> None:
+    caught = refused(14, forged(14, ommers=(sibling(8),)))
+
+    assert isinstance(
+        caught, errors.WrongStateRoot
+    )  # paid, where the block's own root has no uncle
+
+
+def test_transactions_that_cannot_run_are_refused(directory: Path) -> None:
+    found = block(3)
+    twice = (*found.transactions, found.transactions[0])
+    root = evm_chain().trie.ordered_root(twice)
+
+    caught = refused(3, forged(3, transactions=twice, transactions_root=root))
+
+    assert isinstance(caught, errors.ExecutionRefused)
+    assert "nonce too low" in str(caught)
+
+
+def test_more_blobs_than_the_schedule_allows_are_refused(directory: Path) -> None:
+    found = block(CANCUN)
+    (blobs,) = [raw for raw in found.transactions if raw[0] == 3]
+    twice = (*found.transactions, blobs)
+    root = evm_chain().trie.ordered_root(twice)
+
+    caught = refused(
+        CANCUN,
+        forged(CANCUN, transactions=twice, transactions_root=root, blob_gas_used=8 * 2**17),
+    )
+
+    assert isinstance(caught, foreign.TooManyBlobs)
+    assert (caught.have, caught.most) == (8, 6)
+
+
+def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(directory: Path) -> None:
+    given = UnsignedTransaction(0, CHAIN_ID, 0, 21_000, Address(bytes(20)), 0, 20 * 10**9)
+    raws = (sign_transaction(given, KEY),)
+    root = evm_chain().trie.ordered_root(raws)
+
+    caught = refused(2, forged(2, transactions=raws, transactions_root=root))
+
+    assert isinstance(caught, foreign.TransactionTooEarly)
+
+
+def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> None:
+    data = bytes(MOST_BYTES_OSAKA)
+    given = UnsignedTransaction(0, CHAIN_ID, 0, 21_000, Address(bytes(20)), 0, 1, data=data)
+    raws = (sign_transaction(given, KEY),)
+
+    caught = refused(LAST, forged(LAST, transactions=raws))
+
+    assert isinstance(caught, foreign.BlockAboveLimit)
+    assert caught.have > caught.most == MOST_BYTES_OSAKA
+
+
+def test_withdrawals_that_the_header_does_not_know_are_refused(directory: Path) -> None:
+    other = (Withdrawal(1, 2, Address(bytes(20)), 3),)
+
+    assert isinstance(refused(LAST, forged(LAST, withdrawals=other)), errors.WrongWithdrawalsRoot)
+
+
+def test_bytes_that_are_no_block_are_refused(directory: Path) -> None:
+    caught = refused(5, b"\xc3\x01\x02\x03")
+
+    assert isinstance(caught, errors.BlockEncoding)
+
+
+def test_what_stands_before_the_break_of_a_file_is_kept(directory: Path) -> None:
+    whole = b"".join(_up_to(6))
+
+    with pytest.raises(foreign.BrokenFile) as caught:
+        bring(history().genesis, whole + forged(6)[:100])
+
+    assert caught.value.position == len(whole)
+    assert exported(evm_chain()) == whole
+
+
+def test_blocks_that_are_there_are_passed_over(directory: Path) -> None:
+    bring(history().genesis, _up_to(12))
+    before = dump()
+
+    done = bring(history().genesis, _up_to(9))
+    assert (done.blocks, done.skipped, dump()) == (0, 8, before)
+
+    done = bring(history().genesis, history().file)
+    assert (done.blocks, done.skipped) == (LAST - 11, 11)
+    assert exported(evm_chain()) == history().file
+
+
+def test_a_file_may_begin_with_the_genesis(directory: Path) -> None:
+    first = encode_block(blocks_header(), ())
+
+    done = bring(history().genesis, [first, *_up_to(4)])
+
+    assert (done.blocks, done.skipped) == (3, 1)
+
+
+def blocks_header() -> Any:
+    bring(history().genesis, [])
+    return blocks.head(evm_chain()).header
+
+
+def test_another_block_at_a_height_that_is_there_stops_the_import(directory: Path) -> None:
+    bring(history().genesis, history().file)
+
+    with pytest.raises(BlockDiffers) as caught:
+        bring(history().genesis, [*_up_to(7), forged(7, extra_data=b"other")])
+
+    assert caught.value.number == 7
+    assert caught.value.want == history().chain.blocks[7].hash
+    assert exported(evm_chain()) == history().file
+
+
+def test_another_genesis_than_the_chains_is_refused(directory: Path) -> None:
+    bring(history().genesis, _up_to(3))
+
+    with pytest.raises(OtherGenesis):
+        bring(history().genesis.replace(b'"timestamp": "0x0"', b'"timestamp": "0x1"'), [])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        b'"clique": {"period": 0},',
+        b'"daoForkSupport": true, "daoForkBlock": 4,',
+        b'"depositContractAddress": "0x4242424242424242424242424242424242424242",',
+    ],
+)
+def test_chains_by_other_rules_are_refused(directory: Path, config: bytes) -> None:
+    text = history().genesis.replace(b'{"config": {', b'{"config": {' + config)
+
+    with pytest.raises(UnsupportedForkError):
+        bring(text, [])

@@ -1,0 +1,415 @@
+"""What the native engine records of traced transactions: frames, logs, touched state, limits."""
+
+import time
+from typing import Any, Final
+
+import pytest
+from typing_extensions import override
+
+from cchain_app.evm.engine import AccountState, CallMessage, CallRejected, InvalidBlock
+from cchain_app.evm.native import NativeEngine
+from cchain_app.evm.tracing import (
+    Frame,
+    FrameLog,
+    Recording,
+    StepOptions,
+    TouchedState,
+    TraceTimedOut,
+    TraceTooLarge,
+    TransactionTrace,
+)
+from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address, Hash, Slot, Word
+from tests.builders import bytecode
+from tests.builders.bytecode import assemble, created, push
+from tests.builders.cchain import (
+    BASE_FEE,
+    COIN,
+    SENDERS,
+    MemoryState,
+    block_env,
+    call_message,
+    genesis_state,
+    transaction,
+)
+
+ENGINE: Final = NativeEngine()
+CONTRACT: Final = Address(b"\xc0" * 20)
+OTHER: Final = Address(b"\xd0" * 20)
+NOBODY: Final = Address(b"\x0e" * 20)
+FRAMES: Final = Recording(frames=True)
+STATE: Final = Recording(state=True)
+
+
+def world(code: bytes, other: bytes = b"", **account: Any) -> MemoryState:
+    state = genesis_state()
+    state.put(CONTRACT, code=code, **{"nonce": 1, **account})
+    state.put(OTHER, code=other, nonce=1)
+    return state
+
+
+def trace(
+    state: MemoryState,
+    recording: Recording = FRAMES,
+    fork: str = "prague",
+    options: dict[str, Any] | None = None,
+    **message: Any,
+) -> TransactionTrace:
+    env = block_env(fork)
+    message = {"to": CONTRACT, **message}
+    return ENGINE.trace_call(env, call_message(**message), state, recording, **(options or {}))
+
+
+def calling(address: bytes, *, kind: str = "CALL", value: int = 0, gas: int = 100_000) -> bytes:
+    """Return code that calls and leaves the success on the stack."""
+    values = [value] if kind == "CALL" else []
+    return assemble(0, 0, 0, 0, *values, int.from_bytes(address), gas, kind)
+
+
+def touched(state: MemoryState, fork: str = "prague", **message: Any) -> TouchedState:
+    found = trace(state, STATE, fork, **message).state
+    assert found is not None
+    return found
+
+
+def words_of(code: bytes, fork: str = "prague", **account: Any) -> str | None:
+    """Return how a contract fails that another one calls."""
+    state = world(calling(OTHER), code)
+    inner = trace(state, fork=fork).frames[1]
+    assert inner.gas_used == (inner.gas if inner.error else inner.gas_used)
+    return inner.error
+
+
+def test_a_transfer_is_one_frame_without_the_intrinsic_gas() -> None:
+    found = trace(genesis_state(), to=NOBODY, value=5, gas=30_000)
+    frame = Frame(0, "CALL", SENDERS[0], NOBODY, 5, 9_000, 0, b"", b"", None, precompile=False)
+    assert found.frames == (frame,)
+    assert (found.gas_limit, found.gas_used, found.gas_peak) == (30_000, 21_000, 21_000)
+
+
+def test_frames_come_depth_first_each_after_its_caller() -> None:
+    state = world(
+        calling(OTHER) + calling(OTHER, kind="STATICCALL") + calling(OTHER, kind="DELEGATECALL"),
+        calling(bytes(19) + b"\x04"),
+    )
+    frames = trace(state, value=7, sender=SENDERS[1]).frames
+    assert [(frame.depth, frame.type, frame.precompile) for frame in frames] == [
+        (0, "CALL", False),
+        (1, "CALL", False),
+        (2, "CALL", True),
+        (1, "STATICCALL", False),
+        (2, "CALL", True),
+        (1, "DELEGATECALL", False),
+        (2, "CALL", True),
+    ]
+    assert [frame.sender for frame in frames[3:]] == [CONTRACT, OTHER, CONTRACT, CONTRACT]
+    assert [frame.value for frame in frames] == [7, 0, 0, None, 0, 7, 0]
+    assert frames[5].to == OTHER
+
+
+def test_frames_that_never_start_are_frames_too() -> None:
+    creating = assemble("0 0 5 CREATE")
+    frames = trace(world(calling(NOBODY, value=5) + creating)).frames
+    assert [(frame.type, frame.to, frame.gas_used, frame.error) for frame in frames[1:]] == [
+        ("CALL", NOBODY, 0, "insufficient balance for transfer"),
+        ("CREATE", None, 0, "insufficient balance for transfer"),
+    ]
+
+
+def test_an_account_whose_nonce_cannot_rise_creates_nothing() -> None:
+    frames = trace(world(assemble("0 0 0 CREATE"), nonce=2**64 - 1)).frames
+    assert (frames[1].to, frames[1].error) == (None, "nonce uint64 overflow")
+    assert frames[1].gas_used == 0
+
+
+def test_calls_nest_only_so_deep() -> None:
+    recursion = assemble("0 0 0 0 0 ADDRESS GAS CALL")
+    frames = trace(world(recursion), gas=10**15).frames
+    assert [frame.depth for frame in frames] == list(range(1_026))
+    assert (frames[-1].error, frames[-1].gas_used) == ("max call depth exceeded", 0)
+
+
+def test_a_collision_takes_all_gas_and_has_its_address() -> None:
+    state = world(assemble("0 0 0 CREATE"))
+    there = state.put(created(CONTRACT, 1), code=b"\x00", nonce=1)
+    frame = trace(state).frames[1]
+    assert (frame.to, frame.error) == (there, "contract address collision")
+    assert frame.gas_used == frame.gas
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (assemble("ADD"), "stack underflow (0 <=> 2)"),
+        (assemble("1 2 3 4 CALL"), "stack underflow (4 <=> 7)"),
+        (assemble("1 2 DELEGATECALL"), "stack underflow (2 <=> 6)"),
+        (assemble("1 2 3 CREATE2"), "stack underflow (3 <=> 4)"),
+        (assemble("0 0 LOG4"), "stack underflow (2 <=> 6)"),
+        (assemble("JUMPDEST 1 0 JUMP"), "stack limit reached 1024 (1023)"),
+        (assemble("5 JUMP"), "invalid jump destination"),
+        (b"\x0c", "invalid opcode: opcode 0xc not defined"),
+        (b"\xfe", "invalid opcode: INVALID"),
+        (assemble("1 0 0 RETURNDATACOPY"), "return data out of bounds"),
+        (assemble(2**64, "MLOAD"), "gas uint64 overflow"),
+        (assemble(2**40, "MLOAD"), "out of gas"),
+    ],
+)
+def test_an_inner_frame_fails_with_its_words(code: bytes, words: str) -> None:
+    assert words_of(code) == words
+
+
+def test_an_instruction_of_a_later_fork_is_named() -> None:
+    assert words_of(b"\x5f", "london") == "invalid opcode: PUSH0"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["0 0 SSTORE", "0 0 LOG0", "0 0 0 CREATE", "0 0 0 0 1 0 0 CALL", "0 SELFDESTRUCT"],
+)
+def test_what_changes_below_a_staticcall_is_refused(code: str) -> None:
+    frames = trace(world(calling(OTHER, kind="STATICCALL"), assemble(code))).frames
+    assert [frame.error for frame in frames] == [None, "write protection"]
+
+
+def test_precompiles_fail_with_their_words() -> None:
+    failing = calling(bytes(19) + b"\x09") + calling(bytes(19) + b"\x0a") + calling(bytes(20))
+    frames = trace(world(failing)).frames
+    assert [(frame.precompile, frame.error) for frame in frames[1:]] == [
+        (True, "invalid input length"),
+        (True, "invalid input length"),
+        (False, None),
+    ]
+
+
+def test_code_that_cannot_be_paid_for_has_its_own_words() -> None:
+    init_code = assemble("5000 0 RETURN")
+    code = push(int.from_bytes(init_code)) + assemble("0 MSTORE", len(init_code))
+    code += assemble(32 - len(init_code), "0 CREATE")
+    frame = trace(world(code), gas=200_000).frames[1]
+    assert frame.error == "contract creation code storage out of gas"
+    assert frame.to == created(CONTRACT, 1)
+    assert frame.output == b""
+
+
+def test_a_selfdestruct_is_the_last_frame_below_its_own() -> None:
+    code = calling(OTHER) + assemble("ADDRESS SELFDESTRUCT")
+    frames = trace(world(code, balance=9)).frames
+    expected = Frame(1, "SELFDESTRUCT", CONTRACT, CONTRACT, 9, 0, 0, b"", b"", None, False)
+    assert frames[1].to == OTHER
+    assert frames[2:] == (expected,)
+
+
+def test_logs_have_numbers_and_positions_and_undone_ones_none() -> None:
+    log = assemble("0 0 LOG0")
+    state = world(
+        log + calling(OTHER) + calling(NOBODY) + log,
+        log + assemble("0 0 REVERT"),
+    )
+    found = trace(state)
+    assert [len(frame.logs) for frame in found.frames] == [2, 0, 0]
+    assert [(log.number, log.position) for log in found.frames[0].logs] == [(0, 0), (1, 2)]
+    assert tuple(log.log for log in found.frames[0].logs) == found.logs
+
+
+def test_logs_of_inner_frames_stay_with_them() -> None:
+    log = assemble("0 0 LOG0")
+    found = trace(world(calling(OTHER) + log, log))
+    inner, outer = found.logs
+    assert found.frames[0].logs == (FrameLog(outer, 1, 1),)
+    assert found.frames[1].logs == (FrameLog(inner, 0, 0),)
+
+
+def test_a_failed_transaction_has_no_logs() -> None:
+    found = trace(world(assemble("0 0 LOG0 0 0 REVERT")))
+    assert (found.succeeded, found.error) == (False, "execution reverted")
+    assert found.logs == found.frames[0].logs == ()
+
+
+def test_what_is_touched_is_as_it_was_before() -> None:
+    code = assemble(0, "SLOAD", 7, 1, "SSTORE", int.from_bytes(OTHER), "BALANCE")
+    state = world(code, b"\x01\x02", storage={0: 5, 1: 6})
+    found = touched(state, gas_price=2 * BASE_FEE, gas=100_000)
+    coinbase = block_env().coinbase
+    assert set(found.accounts) == {SENDERS[0], CONTRACT, OTHER, coinbase}
+    assert found.accounts[SENDERS[0]] == state.account(SENDERS[0])
+    slots = {number: Slot(number.to_bytes(32, "big")) for number in (0, 1)}
+    assert found.slots == {
+        CONTRACT: {slot: state.storage(CONTRACT, slot) for slot in slots.values()}
+    }
+    assert found.codes == {CONTRACT: code, OTHER: b"\x01\x02"}
+    (slot_change,) = found.changes.storage.values()
+    assert slot_change.after == Word((7).to_bytes(32, "big"))
+    assert set(found.changes.accounts) == {SENDERS[0], coinbase}
+
+
+def test_a_step_that_fails_touches_nothing() -> None:
+    state = world(assemble("SLOAD"), storage={0: 5})
+    assert touched(state).slots == {}
+    poor = world(assemble(int.from_bytes(OTHER), "BALANCE"))
+    assert OTHER not in touched(poor, gas=21_100).accounts
+
+
+def test_a_creation_touches_its_address_even_if_it_fails() -> None:
+    found = touched(world(assemble("0 0 9 CREATE")))
+    assert found.accounts[created(CONTRACT, 1)] is None
+
+
+def test_whoever_a_called_account_delegates_to_is_touched() -> None:
+    state = world(calling(NOBODY))
+    state.put(NOBODY, code=b"\xef\x01\x00" + OTHER, nonce=1)
+    assert OTHER in touched(state).accounts
+    assert OTHER in touched(state, to=NOBODY).accounts
+
+
+def block(
+    *transactions: Transaction, state: MemoryState, recording: Recording = STATE, **options: Any
+) -> tuple[TransactionTrace, ...]:
+    env = block_env()
+    return ENGINE.trace_block(env, transactions, state, recording, **options).transactions
+
+
+def increments(count: int) -> list[Transaction]:
+    return [transaction(nonce=nonce, to=CONTRACT, gas=100_000) for nonce in range(count)]
+
+
+def test_each_transaction_has_its_own_changes() -> None:
+    state = world(bytecode.COUNTER)
+    traced = ENGINE.trace_block(block_env("cancun"), increments(3), state, STATE)
+    whole = ENGINE.execute_block(block_env("cancun"), increments(3), state, skip_invalid=False)
+    after = state.copy()
+    after.apply(traced.before)
+    for found in traced.transactions:
+        assert found.state is not None
+        assert found.state.accounts[SENDERS[0]] == after.account(SENDERS[0])
+        after.apply(found.state.changes)
+    expected = state.copy()
+    expected.apply(whole.changes)
+    assert after == expected
+
+
+def test_only_what_is_asked_for_is_recorded() -> None:
+    state = world(bytecode.COUNTER)
+    last = block(*increments(3), state=state, first=2)
+    assert last == block(*increments(3), state=state)[2:]
+    assert [found.state is None for found in block(*increments(1), state=state, recording=FRAMES)]
+
+
+def test_system_calls_come_before_and_are_told_apart() -> None:
+    contract = Address(bytes.fromhex("000F3df6D732807Ef1319fB7B8bB8522d0Beac02"))
+    state = world(bytecode.COUNTER)
+    state.put(contract, code=assemble("0 CALLDATALOAD 1 SSTORE"), nonce=1)
+    traced = ENGINE.trace_block(block_env(), increments(1), state, STATE)
+    assert (contract, Slot((1).to_bytes(32, "big"))) in traced.before.storage
+    (found,) = traced.transactions
+    assert found.state is not None
+    assert contract not in found.state.accounts
+
+
+def test_a_block_may_contain_what_a_contract_sent() -> None:
+    state = world(bytecode.COUNTER)
+    state.put(SENDERS[0], code=b"\x00", balance=COIN)
+    (found,) = block(*increments(1), state=state)
+    assert found.succeeded
+
+
+def test_what_cannot_be_in_the_block_is_refused() -> None:
+    with pytest.raises(InvalidBlock, match="nonce too high"):
+        block(increments(2)[1], state=world(b""))
+
+
+def test_of_a_creation_the_address_is_known_even_if_it_fails() -> None:
+    failed = transaction(to=None, data=b"\xfe", gas=100_000)
+    (found,) = block(failed, state=genesis_state(), recording=FRAMES)
+    assert (found.succeeded, found.contract_address) == (False, created(SENDERS[0], 0))
+    assert found.frames[0].to == found.contract_address
+
+
+def test_fees_of_a_call_go_to_the_coinbase() -> None:
+    found = touched(genesis_state(), to=NOBODY, gas_price=BASE_FEE + 3)
+    change = found.changes.accounts[block_env().coinbase]
+    before = 0 if change.before is None else change.before.balance
+    assert isinstance(change.after, AccountState)
+    assert change.after.balance - before == 3 * 21_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "max fee per gas less than block base fee"),
+        ({"gas_price": BASE_FEE, "nonce": 4}, "nonce too high"),
+    ],
+)
+def test_a_call_can_be_held_to_what_transactions_are(changes: dict[str, Any], words: str) -> None:
+    validated = {"validate": True}
+    with pytest.raises(CallRejected, match=words):
+        trace(genesis_state(), to=NOBODY, options=validated, **changes)
+    assert trace(genesis_state(), to=NOBODY, **changes).succeeded
+    priced = {"gas_price": BASE_FEE, "nonce": 0}
+    assert trace(genesis_state(), to=NOBODY, options=validated, **priced).succeeded
+
+
+def test_a_trace_says_what_the_call_does() -> None:
+    message: CallMessage = call_message(CONTRACT, b"why")
+    state = world(bytecode.ECHO_REVERT)
+    result = ENGINE.call(block_env(), message, state)
+    found = trace(state, data=b"why")
+    assert (found.output, found.error) == (result.output, result.error)
+    assert (found.gas_used, found.gas_peak) == (result.gas_used, result.gas_peak)
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        Recording(frames=True, most_bytes=4_000),
+        Recording(steps=StepOptions(), most_bytes=1_000),
+        Recording(vm=True, most_bytes=1_000),
+        Recording(preimages=True, most_bytes=100),
+    ],
+)
+def test_recording_stops_at_so_many_bytes(recording: Recording) -> None:
+    code = b"".join(assemble(number, "0 MSTORE 64 0 KECCAK256") for number in range(20))
+    state = world(calling(OTHER) * 20 + code)
+    with pytest.raises(TraceTooLarge):
+        trace(state, recording)
+    assert trace(state, recording._replace(most_bytes=10**6)).succeeded
+
+
+def test_transactions_of_one_question_share_the_bytes() -> None:
+    state = world(bytecode.COUNTER)
+    steps = Recording(steps=StepOptions())
+    (one,) = block(*increments(1), state=state, recording=steps)
+    bounded = steps._replace(most_bytes=3 * len(one.steps))
+    assert len(block(*increments(2), state=state, recording=bounded)) == 2
+    with pytest.raises(TraceTooLarge):
+        block(*increments(4), state=state, recording=bounded)
+
+
+@pytest.mark.parametrize("recording", [Recording(), FRAMES, Recording(steps=StepOptions())])
+def test_a_trace_stops_in_time(recording: Recording) -> None:
+    state = world(assemble("JUMPDEST 0 JUMP"))
+    begun = time.monotonic()
+    with pytest.raises(TraceTimedOut):
+        trace(state, recording, gas=10**12, options={"time_limit": 0.05})
+    assert time.monotonic() - begun < 1
+
+
+class SlowState(MemoryState):
+    """A state that takes long to tell of contracts."""
+
+    @override
+    def code(self, code_hash: Hash) -> bytes:
+        time.sleep(0.3)
+        return super().code(code_hash)
+
+
+def test_each_transaction_has_its_own_time() -> None:
+    state = genesis_state()
+    places = [Address(bytes([0xE0 + number]) * 20) for number in range(4)]
+    for number, place in enumerate(places):
+        state.put(place, code=assemble(time.monotonic_ns(), number), nonce=1)
+    slow = SlowState(state.accounts, state.storages, state.codes, state.hashes)
+    each = [transaction(nonce=nonce, to=to, gas=50_000) for nonce, to in enumerate(places)]
+    traced = ENGINE.trace_block(
+        block_env(parent_beacon_block_root=None, fork="cancun"), each, slow, FRAMES, time_limit=1
+    )
+    assert all(found.succeeded for found in traced.transactions)

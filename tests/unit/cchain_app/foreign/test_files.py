@@ -1,0 +1,50 @@
+"""Chain files: block after block, however long each is; or words of where they break."""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.foreign.errors import BrokenFile
+from cchain_app.foreign.files import MOST_BYTES, read_blocks
+from primitives import rlp
+
+blocks = st.lists(
+    st.binary(max_size=300).map(lambda data: rlp.encode_list([rlp.encode_bytes(data)]))
+)
+
+
+@given(blocks)
+def test_blocks_are_read_as_they_stand(raws: list[bytes]) -> None:
+    assert list(read_blocks(BytesIO(b"".join(raws)))) == raws
+
+
+@given(blocks, st.integers(min_value=0, max_value=99))
+def test_a_file_that_was_cut_gives_what_is_whole(raws: list[bytes], part: int) -> None:
+    last = rlp.encode_list([rlp.encode_bytes(bytes(100))])
+    cut = b"".join(raws) + last[: 1 + part]
+
+    reader = read_blocks(BytesIO(cut))
+    assert [next(reader) for _ in raws] == raws
+    with pytest.raises(BrokenFile, match="the file ends within a block") as caught:
+        next(reader)
+    assert caught.value.position == sum(map(len, raws))
+
+
+def test_a_block_that_would_be_too_long_is_not_read() -> None:
+    class Endless(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            assert size is not None
+            assert size <= 8
+            return super().read(size)
+
+    file = Endless(b"\xfb" + (MOST_BYTES + 1).to_bytes(4, "big"))
+    with pytest.raises(BrokenFile, match=f"a block of {MOST_BYTES + 1} bytes"):
+        list(read_blocks(file))
+
+
+@pytest.mark.parametrize("file", [b"\x00", b"\x80", b"text", b"\xbf"])
+def test_what_is_no_list_is_no_block(file: bytes) -> None:
+    with pytest.raises(BrokenFile, match="at byte 0: no RLP of a block"):
+        list(read_blocks(BytesIO(file)))

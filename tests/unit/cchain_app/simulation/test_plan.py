@@ -1,0 +1,97 @@
+"""Which blocks a simulation has, and what it is refused for before anything runs."""
+
+import pytest
+
+from cchain_app.blocks.header import Header
+from cchain_app.evm.overrides import BlockOverride
+from cchain_app.simulation.errors import (
+    BlockNumberNotAscending,
+    NoBlocks,
+    TimestampNotAscending,
+    TimestampTooHigh,
+    TooManyBlocks,
+    TooManyCalls,
+)
+from cchain_app.simulation.plan import BlockRequest, plan
+from cchain_app.txs.request import CallRequest
+
+ZERO = bytes(32)
+BASE = Header(
+    parent_hash=ZERO,
+    coinbase=bytes(20),
+    state_root=ZERO,
+    transactions_root=ZERO,
+    receipts_root=ZERO,
+    logs_bloom=bytes(256),
+    number=88,
+    gas_limit=30_000_000,
+    gas_used=0,
+    timestamp=1_000,
+)
+
+
+def request(**override: int) -> BlockRequest:
+    return BlockRequest(override=BlockOverride(**override))
+
+
+def places(*requests: BlockRequest) -> list[tuple[int, int]]:
+    return [(one.number, one.timestamp) for one in plan(BASE, requests)]
+
+
+def test_blocks_follow_one_another_after_twelve_seconds() -> None:
+    assert places(request(), request()) == [(89, 1_012), (90, 1_024)]
+
+
+def test_numbers_and_times_may_be_given() -> None:
+    assert places(request(number=89, time=1_001), request()) == [(89, 1_001), (90, 1_013)]
+
+
+def test_a_gap_is_filled_with_empty_blocks() -> None:
+    asked = BlockRequest(calls=(CallRequest(),), override=BlockOverride(number=91, time=2_000))
+    planned = plan(BASE, [asked])
+    assert [(one.number, one.timestamp) for one in planned] == [
+        (89, 1_012), (90, 1_024), (91, 2_000),
+    ]  # fmt: skip
+    assert [len(one.request.calls) for one in planned] == [0, 0, 1]
+
+
+def test_a_time_must_be_later_than_those_of_the_gap_before_it() -> None:
+    with pytest.raises(
+        TimestampNotAscending, match=r"^block timestamps must be in order: 1024 <= 1024$"
+    ):
+        plan(BASE, [request(number=91, time=1_024)])
+
+
+@pytest.mark.parametrize("number", [0, 1, 88])
+def test_a_number_must_be_above_the_one_before(number: int) -> None:
+    with pytest.raises(
+        BlockNumberNotAscending, match=f"^block numbers must be in order: {number} <= 88$"
+    ):
+        plan(BASE, [request(number=number)])
+
+
+def test_the_last_block_is_at_most_256_above() -> None:
+    assert len(plan(BASE, [request(number=88 + 256)])) == 256
+    with pytest.raises(TooManyBlocks, match=r"^too many blocks$"):
+        plan(BASE, [request(number=88 + 257)])
+    with pytest.raises(TooManyBlocks):
+        plan(BASE, [request()] * 257)
+
+
+def test_nothing_is_not_simulated() -> None:
+    with pytest.raises(NoBlocks, match=r"^empty input$"):
+        plan(BASE, [])
+
+
+def test_calls_are_counted_by_block_and_together() -> None:
+    full = BlockRequest(calls=(CallRequest(),) * 5_000)
+    assert len(plan(BASE, [full, full])) == 2
+    with pytest.raises(TooManyCalls, match=r"^too many calls in block: 5001 > 5000$"):
+        plan(BASE, [BlockRequest(calls=(CallRequest(),) * 5_001)])
+    with pytest.raises(TooManyCalls, match=r"^too many calls: 10001 > 10000$"):
+        plan(BASE, [full, full, BlockRequest(calls=(CallRequest(),))])
+
+
+def test_no_block_is_later_than_its_header_can_say() -> None:
+    with pytest.raises(TimestampTooHigh):
+        plan(BASE, [request(time=2**64 - 1), request()])

@@ -1,0 +1,68 @@
+"""Movements of value among the logs of contracts, where they happened."""
+
+from cchain_app.evm.engine import Log
+from cchain_app.evm.tracing import Frame, FrameLog
+from cchain_app.simulation.transfers import TRANSFER_ADDRESS, TRANSFER_TOPIC, logs_with_transfers
+from tests.builders.traces import CALLEE, CALLER, OTHER, frame, selfdestruct
+
+
+def said(number: int) -> Log:
+    return Log(CALLEE, (), bytes([number]))
+
+
+def emitted(*positions: int) -> tuple[FrameLog, ...]:
+    """Return logs that have so many calls of their frame before them; each says its place."""
+    return tuple(FrameLog(said(place), place, position) for place, position in enumerate(positions))
+
+
+def told(*frames: Frame) -> list[int | tuple[bytes, bytes, int]]:
+    """Return for each log what it says, or for a movement who gave whom how much."""
+    found: list[int | tuple[bytes, bytes, int]] = []
+    for log in logs_with_transfers(frames):
+        if log.address == TRANSFER_ADDRESS:
+            topic, sender, recipient = log.topics
+            assert topic == TRANSFER_TOPIC
+            found.append((sender[12:], recipient[12:], int.from_bytes(log.data, "big")))
+        else:
+            found.append(log.data[0])
+    return found
+
+
+def test_the_call_itself_moves_value() -> None:
+    assert told(frame(value=5)) == [(CALLER, CALLEE, 5)]
+    assert told(frame(value=0)) == []
+
+
+def test_logs_stand_around_the_calls_in_between() -> None:
+    top = frame(value=1, logs=emitted(0, 1, 1, 2))
+    inner = frame(1, sender=CALLEE, to=OTHER, value=7)
+    last = frame(1, sender=CALLEE, to=CALLER, value=9)
+    assert told(top, inner, last) == [
+        (CALLER, CALLEE, 1), 0, (CALLEE, OTHER, 7), 1, 2, (CALLEE, CALLER, 9), 3,
+    ]  # fmt: skip
+
+
+def test_logs_of_inner_calls_are_told_before_those_after_them() -> None:
+    top = frame(logs=emitted(0, 1))
+    inner = frame(1, logs=(FrameLog(said(8), 1, 0), FrameLog(said(9), 2, 1)))
+    deepest = frame(2, value=3)
+    assert told(top, inner, deepest) == [0, 8, (CALLER, CALLEE, 3), 9, 1]
+
+
+def test_what_is_undone_is_not_told() -> None:
+    undone = frame(1, value=5, error="execution reverted")
+    inside = frame(2, value=6)
+    after = frame(1, value=7)
+    assert told(frame(logs=emitted(1, 2)), undone, inside, after) == [
+        0, (CALLER, CALLEE, 7), 1,
+    ]  # fmt: skip
+    assert told(frame(value=1, error="out of gas"), frame(1, value=2)) == []
+
+
+def test_delegated_calls_move_nothing_and_the_end_of_a_contract_does() -> None:
+    delegated = frame(1, type="DELEGATECALL", value=4)
+    copied = frame(1, type="CALLCODE", value=4)
+    created = frame(1, type="CREATE2", to=OTHER, value=2)
+    assert told(frame(), delegated, copied, created, selfdestruct(1)) == [
+        (CALLER, OTHER, 2), (CALLEE, OTHER, 12),
+    ]  # fmt: skip

@@ -1,0 +1,58 @@
+"""Answers that are kept: bounded by their bytes, the ones asked for last stay."""
+
+from cchain_app.tracing.kept import KeptTraces, TraceKey
+from primitives.evm import Hash
+
+BLOCK = Hash(b"\xb1" * 32)
+
+
+def key(index: int, options: str = "") -> TraceKey:
+    return TraceKey(BLOCK, index, options)
+
+
+def test_what_was_kept_is_found_by_all_that_makes_it_different():
+    kept = KeptTraces(10_000)
+    kept.keep(key(0, "a"), b"one")
+    kept.keep(key(0, "b"), b"two")
+
+    assert kept.get(key(0, "a")) == b"one"
+    assert kept.get(key(0, "b")) == b"two"
+    assert kept.get(key(1, "a")) is None
+    assert (kept.asked.hits.read(), kept.asked.misses.read()) == (2, 1)
+
+
+def test_who_was_not_asked_for_longest_goes():
+    kept = KeptTraces(10_000)
+    for index in range(4):
+        kept.keep(key(index), bytes(2_000))
+    kept.get(key(0))
+    kept.keep(key(4), bytes(2_000))
+
+    assert kept.get(key(0)) is not None
+    assert kept.get(key(1)) is None
+    assert len(kept) == 4
+    assert kept.weight <= 10_000
+
+
+def test_an_answer_that_would_push_out_most_others_is_not_kept():
+    kept = KeptTraces(10_000)
+    kept.keep(key(0), bytes(2_400))
+
+    assert kept.get(key(0)) is None
+    assert kept.weight == 0
+
+
+def test_nothing_is_kept_without_room():
+    kept = KeptTraces(0)
+    kept.keep(key(0), b"")
+
+    assert len(kept) == 0
+
+
+def test_the_same_answer_twice_takes_its_room_once():
+    kept = KeptTraces(10_000)
+    kept.keep(key(0), b"one")
+    taken = kept.weight
+    kept.keep(key(0), b"one")
+
+    assert kept.weight == taken

@@ -1,0 +1,284 @@
+"""Options of debug_trace*: what go-ethereum reads, and what it refuses in which words."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cchain_app.evm.tracing import Recording, StepOptions
+from cchain_app.tracing.durations import InvalidDuration, parse_duration
+from cchain_app.tracing.options import (
+    BadTimeout,
+    BadTraceConfig,
+    CallConfig,
+    DiffWithEmpty,
+    FlatConfig,
+    PrestateConfig,
+    TooManyMuxes,
+    TraceConfig,
+    Tracer,
+    TracerNotFound,
+    UnreadableOptions,
+    UnreadableTracerConfig,
+    parse_trace_config,
+)
+
+
+@pytest.mark.parametrize("value", [None, {}, {"tracer": None, "timeout": None, "limit": None}])
+def test_without_options_the_struct_logger_writes_stack_and_storage(value: object) -> None:
+    config = parse_trace_config(value)
+    assert config == TraceConfig()
+    assert config.recording(9) == Recording(
+        steps=StepOptions(stack=True, storage=True), most_bytes=9
+    )
+
+
+def test_options_of_the_struct_logger() -> None:
+    config = parse_trace_config(
+        {
+            "enableMemory": True,
+            "disableStack": True,
+            "disableStorage": True,
+            "enableReturnData": True,
+            "limit": 5,
+        }
+    )
+    assert config.steps == StepOptions(
+        stack=False, memory=True, storage=False, return_data=True, limit=5
+    )
+
+
+def test_what_older_tools_send_is_ignored() -> None:
+    given_by_tools = {"disableMemory": False, "fullStorage": True, "debug": 1, "reexec": 128}
+    assert parse_trace_config(given_by_tools) == TraceConfig()
+
+
+def test_member_names_match_without_regard_to_case() -> None:
+    config = parse_trace_config({"TRACER": "callTracer", "tracerconfig": {"WITHLOG": True}})
+    assert config.tracer == Tracer("callTracer", CallConfig(with_log=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "expected", "recording"),
+    [
+        ("callTracer", {"onlyTopCall": True}, CallConfig(only_top_call=True), {"frames"}),
+        ("callTracer", None, CallConfig(), {"frames"}),
+        (
+            "flatCallTracer",
+            {"convertParityErrors": True, "includePrecompiles": True},
+            FlatConfig(convert_parity_errors=True, include_precompiles=True),
+            {"frames"},
+        ),
+        (
+            "prestateTracer",
+            {"diffMode": True, "disableCode": True, "disableStorage": True, "includeEmpty": None},
+            PrestateConfig(diff_mode=True, disable_code=True, disable_storage=True),
+            {"state"},
+        ),
+        ("4byteTracer", "whatever", None, {"frames"}),
+        ("noopTracer", 7, None, set()),
+        ("keccak256PreimageTracer", None, None, {"preimages"}),
+    ],
+)
+def test_tracers_read_their_own_settings(
+    name: str, config: object, expected: object, recording: set[str]
+) -> None:
+    found = parse_trace_config({"tracer": name, "tracerConfig": config})
+    assert found.tracer == Tracer(name, expected)  # type: ignore[arg-type]
+    assert found.recording() == Recording(**dict.fromkeys(recording, True))
+
+
+def test_a_mux_needs_what_its_tracers_need() -> None:
+    config = parse_trace_config(
+        {
+            "tracer": "muxTracer",
+            "tracerConfig": {
+                "prestateTracer": {"diffMode": True},
+                "callTracer": {"withLog": True},
+                "muxTracer": {"keccak256PreimageTracer": None},
+            },
+        }
+    )
+    assert config.tracer is not None
+    assert [tracer.name for tracer in config.tracer.tracers] == [
+        "callTracer",
+        "muxTracer",
+        "prestateTracer",
+    ]
+    assert config.recording() == Recording(frames=True, state=True, preimages=True)
+    assert hash(config) == hash(parse_trace_config({"tracer": "muxTracer", "tracerConfig": {
+        "muxTracer": {"keccak256PreimageTracer": None},
+        "callTracer": {"withLog": True},
+        "prestateTracer": {"diffMode": True},
+    }}))  # fmt: skip
+
+
+def nested_mux(depth: int) -> dict[str, Any]:
+    config: dict[str, Any] = {"noopTracer": None}
+    for _ in range(depth):
+        config = {"muxTracer": config}
+    return {"tracer": "muxTracer", "tracerConfig": config}
+
+
+def test_a_mux_in_a_mux_is_read_to_a_certain_depth() -> None:
+    assert parse_trace_config(nested_mux(3)).recording() == Recording()
+    with pytest.raises(TooManyMuxes):
+        parse_trace_config(nested_mux(4))
+
+
+STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (
+            "callTracer",
+            UnreadableOptions,
+            "json: cannot unmarshal string into Go value of type tracers.TraceConfig",
+        ),
+        (
+            {"tracer": 1},
+            UnreadableOptions,
+            STRUCT.format("number", "TraceConfig.tracer", "string"),
+        ),
+        (
+            {"enableMemory": "yes"},
+            UnreadableOptions,
+            STRUCT.format("string", "TraceConfig.enableMemory", "bool"),
+        ),
+        (
+            {"limit": True},
+            UnreadableOptions,
+            STRUCT.format("bool", "TraceConfig.limit", "uint64"),
+        ),
+        (
+            {"limit": 1.5},
+            UnreadableOptions,
+            STRUCT.format("number 1.5", "TraceConfig.limit", "uint64"),
+        ),
+        (
+            {"reexec": -1},
+            UnreadableOptions,
+            STRUCT.format("number -1", "TraceConfig.reexec", "uint64"),
+        ),
+        (
+            {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": "yes"}},
+            UnreadableTracerConfig,
+            STRUCT.format("string", "callTracerConfig.onlyTopCall", "bool"),
+        ),
+        (
+            {"tracer": "flatCallTracer", "tracerConfig": []},
+            UnreadableTracerConfig,
+            "json: cannot unmarshal array into Go value of type native.flatCallTracerConfig",
+        ),
+        (
+            {"tracer": "muxTracer", "tracerConfig": 3},
+            UnreadableTracerConfig,
+            "json: cannot unmarshal number into Go value of type map[string]json.RawMessage",
+        ),
+        (
+            {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True, "includeEmpty": True}},
+            DiffWithEmpty,
+            "cannot use diffMode with includeEmpty",
+        ),
+        ({"timeout": "abc"}, BadTimeout, 'time: invalid duration "abc"'),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_the_words_of_go(
+    value: object, error: type[BadTraceConfig], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        parse_trace_config(value)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("name", ["", "nosuch", "{result: function(){}}", "CallTracer"])
+def test_an_unknown_tracer_is_told_which_there_are(name: str) -> None:
+    for options in ({"tracer": name}, {"tracer": "muxTracer", "tracerConfig": {name: {}}}):
+        with pytest.raises(TracerNotFound) as caught:
+            parse_trace_config(options)
+        assert str(caught.value).startswith(f"tracer not found: {name} (there are callTracer, ")
+
+
+def test_a_program_is_not_repeated_in_whole() -> None:
+    with pytest.raises(TracerNotFound) as caught:
+        parse_trace_config({"tracer": "{step: function() {}}" * 1000})
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("5s", 5),
+        ("1m30s", 90),
+        ("500ms", 0.5),
+        ("1.5h", 5400),
+        ("-2s", -2),
+        ("+2s", 2),
+        ("0", 0),
+        (".5s", 0.5),
+        ("3us", 3e-6),
+        ("3µs", 3e-6),
+        ("4ns", 4e-9),
+    ],
+)
+def test_durations_are_read_as_by_go(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+    assert parse_trace_config({"timeout": text}).timeout == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 'time: invalid duration ""'),
+        ("-", 'time: invalid duration "-"'),
+        (".s", 'time: invalid duration ".s"'),
+        ("5", 'time: missing unit in duration "5"'),
+        ("1h5", 'time: missing unit in duration "1h5"'),
+        ("5d", 'time: unknown unit "d" in duration "5d"'),
+        ("9999999999h", 'time: invalid duration "9999999999h"'),
+        ("9" * 5000 + "s", f'time: invalid duration "{"9" * 5000}s"'),
+        ('"', 'time: invalid duration "\\""'),
+    ],
+)
+def test_what_is_no_duration_is_refused_in_the_words_of_go(text: str, words: str) -> None:
+    with pytest.raises(InvalidDuration) as caught:
+        parse_duration(text)
+    assert str(caught.value) == words
+
+
+@given(st.text(alphabet="0123456789.+-hmsuµn", max_size=12))
+def test_any_text_is_a_duration_or_refused(text: str) -> None:
+    try:
+        seconds = parse_duration(text)
+    except InvalidDuration:
+        return
+    assert abs(seconds) <= 2**63 / 1e9
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["tracer", "tracerConfig", "callTracer", "muxTracer", "limit", "diffMode"]
+            ),
+            inner | st.sampled_from(["muxTracer", "prestateTracer"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(anything)
+def test_anything_is_read_or_refused(value: object) -> None:
+    try:
+        config = parse_trace_config(value)
+    except BadTraceConfig:
+        return
+    hash(config)
+    config.recording()

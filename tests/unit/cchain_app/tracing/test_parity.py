@@ -1,0 +1,131 @@
+"""Entries in Parity's form: which frames have one, where they are in the tree, what they say."""
+
+import pytest
+
+from cchain_app.tracing.parity import Place, entries, localized_entries, words
+from primitives.evm import Hash
+from tests.builders.traces import CALLEE, CALLER, OTHER, PRECOMPILE, frame, selfdestruct
+
+PLACE = Place(Hash(b"\xb1" * 32), 7, Hash(b"\x7a" * 32), 3)
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def test_a_call_says_what_it_was_given_and_what_it_returned():
+    (entry,) = entries([frame(value=5)])
+
+    assert entry == {
+        "action": {
+            "from": hexed(CALLER), "callType": "call", "gas": "0xc350", "input": "0x0102",
+            "to": hexed(CALLEE), "value": "0x5",
+        },
+        "result": {"gasUsed": "0x2bc", "output": "0x03"},
+        "subtraces": 0,
+        "traceAddress": (),
+        "type": "call",
+    }  # fmt: skip
+
+
+def test_an_entry_of_a_block_says_where_it_is():
+    (entry,) = localized_entries([frame()], PLACE)
+
+    assert entry["blockHash"] == hexed(PLACE.block_hash)
+    assert entry["blockNumber"] == 7
+    assert entry["transactionHash"] == hexed(PLACE.transaction_hash)
+    assert entry["transactionPosition"] == 3
+
+
+def test_addresses_are_paths_through_the_tree():
+    depths = [0, 1, 2, 2, 1, 2, 3]
+    found = list(entries([frame(depth) for depth in depths]))
+
+    assert [one["traceAddress"] for one in found] == [
+        (), (0,), (0, 0), (0, 1), (1,), (1, 0), (1, 0, 0),
+    ]  # fmt: skip
+    assert [one["subtraces"] for one in found] == [2, 2, 0, 0, 1, 1, 0]
+
+
+def test_precompiles_have_entries_with_value_and_at_the_top_only():
+    plain = frame(1, to=PRECOMPILE, precompile=True)
+    paid = plain._replace(value=1)
+    found = list(entries([frame(), plain, frame(1), paid]))
+
+    assert [one["traceAddress"] for one in found] == [(), (0,), (1,)]
+    assert found[0]["subtraces"] == 2
+    assert [one["action"]["value"] for one in found] == ["0x0", "0x0", "0x1"]
+    assert len(list(entries([plain._replace(depth=0)]))) == 1
+
+
+@pytest.mark.parametrize("kind", ["DELEGATECALL", "STATICCALL", "CALLCODE"])
+def test_the_kind_of_a_call_is_in_its_action(kind):
+    (entry,) = entries([frame(type=kind, value=None)])
+
+    assert (entry["type"], entry["action"]["callType"]) == ("call", kind.lower())
+    assert entry["action"]["value"] == "0x0"
+
+
+@pytest.mark.parametrize("kind", ["CREATE", "CREATE2"])
+def test_a_creation_has_init_code_address_and_code(kind):
+    (entry,) = entries([frame(type=kind, to=OTHER)])
+
+    assert entry["type"] == "create"
+    assert entry["action"] == {
+        "from": hexed(CALLER), "creationMethod": kind.lower(), "gas": "0xc350", "init": "0x0102",
+        "value": "0x0",
+    }  # fmt: skip
+    assert entry["result"] == {"address": hexed(OTHER), "code": "0x03", "gasUsed": "0x2bc"}
+
+
+def test_a_selfdestruct_says_where_the_balance_went():
+    _, entry = entries([frame(), selfdestruct(1)])
+
+    assert entry == {
+        "action": {"address": hexed(CALLEE), "balance": "0xc", "refundAddress": hexed(OTHER)},
+        "result": None,
+        "subtraces": 0,
+        "traceAddress": (0,),
+        "type": "suicide",
+    }
+
+
+def test_what_reverted_has_a_result_and_what_failed_otherwise_has_none():
+    reverted, failed = entries(
+        [frame(error="execution reverted"), frame(1, error="out of gas", output=b"")]
+    )
+
+    assert (reverted["error"], reverted["result"]["output"]) == ("Reverted", "0x03")
+    assert (failed["error"], failed["result"]) == ("Out of gas", None)
+
+
+def test_a_creation_that_came_to_no_address_has_no_result():
+    (entry,) = entries([frame(type="CREATE", to=None, error="max call depth exceeded")])
+
+    assert entry["result"] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("execution reverted", "Reverted"),
+        ("out of gas: not enough gas for reentrancy sentry", "Out of gas"),
+        ("max code size exceeded", "Out of gas"),
+        ("invalid jump destination", "Bad jump destination"),
+        ("invalid opcode: opcode 0xc not defined", "Bad instruction"),
+        ("stack underflow (0 <=> 2)", "Stack underflow"),
+        ("stack limit reached 1024 (1023)", "Out of stack"),
+        ("return data out of bounds", "Out of bounds"),
+        ("write protection", "Mutable Call In Static Context"),
+        ("insufficient balance for transfer", "insufficient balance for transfer"),
+        ("contract address collision", "contract address collision"),
+    ],
+)
+def test_failures_have_paritys_words_where_it_has_any(error, said):
+    assert words(error) == said
+
+
+def test_frames_as_deep_as_the_stack_of_calls_goes_are_rendered():
+    found = list(entries([frame(depth) for depth in range(1025)]))
+
+    assert found[-1]["traceAddress"] == (0,) * 1024

@@ -1,0 +1,64 @@
+"""The lock goes to who has waited longest, and to nobody who has given up."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from chaindb.fair_lock import FairLock, WaitedTooLong
+
+SECONDS = 60.0
+"""So long a busy machine may take; nothing waits for its end."""
+
+
+def queued(lock: FairLock, work: Callable[[], object], place: int) -> threading.Thread:
+    """Start a thread that does its work under the lock; return when it waits, as the place-th to do so."""
+
+    def run() -> None:
+        with lock.held(SECONDS):
+            work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while len(lock._waiting) < place:  # nothing else tells that it waits
+        pass
+    return thread
+
+
+def test_it_is_handed_over_in_the_order_of_coming() -> None:
+    lock, order = FairLock(), list[int]()
+    with lock.held(SECONDS):
+        threads = [queued(lock, lambda one=one: order.append(one), one + 1) for one in range(5)]  # type: ignore[misc]
+    for thread in threads:
+        thread.join(SECONDS)
+    assert order == [0, 1, 2, 3, 4]
+    with lock.held(0.0):
+        pass
+
+
+def test_who_comes_back_waits_behind_who_was_there() -> None:
+    lock, order = FairLock(), list[str]()
+    with lock.held(SECONDS):
+        waiting = queued(lock, lambda: order.append("other"), 1)
+    with lock.held(SECONDS):
+        order.append("own")
+    waiting.join(SECONDS)
+    assert order == ["other", "own"]
+
+
+def test_who_gives_up_is_passed_over() -> None:
+    lock = FairLock()
+    with lock.held(SECONDS):
+        with pytest.raises(WaitedTooLong), lock.held(0.0):
+            pytest.fail("two hold it")
+        later = queued(lock, lambda: None, 1)
+    later.join(SECONDS)
+    assert not later.is_alive()
+
+
+def test_it_is_free_after_an_error() -> None:
+    lock = FairLock()
+    with pytest.raises(ZeroDivisionError), lock.held(SECONDS):
+        raise ZeroDivisionError
+    with lock.held(0.0):
+        pass

@@ -1,0 +1,89 @@
+"""What threads bring while one of them commits is committed together, and each gets its own."""
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from chaindb.group_commit import GroupCommit
+from tests.integration.patience import SECONDS
+
+
+class Slow:
+    """Commits by doubling; the first time not before it is let go on."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.hold = threading.Event()
+        self.done: list[list[int]] = []
+        self.fails = False
+
+    def __call__(self, work: Sequence[int]) -> list[int]:
+        if not self.done:
+            self.begun.set()
+            assert self.hold.wait(SECONDS)
+        self.done.append(list(work))
+        if self.fails and len(self.done) > 1:
+            raise RuntimeError("the disk is full")
+        return [2 * one for one in work]
+
+
+def bring(group: GroupCommit[int, int], works: Sequence[Sequence[int]]) -> list[threading.Thread]:
+    """Have each piece of work brought by a thread of its own; return them with what came of it."""
+    results: dict[int, object] = {}
+
+    def run(place: int, work: Sequence[int]) -> None:
+        try:
+            results[place] = group.run(work)
+        except RuntimeError as error:
+            results[place] = str(error)
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
+    for thread in threads:
+        thread.start()
+        thread.results = results  # type: ignore[attr-defined]
+    return threads
+
+
+def waiting(group: GroupCommit[int, int]) -> int:
+    """Return how many threads have brought what is not begun."""
+    return len(group._waiting)  # nothing else tells when all of them are there
+
+
+def brought_during_the_first(slow: Slow) -> dict[int, object]:
+    """Bring one piece, and three more while it is committed; return what came of the three."""
+    group = GroupCommit(slow)
+    (first,) = bring(group, [[1]])
+    assert slow.begun.wait(SECONDS)
+    others = bring(group, [[2, 3], [], [4]])
+    while waiting(group) < len(others):
+        pass
+    slow.hold.set()
+    for thread in (first, *others):
+        thread.join(SECONDS)
+    results: dict[int, object] = others[0].results  # type: ignore[attr-defined]
+    return results
+
+
+def test_what_comes_meanwhile_is_committed_together() -> None:
+    slow = Slow()
+    results = brought_during_the_first(slow)
+    assert results == {0: [4, 6], 1: [], 2: [8]}
+    first, together = slow.done
+    assert first == [1]
+    assert sorted(together) == [2, 3, 4]
+
+
+def test_a_commit_that_fails_fails_for_all_that_took_part_and_for_nobody_later() -> None:
+    slow = Slow()
+    slow.fails = True
+    assert brought_during_the_first(slow) == dict.fromkeys(range(3), "the disk is full")
+    slow.fails = False
+    assert GroupCommit(slow).run([7]) == [14]
+
+
+def test_a_thread_alone_waits_for_nobody() -> None:
+    group: GroupCommit[int, int] = GroupCommit(lambda work: [one + 1 for one in work])
+    assert [group.run([one]) for one in range(3)] == [[1], [2], [3]]
+    with pytest.raises(ZeroDivisionError):
+        GroupCommit(lambda work: [1 // one for one in work]).run([0])
