@@ -32,7 +32,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
-from primitives.networks import CCHAIN_ALIASES
+from primitives.networks import CCHAIN_ALIASES, LOCAL
 
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
@@ -46,6 +46,16 @@ _NETWORKS = {1: "mainnet", 5: "testnet"}
 
 class NoBlockchainID(Exception):
     """No P-Chain knows the chain, or not yet: there is no genesis."""
+
+
+def _nobody() -> bool:
+    """Say no: nobody is connected."""
+    return False
+
+
+def _the_beginning() -> int:
+    """Return the beginning of Unix time."""
+    return 0
 
 
 class EvmChain:
@@ -92,6 +102,12 @@ class EvmChain:
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
+        self.has_peers: Callable[[], bool] = _nobody
+        """Whether other nodes are connected, which see its blocks; the node sets it."""
+        self.least_time: Callable[[], int] = _the_beginning
+        """Unix seconds below which the node's clock may not go: another chain's last block. Likewise."""
+        self.on_rewinding: list[Callable[[int], None]] = []
+        """Called in the transaction in which blocks above a height are deleted, with that height."""
 
     @cached_property
     def blockchain_id(self) -> ID:
@@ -103,6 +119,14 @@ class EvmChain:
         if self._find_id is None:
             raise NoBlockchainID
         return self._find_id()
+
+    @property
+    def is_development(self) -> bool:
+        """Whether its state, clock and blocks may be changed by hand: it is local, and nobody else decides."""
+        node = self.node
+        return (
+            node.network_id == LOCAL and node.development and not node.votes and not node.bootstrap
+        )
 
     def is_named(self, name: str) -> bool:
         """Say whether a name means this chain: one of its aliases, or its blockchain ID."""
@@ -121,9 +145,10 @@ class EvmChain:
             GenesisFileError: The file cannot be used.
         """
         found = load_genesis(self.genesis_file(), min_base_fee=self.node.min_base_fee)
+        config = replace(found.config, free_base_fee=self.is_development)
         if self.node.chain_id:
-            found = replace(found, config=replace(found.config, chain_id=self.node.chain_id))
-        return found
+            config = replace(config, chain_id=self.node.chain_id)
+        return replace(found, config=config)
 
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.

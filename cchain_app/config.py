@@ -147,6 +147,14 @@ class ChainConfig:
     """Wei; the floor under the EIP-1559 formula. A setting, unless the file has `minBaseFee`."""
     coinbase: Address = BLACKHOLE
     """Who is credited with the tips. A setting, not part of the file."""
+    free_base_fee: bool = False
+    """Whether a base fee that was put below the floor by hand follows EIP-1559 from there: on a chain to
+    develop against."""
+
+    def floor_after(self, base_fee: int | None) -> int:
+        """Return the floor under the base fee of the block after one with this base fee, in wei."""
+        below = base_fee is not None and base_fee < self.min_base_fee
+        return 0 if self.free_base_fee and below else self.min_base_fee
 
     def fork_at(self, number: int, timestamp: int, difficulty: int = 0) -> str:
         """Return the name of the rule set of a block; see `ForkSchedule.fork_at`."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.development.conditions import Conditions
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
@@ -160,6 +161,11 @@ class StateMemory:
             self.number = number
         for code_hash, code in changes.codes.items():
             self._keep_code(code_hash, code)
+
+    def change(self, number: int, changes: StateChanges) -> None:
+        """Take changes that were made on this height itself, by hand."""
+        if self.number == number:
+            self.advance(number, changes)
 
     def move(
         self, number: int, accounts: Iterable[Address], slots: Iterable[tuple[Address, Slot]]
@@ -364,8 +370,30 @@ class Memory:
         self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.counts = CountsMemory()
+        self.conditions: Conditions | None = None
+        """What was set for the blocks to come; None: it is to be read. Only of a development chain."""
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
+
+    def changed_elsewhere(self, number: int) -> None:
+        """Read anew what may have been changed by hand in another process, at this height."""
+        with self.moving:
+            self.conditions = None
+            if self.state.number == number:
+                self.state.reset(number)
+        self.pool.changed()
+
+    def set_conditions(self, found: Conditions) -> None:
+        """Keep what was just written for the blocks to come."""
+        with self.moving:
+            self.conditions = found
+
+    def remember_conditions(self, found: Conditions) -> Conditions:
+        """Keep what was read, unless something was written since; return what holds."""
+        with self.moving:
+            if self.conditions is None:
+                self.conditions = found
+            return self.conditions
 
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind, for monitoring."""
@@ -388,6 +416,7 @@ class Memory:
         self.state.reset(head.number)
         self.blocks.reset(head)
         self.transactions.reset()
+        self.conditions = None
 
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
         """Take a block that this process has just committed on the head that it remembers."""

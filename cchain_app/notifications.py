@@ -15,6 +15,13 @@ PENDING = "cchain.pending"
 """Type of the message that transactions of the pool became pending: their `hashes`."""
 
 
+CHANGED_BY_HAND = "cchain.changed_by_hand"
+"""Type of the message that the head's state or what is set for the next blocks was changed: its `number`."""
+
+REWOUND = "cchain.rewound"
+"""Type of the message that the chain went back: `number` and `hash` of its head."""
+
+
 def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Tell that a block was committed."""
     chain.building.accepted(number)
@@ -27,3 +34,15 @@ def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
     if hashes:
         pending = {"type": PENDING, "hashes": [bytes(one) for one in hashes]}
         chain.pointers.send(chain.aliases[0], pending)
+
+
+def changed_by_hand(chain: EvmChain, number: int) -> None:
+    """Tell that the state at the head is another one."""
+    if chain.node.profile == "production":  # elsewhere no other process remembers the state
+        chain.pointers.send(chain.aliases[0], {"type": CHANGED_BY_HAND, "number": number})
+
+
+def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
+    """Tell that an earlier block is the head again."""
+    head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
+    chain.pointers.send(chain.aliases[0], head)

@@ -21,14 +21,17 @@ from cchain_app.blocks.verification import (
 )
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.cached_trie import Tries
+from cchain_app.evm.changes import merged
 from cchain_app.evm.engine import (
     BlockEnv,
     Engine,
     ExecutedBlock,
     InvalidBlock,
     SkippedTransaction,
+    StateChanges,
     StateReader,
 )
+from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState, state_after
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
 from cchain_app.feemarket import next_base_fee, next_gas_limit
@@ -77,7 +80,7 @@ class BlockRules:
         fork = self.config.fork_at(parent.number + 1, header.timestamp)
         if header.base_fee is None and not at_least(fork, "london"):
             return None
-        floor = self.config.min_base_fee
+        floor = self.config.floor_after(header.base_fee)
         return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
 
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
@@ -214,12 +217,18 @@ class ProcessingBlocks:
         if isinstance(transactions, TransactionRefused):
             raise transactions
         executed = self._execute(parent_id, env, transactions, skip_invalid=False)
-        made = self._finish(parent, env, transactions, executed, header.extra_data)
+        made = self._finish(parent, env, transactions, executed, extra_data=header.extra_data)
         verify_outcome(candidate, made.block)
         self._add(parent_id, made)
 
     def build(
-        self, transactions: Sequence[Transaction], *, now: int, allow_empty: bool = False
+        self,
+        transactions: Sequence[Transaction],
+        *,
+        now: int,
+        allow_empty: bool = False,
+        override: BlockOverride | None = None,
+        by_hand: StateChanges | None = None,
     ) -> Built:
         """Build a block on the preferred one of what fits into it, and make it processing.
 
@@ -227,6 +236,9 @@ class ProcessingBlocks:
             transactions: In the order in which they should run; none that an undecided ancestor has.
             now: The node's time in Unix seconds; the block's, unless its parent's is later.
             allow_empty: Build it even with none of them.
+            override: What of its environment was set by hand (devnet.md 2 and 7).
+            by_hand: What was changed by hand on the head since its block: the state has it already, its
+                trie has not (devnet.md 10).
 
         Raises:
             TrieError: The nodes that are read are not those of the parent's state.
@@ -235,11 +247,13 @@ class ProcessingBlocks:
         parent = self._block(parent_id)
         assert parent is not None
         env = self._rules.env_after(parent, max(now, parent.header.timestamp))
+        if override is not None:
+            env = override.apply(env)
         executed = self._execute(parent_id, env, transactions, skip_invalid=True)
         included = [transactions[index] for index in executed.included]
         if not included and not allow_empty:
             return Built(None, executed.skipped)
-        made = self._finish(parent, env, included, executed)
+        made = self._finish(parent, env, included, executed, by_hand=by_hand)
         # Building is deterministic: what was built before and not decided is built again.
         if ID(made.block.hash) not in self._tree:
             self._add(parent_id, made)
@@ -329,14 +343,17 @@ class ProcessingBlocks:
         env: BlockEnv,
         transactions: Sequence[Transaction],
         executed: ExecutedBlock,
+        *,
         extra_data: bytes = b"",
+        by_hand: StateChanges | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
+        changes = executed.changes if by_hand is None else merged(by_hand, executed.changes)
         # Each undecided ancestor has a height of its own, so their number is known without a walk.
         alone = len(self._tree) == parent.number - self._head.number
         update = self._tries.update(
-            parent.header.state_root, executed.changes, self._nodes_after(parent_id), alone=alone
+            parent.header.state_root, changes, self._nodes_after(parent_id), alone=alone
         )
         block = assemble(
             env,

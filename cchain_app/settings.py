@@ -48,6 +48,14 @@ class Settings(Protocol):
         """Seconds between blocks where they are made by the clock."""
 
     @property
+    def bootstrap(self) -> tuple[str, ...]:
+        """Nodes from which this one fetches the chains."""
+
+    @property
+    def development(self) -> bool:
+        """Whether development methods exist where the network is local and this node alone decides."""
+
+    @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
 

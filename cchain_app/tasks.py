@@ -6,7 +6,8 @@ from typing import Final
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
-from cchain_app.services import admissions, calls
+from cchain_app.selectors import development
+from cchain_app.services import admissions, calls, manual_mining
 from chaindb import clock
 
 TURN = 1.0
@@ -26,7 +27,7 @@ def produce_blocks() -> dict[str, int]:
     while chain.consensus.produce(now=clock.now()) is not None:
         made += 1
         if time.monotonic() > until:
-            if chain.node.mining == "auto":
+            if development.mining(chain) == "auto":
                 chain.producer.request()
             break
     return {"blocks": made}
@@ -44,10 +45,11 @@ def beat() -> dict[str, int]:
     Unspecified: by interval empty blocks are made too, as Anvil and geth's clique do.
     """
     chain = evm_chain()
-    if chain.node.mining == "auto":
+    mining = development.mining(chain)
+    if mining == "auto":
         made: dict[str, int] = produce_blocks()
         return made
-    if chain.node.mining == "interval":
+    if mining == "interval" and manual_mining.interval_is_over(chain):
         block = chain.consensus.produce(now=clock.now(), allow_empty=True)
         return {"blocks": 0 if block is None else 1}
     return {"blocks": 0}

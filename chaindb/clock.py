@@ -62,6 +62,17 @@ def reach(moment: int) -> int:
     return behind
 
 
+def show(moment: int, *, least: int) -> int:
+    """Set the clock to a moment (Unix seconds), back too, but not below `least`; return the new offset.
+
+    For chains to develop against alone, that go back themselves. The caller holds the transaction.
+    """
+    row = _held()
+    row.offset = max(moment, least) - int(time.time())
+    row.save(update_fields=["offset"])
+    return row.offset
+
+
 def _held() -> Clock:
     """Return the clock's row; until the transaction ends nobody else moves it."""
     row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})

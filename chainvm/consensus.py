@@ -5,7 +5,7 @@ committed in one step. Where validators vote, a block that was built is processi
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
@@ -32,6 +32,13 @@ class Consensus(Protocol[B_co]):
         Args:
             now: The node's time in Unix seconds.
             allow_empty: Build a block without transactions too.
+        """
+
+    def produce_line(self, times: Sequence[int]) -> Sequence[B_co]:
+        """Build blocks on each other, empty ones too, and see them accepted together, where this node decides.
+
+        Args:
+            times: The node's time for each, in Unix seconds.
         """
 
     def may_produce(self, height: int, now: int) -> bool:
@@ -90,6 +97,28 @@ class SoleConsensus(Generic[B]):
                         return self._produce(last, now=now, allow_empty=allow_empty)
                 except HeadMoved:
                     continue
+
+    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+        """Build blocks on each other, empty ones too, and accept them together; return them.
+
+        Args:
+            times: The node's time for each, in Unix seconds.
+
+        Raises:
+            HeadMoved: Another process has accepted a block meanwhile: none of them is accepted.
+        """
+        with self.lock:
+            self.vm.set_preference(self.vm.last_accepted())
+            line: list[B] = []
+            for now in times:
+                block = self.vm.build(now=now, allow_empty=True)
+                if block is None:
+                    break  # the chain makes no blocks
+                line.append(block)
+                self.vm.set_preference(block.block_id)
+            if line:
+                self.vm.accept([one.block_id for one in line], written=_nothing)
+            return line
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)

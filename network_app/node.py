@@ -91,6 +91,7 @@ class NodeNetwork:
         """The P-Chain for the network."""
         self.evm = self._chain(Chain.C, evm, evm.vm, EvmInner(evm), lambda: evm.blockchain_id)
         """The C-Chain for the network."""
+        evm.on_rewinding.append(self.evm.rows.forget_above)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -119,8 +120,8 @@ class NodeNetwork:
         Where the validators vote they only tell that there is something to put into one.
         """
         if self._node.votes:
-            self._platform.consensus = self._voted(Chain.P, self.platform)
-            self._evm.consensus = self._voted(Chain.C, self.evm)
+            platform, evm = self._voted(Chain.P, self.platform), self._voted(Chain.C, self.evm)
+            self._platform.consensus, self._evm.consensus = platform, evm
         else:
             self._platform.consensus = self.platform.consensus
             self._evm.consensus = self.evm.consensus

@@ -84,6 +84,11 @@ class HeadListener:
             await subscriptions.pending_transactions(self._rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
             await self._handle_head(message)
+        elif message["type"] == notifications.REWOUND:
+            self._rpc.heads.go_back(message["number"])
+            await in_thread(blocks.catch_up, self._rpc.chain)
+        elif message["type"] == notifications.CHANGED_BY_HAND:
+            self._rpc.chain.memory.changed_elsewhere(message["number"])
 
     async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head

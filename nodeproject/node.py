@@ -17,6 +17,7 @@ from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, Shared
 from jsonrpc.turn import LoopTurn
 from network_app.node import NodeNetwork
+from network_app.selectors import connected_ids
 from nodeproject.doors import Doors
 from nodeproject.identity import files_of
 from nodeproject.observation import Observation
@@ -63,6 +64,8 @@ class Node:
         self.evm_chain = compose_cchain(
             EvmChain(settings, Database(), pointers=self.pointers, blockchain_id=self._c_chain_id)
         )
+        self.evm_chain.has_peers = lambda: bool(connected_ids())
+        self.evm_chain.least_time = self._least_time
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
         """The node as its network knows it."""
         self.turn = LoopTurn()
@@ -99,6 +102,13 @@ class Node:
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
         return Plain(self.doors, self.observation)
+
+    def _least_time(self) -> int:
+        """Return the P-Chain's time in Unix seconds: the clock of both chains does not go below it."""
+        try:
+            return self.platform_chain.tip().timestamp
+        except NoGenesis:
+            return 0
 
     def _c_chain_id(self) -> ID:
         """Return the C-Chain's blockchain ID, from the P-Chain's genesis.

@@ -9,6 +9,7 @@ no keys in this node, so nothing signs, and nobody administers it over RPC.
 from typing import Final
 
 from cchain_app.api import (
+    development_methods,
     eth_blocks,
     eth_fees,
     eth_filters,
@@ -56,6 +57,8 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
         group(methods, rpc)
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
+    if rpc.chain.is_development:
+        development_methods.add(methods, rpc)
     return methods
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cchain_app import feemarket
+from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
 from cchain_app.evm.engine import CallResult
 from cchain_app.evm.reverts import reason_of
@@ -115,6 +116,15 @@ CODES: Final[Mapping[type[Exception], int]] = {
     traced.ParentNotFound: SERVER_ERROR,
     traced.HeightDoesNotFollow: SERVER_ERROR,
     traced.GasLimitTooHigh: SERVER_ERROR,
+    development.DevelopmentError: SERVER_ERROR,
+    development.HasPeers: SERVER_ERROR,
+    development.TimeBeforeHead: INVALID_PARAMS,
+    development.DepthTooLarge: INVALID_PARAMS,
+    development.ReorgBlockTooHigh: INVALID_PARAMS,
+    development.NoBalanceSlot: INTERNAL_ERROR,
+    development.DumpNotReadable: INVALID_PARAMS,
+    development.ChainHasBlocks: SERVER_ERROR,
+    development.AlreadyMined: INVALID_PARAMS,
     options.BadTraceConfig: SERVER_ERROR,
     options.UnreadableOptions: SERVER_ERROR,
     options.UnreadableTracerConfig: SERVER_ERROR,

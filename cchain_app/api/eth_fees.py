@@ -11,7 +11,7 @@ from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after, blob_base_fee_after
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
@@ -88,7 +88,12 @@ def fee_history(
         fees = [_fees_without_tips(header) for header in blocks.headers(rpc.chain, first, last)]
     else:
         fees = [_fees_at(rpc, number) for number in range(first, last + 1)]
-    history = feemarket.fee_history(fees, percentiles, rpc.chain.config.min_base_fee)
+    history = feemarket.fee_history(
+        fees, percentiles, rpc.chain.config.floor_after(fees[-1].base_fee)
+    )
+    given = development.conditions(rpc.chain).next_base_fee
+    if given is not None and last == head:
+        history = history._replace(base_fees=(*history.base_fees[:-1], given))
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],

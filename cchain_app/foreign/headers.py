@@ -66,7 +66,7 @@ def _verify_fees(header: Header, parent: Header, config: ChainConfig, fork: str)
     base_fee = excess = None
     if at_least(fork, "london"):
         base_fee = next_base_fee(
-            parent.base_fee, parent.gas_used, parent.gas_limit, config.min_base_fee
+            parent.base_fee, parent.gas_used, parent.gas_limit, config.floor_after(parent.base_fee)
         )
     blobs = config.blob_params_at(header.number, header.timestamp)
     if blobs is not None:

@@ -6,6 +6,13 @@ Rows that a block makes have primary keys made of the block's number and a place
 
 from cchain_app.models.calls import Call, CallProgress, CallType
 from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
+from cchain_app.models.development import (
+    ChangeKind,
+    DevelopmentChange,
+    DevelopmentSettings,
+    Rewind,
+    Snapshot,
+)
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
@@ -25,10 +32,15 @@ __all__ = [
     "CallProgress",
     "CallType",
     "Chain",
+    "ChangeKind",
     "Code",
+    "DevelopmentChange",
+    "DevelopmentSettings",
     "Log",
     "PoolTransaction",
     "Receipt",
+    "Rewind",
+    "Snapshot",
     "StorageChange",
     "StorageSlot",
     "Transaction",

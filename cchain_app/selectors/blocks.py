@@ -17,6 +17,7 @@ from cchain_app.config import at_least
 from cchain_app.feemarket import next_base_fee
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
+from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
 from primitives.evm import Hash
@@ -47,10 +48,11 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
     remembered = chain.memory
     with remembered.moving:
         old = remembered.blocks.head
-        number = rows.head_number(chain.db)
-        if number is None:
+        pointer = rows.head_pointer(chain.db)
+        if pointer is None:
             raise NoGenesis
-        if old is not None and number == old.number:
+        number = pointer[0]
+        if old is not None and pointer == (old.number, old.hash):
             return old
         if old is None or not 0 < number - old.number <= FEW or not _follows(chain, old):
             new = rows.load_block(chain.db, number)
@@ -158,7 +160,11 @@ def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
         fork_after(chain, head, header.timestamp), "london"
     ):
         return None
-    floor = chain.config.min_base_fee
+    given = development.conditions(chain).next_base_fee
+    last = chain.memory.blocks.head
+    if given is not None and (last is None or head.number == last.number):
+        return given
+    floor = chain.config.floor_after(header.base_fee)
     return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
 
 

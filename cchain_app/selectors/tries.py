@@ -11,6 +11,7 @@ from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
+from cchain_app.development.changes import STORAGE, Change, before
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.tracing import Recording
@@ -18,7 +19,7 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable
-from cchain_app.store import evm_state
+from cchain_app.store import development, evm_state
 from primitives.evm import Address, Hash, Slot, Word
 
 T = TypeVar("T")
@@ -135,21 +136,32 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
     block = blocks.by_number(chain, number)
     if block is None or number == head.number:
         return head.header.state_root, rows
-    undo = _changes_undone(chain, number)
+    undo = changes_back(chain, number, head.number)
     update = chain.proof_trie.update(head.header.state_root, undo, rows)
     if update.root != block.header.state_root:
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
     return update.root, overlay(rows, update)
 
 
-def _changes_undone(chain: EvmChain, number: int) -> StateChanges:
-    """Return the change from the head's state back to that after block `number`."""
-    accounts = _accounts_back(chain, number)
+def changes_back(chain: EvmChain, number: int, head: int) -> StateChanges:
+    """Return the change from the head's trie back to that of block `number`.
+
+    Tries have nothing of what was changed by hand after their block, states have (devnet.md 10).
+    """
+    made_there, pending = _by_hand(chain, number + 1), _by_hand(chain, head + 1)
+    accounts = _accounts_back(chain, number, made_there, pending)
     gone = frozenset(address for address, change in accounts.items() if change.after is None)
-    return StateChanges(accounts=accounts, storage=_slots_back(chain, number, gone), cleared=gone)
+    slots = _slots_back(chain, number, gone, made_there, pending)
+    return StateChanges(accounts=accounts, storage=slots, cleared=gone)
 
 
-def _accounts_back(chain: EvmChain, number: int) -> dict[Address, AccountChange]:
+def _by_hand(chain: EvmChain, number: int) -> list[Change]:
+    return development.changes_before(chain.db, number) if chain.is_development else []
+
+
+def _accounts_back(
+    chain: EvmChain, number: int, made_there: Sequence[Change], pending: Sequence[Change]
+) -> dict[Address, AccountChange]:
     rows = (
         chain.db.objects(models.AccountChange)
         .filter(id__gte=models.row_id(number + 1))
@@ -161,13 +173,22 @@ def _accounts_back(chain: EvmChain, number: int) -> dict[Address, AccountChange]
     ):
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
-    now = evm_state.accounts_now(chain.db, then)
-    changes = {address: AccountChange(now.get(address), state) for address, state in then.items()}
+    named = {*then, *(one.address for one in (*made_there, *pending) if one.kind != STORAGE)}
+    now: dict[Address, AccountState | None] = dict.fromkeys(named)
+    now.update(evm_state.accounts_now(chain.db, named))
+    then = {address: then.get(address) if address in then else now[address] for address in named}
+    then.update(before(made_there, then).accounts)
+    now.update(before(pending, now).accounts)
+    changes = {address: AccountChange(now[address], state) for address, state in then.items()}
     return {address: change for address, change in changes.items() if change.before != change.after}
 
 
 def _slots_back(
-    chain: EvmChain, number: int, gone: frozenset[Address]
+    chain: EvmChain,
+    number: int,
+    gone: frozenset[Address],
+    made_there: Sequence[Change],
+    pending: Sequence[Change],
 ) -> dict[tuple[Address, Slot], SlotChange]:
     rows = (
         chain.db.objects(models.StorageChange)
@@ -177,7 +198,12 @@ def _slots_back(
     then: dict[bytes, Word] = {}
     for key, value in rows.values_list("key", "value"):
         then.setdefault(bytes(key), Word(bytes(value)))
-    now = evm_state.slots_now(chain.db, then)
+    was_there, was_now = before(made_there, {}).slots, before(pending, {}).slots
+    by_hand = {address + slot for address, slot in (*was_there, *was_now)}
+    now = evm_state.slots_now(chain.db, {*then, *by_hand})
+    then = {key: then.get(key, value) for key, value in now.items()}
+    then.update((address + slot, value) for (address, slot), value in was_there.items())
+    now.update((address + slot, value) for (address, slot), value in was_now.items())
     return {
         (Address(key[:20]), Slot(key[20:])): SlotChange(now[key], value)
         for key, value in then.items()

@@ -5,17 +5,33 @@ head is still their parent.
 """
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
+from cchain_app.store import development
 from cchain_app.store import pool as rows
+from chaindb import clock
 from chaindb.locks import Lock
 from chainvm.port import HeadMoved, Written
 from primitives.evm import Hash
 from primitives.ids import ID
+
+
+class ByHand(NamedTuple):
+    """What was set by hand when a block was built (devnet.md 10)."""
+
+    changes: int
+    """Of the state of its parent."""
+    timestamp: int | None = None
+    """Unix seconds that were set for it; the clock goes on from there."""
+
+
+NOTHING: Final = ByHand(0)
 
 
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
@@ -30,6 +46,7 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
+    by_hand: ByHand | None = None,
 ) -> None:
     """Accept blocks that follow each other: commit all or nothing, move this process, tell others.
 
@@ -40,21 +57,44 @@ def accept(
         unusable: Of the pool, what can never be mined and goes too.
         written: Called for each block in the transaction, when nobody else can write to the chain and
             no block is written yet; what it raises undoes all.
+        by_hand: What the first block was built with that was set by hand, where there is anything.
 
     Raises:
-        HeadMoved: `head` is not the head any more.
+        HeadMoved: `head` is not the head any more, or its state was changed by hand since.
     """
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         if head_moved(chain, head):
             raise HeadMoved
+        left = _use_conditions(chain, head, by_hand or NOTHING) if chain.is_development else None
         for one in verified:
             written(ID(one.block.hash))
         stored.commit(chain.db, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         rows.remove_mined(chain.db, (tx for one in verified for tx in one.block.transactions))
         rows.remove(chain.db, unusable)
+    if left is not None:
+        chain.memory.set_conditions(left)
     _move(chain, verified)
+
+
+def _use_conditions(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> Conditions:
+    """See that the state is the one that the block was executed on, and use up what was set for it.
+
+    Returns what is left.
+
+    Raises:
+        HeadMoved: It was changed by hand since.
+    """
+    if len(development.changes_before(chain.db, head.number + 1)) != by_hand.changes:
+        raise HeadMoved
+    found = development.conditions(chain.db)
+    if found.has_next:
+        found = found.used()
+        development.set_conditions(chain.db, found)
+        if by_hand.timestamp is not None:
+            clock.show(by_hand.timestamp, least=chain.least_time())
+    return found
 
 
 def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:

@@ -13,7 +13,7 @@ from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
-from cchain_app.selectors import blocks, pool, state
+from cchain_app.selectors import blocks, development, pool, state
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as rows
 from chaindb import clock
@@ -39,7 +39,7 @@ def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
             rows.add(chain.db, admissions.added.values(), now)
             # Before the commit: right after it a block may have them, and have them forgotten.
             memory.remember(one.transaction for one in admissions.added.values())
-            if admissions.pending and chain.node.mining == "auto":
+            if admissions.pending and development.mining(chain) == "auto":
                 chain.producer.request()
     except BaseException:
         if admissions is not None:

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import admissions
 from cchain_app.services.vm import EvmVM
@@ -13,6 +14,7 @@ def compose(chain: EvmChain) -> EvmChain:
     """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
     vm = EvmVM(chain)
     chain.vm = vm
-    chain.consensus = SoleConsensus(vm, chain.building.count)
+    alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
+    chain.consensus = alone
     chain.admissions = GroupCommit(partial(admissions.admit, chain))
     return chain

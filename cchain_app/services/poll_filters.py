@@ -20,8 +20,9 @@ from django.core.cache import BaseCache, caches
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import FILTERS, EvmChain
 from cchain_app.filters import LogFilter
-from cchain_app.selectors import blocks, logs, pool
+from cchain_app.selectors import blocks, development, logs, pool
 from cchain_app.selectors.logs import FoundLog
+from cchain_app.store import development as rows
 from primitives.evm import Hash
 
 ID_BITS = 128
@@ -66,6 +67,8 @@ class PollFilter:
     last: int | str | None = None
     full: bool = False
     """Whether pending transactions are reported whole."""
+    rewinds: int = 0
+    """How often the chain had gone back when it was polled last."""
     reported: bytes = b""
     """Transactions of the pool that were reported: the beginnings of their hashes."""
 
@@ -90,20 +93,32 @@ def new_log_filter(
 ) -> int:
     """Make a filter that reports logs of blocks from now on, and return its ID."""
     following = blocks.head(chain).number + 1
-    made = PollFilter(Kind.LOGS, client, following, log_filter=log_filter, first=first, last=last)
+    made = PollFilter(
+        Kind.LOGS,
+        client,
+        following,
+        log_filter=log_filter,
+        first=first,
+        last=last,
+        rewinds=development.conditions(chain).rewinds,
+    )
     return _add(chain, made)
 
 
 def new_block_filter(chain: EvmChain, client: str) -> int:
     """Make a filter that reports the hashes of blocks from now on, and return its ID."""
-    return _add(chain, PollFilter(Kind.BLOCKS, client, blocks.head(chain).number + 1))
+    rewinds = development.conditions(chain).rewinds
+    following = blocks.head(chain).number + 1
+    return _add(chain, PollFilter(Kind.BLOCKS, client, following, rewinds=rewinds))
 
 
 def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
     """Make a filter that reports transactions that become pending, and return its ID."""
     following = blocks.head(chain).number + 1
     waiting = _remembered(pool.pending_hashes(chain))
-    return _add(chain, PollFilter(Kind.PENDING, client, following, full=full, reported=waiting))
+    rewinds = development.conditions(chain).rewinds
+    made = PollFilter(Kind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting)
+    return _add(chain, made)
 
 
 def changes(chain: EvmChain, filter_id: int) -> Changes:
@@ -112,7 +127,7 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
     Raises:
         FilterNotFound: There is no such filter.
     """
-    found = get(chain, filter_id)
+    found = _followed_back(chain, get(chain, filter_id))
     if found.kind is Kind.LOGS:
         advanced, result = _log_changes(chain, found)
     elif found.kind is Kind.BLOCKS:
@@ -124,6 +139,16 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
     ):  # unless uninstalled since
         _store(chain, filter_id, advanced)
     return result
+
+
+def _followed_back(chain: EvmChain, found: PollFilter) -> PollFilter:
+    """Return a filter that goes on where the chain went back to since it was polled (devnet.md 5)."""
+    rewinds = development.conditions(chain).rewinds
+    if rewinds == found.rewinds:
+        return found
+    lowest = rows.lowest_since(chain.db, found.rewinds)
+    following = found.next_number if lowest is None else min(found.next_number, lowest + 1)
+    return replace(found, next_number=following, rewinds=rewinds)
 
 
 def get(chain: EvmChain, filter_id: int) -> PollFilter:

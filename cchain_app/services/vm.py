@@ -10,6 +10,7 @@ know a parent; whatever else is built or accepted beside what they have accepted
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
@@ -17,14 +18,18 @@ from cchain_app.blocks.errors import InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.evm.cached_trie import Tries
+from cchain_app.evm.engine import StateChanges
+from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
 from cchain_app.processing import BlockRules, ProcessingBlocks
-from cchain_app.selectors import blocks, state
+from cchain_app.selectors import blocks, development, state
+from cchain_app.selectors.development import effect_of
 from cchain_app.services import transactions
-from cchain_app.services.acceptance import accept, head_moved
+from cchain_app.services.acceptance import ByHand, accept, head_moved
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
+from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from chainvm.port import HeadMoved, Written
 from primitives.evm import Address, Hash
@@ -45,6 +50,8 @@ class EvmVM:
         self._built: dict[ID, tuple[Hash, ...]] = {}
         """Processing blocks that were built here, with what leaves the pool at their acceptance besides
         their own transactions: what can never be mined."""
+        self._by_hand_of: dict[ID, ByHand] = {}
+        """Those of them that were built on the head, with what was set by hand for them."""
 
     def last_accepted(self) -> ID:
         """Return the last accepted block's hash, as the rows have it now."""
@@ -102,14 +109,23 @@ class EvmVM:
             return None
         # The senders' were read to see what can run.
         self._prefetch([one.to for one in chosen], tree.head)
+        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         with self._executing(tree.head):
-            built = tree.build(chosen, now=now, allow_empty=allow_empty)
+            built = tree.build(
+                chosen,
+                now=now,
+                allow_empty=allow_empty,
+                override=None if by_hand is None else by_hand.override,
+                by_hand=None if by_hand is None else by_hand.changes,
+            )
         refused = () if line else invalid(chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
             return None
         block = evm_block(built.made.block)
         self._built[block.block_id] = refused
+        if by_hand is not None:
+            self._by_hand_of[block.block_id] = by_hand.counted
         return block
 
     def verify(self, block: EvmBlock, *, now: int) -> None:
@@ -177,11 +193,19 @@ class EvmVM:
         unusable = [one for block_id in block_ids for one in self._built.get(block_id, ())]
         try:
             decision = tree.accept(block_ids)
-            accept(self._chain, decision.accepted, head, unusable=unusable, written=written)
+            accept(
+                self._chain,
+                decision.accepted,
+                head,
+                unusable=unusable,
+                written=written,
+                by_hand=self._by_hand_of.get(block_ids[0]),
+            )
         except BaseException:
             self._known = None
             raise
         tree.rebase(*self._ground(tree.head))
+        self._by_hand_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
         self._give_back(decision.rejected)
@@ -241,6 +265,19 @@ class EvmVM:
             self._known = None
             raise HeadMoved from error
 
+    def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_SetByHand":
+        """Return what was set by hand for a block: for the head's child all, for later ones what lasts."""
+        found = development.conditions(self._chain)
+        on_head = parent.hash == tree.head.hash
+        if not on_head:
+            found = found.used()
+        changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
+        return _SetByHand(
+            found.of_next_block(parent.header.timestamp),
+            effect_of(self._chain, changes) if changes else None,
+            ByHand(len(changes), found.next_timestamp),
+        )
+
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
         """Read the accounts that are surely needed, in a few statements."""
         wanted = {one for one in addresses if one is not None}
@@ -255,6 +292,14 @@ class EvmVM:
                 raws += [one.raw for one in block.transactions]
         if raws:
             transactions.submit(self._chain, raws, gossiped=True)
+
+
+class _SetByHand(NamedTuple):
+    """What was set by hand for a block that is built."""
+
+    override: BlockOverride | None
+    changes: StateChanges | None
+    counted: ByHand
 
 
 @contextmanager

@@ -190,7 +190,10 @@ class Simulation:
         if not self._options.validate:
             return 0
         return next_base_fee(
-            parent.base_fee, parent.gas_used, parent.gas_limit, self._config.min_base_fee
+            parent.base_fee,
+            parent.gas_used,
+            parent.gas_limit,
+            self._config.floor_after(parent.base_fee),
         )
 
     def _run_calls(

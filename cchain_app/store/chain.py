@@ -108,6 +108,25 @@ def begin(
     db.insert(models.Block, _BLOCK, [_block_row(genesis)])
 
 
+def forget_above(db: Database, number: int) -> None:
+    """Delete all blocks above a height with all that they brought, what they changed and their calls.
+
+    The state is the caller's business. Code stays: nobody else has its hash.
+    """
+    first = {"id__gte": models.row_id(number + 1)}
+    for model in (
+        models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
+        models.StorageChange,
+    ):  # fmt: skip
+        key = "transaction_id__gte" if model is models.Receipt else "id__gte"
+        rows = db.objects(model).filter(**{key: first["id__gte"]})
+        rows._raw_delete(db.alias)  # noqa: SLF001  # one statement; nothing hangs on these rows
+    db.objects(models.CallProgress).filter(next_call__gt=first["id__gte"]).update(
+        next_call=first["id__gte"]
+    )
+    db.objects(models.Block).filter(number__gt=number)._raw_delete(db.alias)  # noqa: SLF001  # as above
+
+
 def load_block(db: Database, number: int) -> AcceptedBlock:
     """Return an accepted block, which must exist, with all that is in it."""
     row = db.objects(models.Block).get(number=number)

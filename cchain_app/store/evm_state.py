@@ -4,7 +4,7 @@ State at height N is the oldest change after N, else the current row. Each quest
 statement, so that an answer is right while a writer commits the next block.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cchain_app import models
@@ -131,6 +131,31 @@ def before_block(
             for key, value in slots.values_list("key", "value")
         },
     )
+
+
+def all_accounts(db: Database) -> Iterator[tuple[Address, AccountState]]:
+    """Give all accounts as they are at the head, in order of their addresses."""
+    found = db.objects(models.Account).order_by("address")
+    rows = found.values_list("address", "nonce", "balance", "code_hash")
+    for address, nonce, balance, code_hash in rows.iterator():
+        state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+        yield Address(bytes(address)), state
+
+
+def values_at(
+    db: Database, number: int
+) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
+    """Return the accounts and slots that blocks above a height changed, as they were at that height."""
+    above = {"id__gte": models.row_id(number + 1)}
+    accounts: dict[Address, AccountState | None] = {}
+    changed = db.objects(models.AccountChange).filter(**above).order_by("id")
+    for address, *values in changed.values_list("address", "nonce", "balance", "code_hash"):
+        accounts.setdefault(Address(bytes(address)), account_of(*values))
+    slots: dict[tuple[Address, Slot], Word] = {}
+    written = db.objects(models.StorageChange).filter(**above).order_by("id")
+    for key, value in written.values_list("key", "value"):
+        slots.setdefault((Address(bytes(key[:20])), Slot(bytes(key[20:]))), Word(bytes(value)))
+    return accounts, slots
 
 
 def slots_of(db: Database, address: Address) -> dict[Slot, Word]:

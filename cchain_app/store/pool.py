@@ -74,6 +74,20 @@ def remove_mined(db: Database, transactions: Iterable[Transaction]) -> None:
     db.delete(models.PoolTransaction, ("sender", "nonce"), rows)
 
 
+def remove_all(db: Database) -> None:
+    """Delete everything from the pool."""
+    db.objects(models.PoolTransaction).all().delete()
+
+
+def stored(db: Database) -> list[tuple[bytes, Address, int]]:
+    """Return envelope, sender and arrival (Unix seconds) of all that waits, in order of arrival."""
+    found = db.objects(models.PoolTransaction).order_by("id")
+    return [
+        (bytes(raw), Address(bytes(sender)), received_at)
+        for raw, sender, received_at in found.values_list("raw", "sender", "received_at")
+    ]
+
+
 def extent(db: Database) -> Extent:
     """Return how much the whole pool holds, in one statement."""
     (found,) = db.rows(_EXTENT, (SLOT_BYTES - 1, SLOT_BYTES))

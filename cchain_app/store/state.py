@@ -58,6 +58,31 @@ def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
     _write_slots(db, slots)
 
 
+def write_now(db: Database, changes: StateChanges) -> None:
+    """Write what accounts and slots are now, without a word on what they were."""
+    _write_codes(db, changes.codes)
+    _write_accounts(db, {address: one.after for address, one in changes.accounts.items()})
+    _write_slots(db, {key: one.after for key, one in changes.storage.items()})
+
+
+def write_history(
+    db: Database, number: int, changes: StateChanges, *, first_account: int, first_slot: int
+) -> None:
+    """Write what accounts and slots were before a block that has history already.
+
+    Args:
+        db: Where the chain is.
+        number: Of the block.
+        changes: Of accounts and slots that have none for this block yet.
+        first_account: Place of the first row among the block's.
+        first_slot: Likewise.
+    """
+    accounts = _account_history(number, changes.accounts, first_account)
+    db.insert(models.AccountChange, _ACCOUNT_CHANGE, accounts)
+    slots = _slot_history(number, dict(changes.storage), first_slot)
+    db.insert(models.StorageChange, _SLOT_CHANGE, slots)
+
+
 def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:
     """Write the tries' nodes that are new or changed, and delete those that are gone."""
     nodes: dict[bytes, bytes | None] = {}
@@ -81,13 +106,15 @@ def _with_cleared(db: Database, changes: StateChanges) -> _SlotChanges:
     return {key: change for key, change in slots.items() if change.before != change.after}
 
 
-def _account_history(number: int, accounts: Mapping[Address, AccountChange]) -> Iterator[Row]:
-    for place, (address, change) in enumerate(accounts.items()):
+def _account_history(
+    number: int, accounts: Mapping[Address, AccountChange], first: int = 0
+) -> Iterator[Row]:
+    for place, (address, change) in enumerate(accounts.items(), first):
         yield (models.row_id(number, place), address, number, *(change.before or (None,) * 3))
 
 
-def _slot_history(number: int, slots: _SlotChanges) -> Iterator[Row]:
-    for place, ((address, slot), change) in enumerate(slots.items()):
+def _slot_history(number: int, slots: _SlotChanges, first: int = 0) -> Iterator[Row]:
+    for place, ((address, slot), change) in enumerate(slots.items(), first):
         yield (models.row_id(number, place), address + slot, number, change.before)
 
 

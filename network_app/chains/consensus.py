@@ -1,7 +1,7 @@
 """Who decides on the blocks of a chain of this node, in their outer ones (`chainvm.consensus`)."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
@@ -64,6 +64,11 @@ class OuterConsensus(Generic[B]):
         except NotOurSlot:
             return None
         return None if block is None else block.inner
+
+    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+        """Build blocks on each other, with their outer ones, and accept them together; see `SoleConsensus`."""
+        _, sole = self.begin()
+        return [block.inner for block in sole.produce_line(times)]
 
     def may_produce(self, height: int, now: int) -> bool:
         """Say whether this node may make the block at a height now (Unix seconds)."""

@@ -109,6 +109,10 @@ class OuterRows:
         # What this transaction stores itself is not known before it is committed.
         self._known |= outer.add(self.db, self.alias, wrappings, self._known)
 
+    def forget_above(self, height: int) -> None:
+        """Delete the blocks above a height, in the transaction in which those inside are deleted."""
+        outer.delete_above(self.db, self.alias, height)
+
     def _facts(self, place: BlockPlace) -> ParentFacts:
         if place.height == 0:
             return of_genesis(place.block_id, self.genesis.time)

@@ -1,7 +1,7 @@
 """Chains whose blocks the validators vote on: what their makers of blocks see of it, and what is voted with."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -91,6 +91,11 @@ class VotedConsensus(Generic[B]):
         """Tell that there may be something to put into a block."""
         del now, allow_empty  # whoever builds has a clock, and knows by it what may be empty
         self._pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
+
+    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+        """Make none: the validators decide, and none is made by hand."""
+        del times
+        return ()
 
     def may_produce(self, height: int, now: int) -> bool:
         """Say whether this node may propose the block at a height now (Unix seconds): its slot has come."""

@@ -109,6 +109,11 @@ def add(
     return found
 
 
+def delete_above(db: Database, alias: str, height: int) -> None:
+    """Delete the outer blocks above a height, of a chain that goes back to it."""
+    db.objects(OuterBlock).filter(chain=alias, height__gt=height).delete()
+
+
 def _row(alias: str, one: Wrapping) -> Row:
     return (
         outer_id(alias, one.height), alias, one.height, one.block_id, one.kind, one.time,

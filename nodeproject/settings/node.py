@@ -155,6 +155,11 @@ class NodeSettings:
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
     )
+    development: bool = flag(
+        True,
+        "Whether there are development methods (evm_, anvil_, hardhat_): on the local network alone, and only "
+        "where this node decides alone.",
+    )
     block_interval: float = flag(
         2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05
     )

@@ -73,6 +73,11 @@ class RecomputedChain:
         self.state.hashes[number] = made.hash
         return made
 
+    def change(self, changes: StateChanges) -> None:
+        """Change the state by hand, before the next block (devnet.md 10)."""
+        self.state.apply(changes)
+        self._tries.apply(changes, self.state)
+
     def _first(self, given: Header) -> Recomputed:
         """Return what follows from the first state alone; nothing is executed in block 0."""
         made = {

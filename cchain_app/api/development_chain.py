@@ -1,0 +1,190 @@
+"""evm_snapshot and its like: going back, files, the pool, and what a development node says of itself (devnet.md 5, 6, 8, 9)."""
+
+from typing import Any
+
+from cchain_app.api import node, wire
+from cchain_app.api.eth_fees import next_base_fee, suggested_tip
+from cchain_app.api.params_development import amount64
+from cchain_app.api.rpc import EvmRpc
+from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
+from cchain_app.pool.errors import PoolRejection
+from cchain_app.selectors import blocks, pool
+from cchain_app.services import dropping, manual_mining, snapshots, state_files, transactions
+from cchain_app.store import development as rows
+from cchain_app.txs.errors import InvalidTransaction
+from jsonrpc.errors import JsonRpcError, invalid_params
+from primitives.evm import Address, Hash
+from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
+
+_MOST_DEPTH = 10_000
+
+
+def evm_snapshot(rpc: EvmRpc) -> str:
+    """evm_snapshot: note this moment, and return its number.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    return encode_quantity(snapshots.take_snapshot(rpc.chain))
+
+
+def evm_revert(rpc: EvmRpc, number: int, options: dict[str, Any]) -> bool:
+    """evm_revert: go back to a snapshot, which ends with all later ones; false when there is none.
+
+    Unspecified: `{"keep": true}` as a second parameter lets the snapshot itself stay. Raises as `evm_snapshot`.
+    """
+    return snapshots.revert(rpc.chain, number, keep=options.get("keep") is True)
+
+
+def reset(rpc: EvmRpc, _options: dict[str, Any]) -> None:
+    """anvil_reset, hardhat_reset: back to block 0 as the chain began. Raises as `evm_snapshot`."""
+    snapshots.reset(rpc.chain)
+
+
+def rollback(rpc: EvmRpc, depth: int) -> None:
+    """anvil_rollback: drop the last blocks.
+
+    Raises:
+        DepthTooLarge: There are not so many.
+        HasPeers: Other nodes follow the chain.
+    """
+    snapshots.rollback(rpc.chain, depth)
+
+
+def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[bytes, int]]) -> None:
+    """anvil_reorg: make the last blocks anew, with other transactions; those of the dropped ones are lost.
+
+    Args:
+        rpc: The chain's door.
+        depth: How many blocks.
+        pairs: Signed transactions, and in which of the new blocks each is, counted from 0.
+
+    Raises:
+        DepthTooLarge: There are not so many.
+        ReorgBlockTooHigh: A transaction is for a block beyond the last.
+        HasPeers: Other nodes follow the chain.
+        JsonRpcError: -32602, there are too many blocks.
+    """
+    chain = rpc.chain
+    if depth > _MOST_DEPTH:
+        raise invalid_params(f"a reorganisation of more than {_MOST_DEPTH} blocks is too much")
+    beyond = [place for _, place in pairs if place >= depth]
+    if beyond:
+        raise ReorgBlockTooHigh(beyond[0], depth - 1)
+    with chain.consensus.lock:
+        snapshots.rollback(chain, depth, "Reorg")
+        for place in range(depth):
+            raws = [raw for raw, block in pairs if block == place]
+            for outcome in transactions.submit(chain, raws) if raws else ():
+                if isinstance(outcome, PoolRejection | InvalidTransaction):
+                    raise outcome
+            manual_mining.mine(chain, 1)
+
+
+def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
+    """anvil_dropTransaction: take a transaction out of the pool; null when it does not wait there."""
+    try:
+        return (
+            encode_data(transaction) if dropping.drop_transaction(rpc.chain, transaction) else None
+        )
+    except AlreadyMined:
+        return None
+
+
+def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
+    """hardhat_dropTransaction: the same; returns whether it waited.
+
+    Raises:
+        AlreadyMined: It is in a block.
+    """
+    return dropping.drop_transaction(rpc.chain, transaction)
+
+
+def drop_all_transactions(rpc: EvmRpc) -> None:
+    """anvil_dropAllTransactions: empty the pool."""
+    dropping.drop_all(rpc.chain)
+
+
+def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
+    """anvil_removePoolTransactions: take all of a sender out of the pool."""
+    dropping.drop_all(rpc.chain, sender)
+
+
+def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
+    """eth_pendingTransactions: what waits and can run."""
+    chain = rpc.chain
+    found = pool.transactions(chain, pool.pending_hashes(chain))
+    return [wire.waiting_transaction(one) for one in found.values()]
+
+
+def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC
+    """anvil_dumpState: the state as gzip of JSON. Unspecified: historical states are not in it."""
+    return encode_data(state_files.dump_state(rpc.chain))
+
+
+def load_state(rpc: EvmRpc, dump: bytes) -> bool:
+    """anvil_loadState: give accounts what a dump says of them.
+
+    Raises:
+        DumpNotReadable: It is none.
+        HasPeers: Other nodes follow the chain.
+    """
+    state_files.load_state(rpc.chain, dump)
+    return True
+
+
+def node_info(rpc: EvmRpc) -> dict[str, Any]:
+    """anvil_nodeInfo: head, fork and environment; the mix of numbers and quantities is Anvil's."""
+    chain = rpc.chain
+    head = blocks.head(chain)
+    fork = chain.config.fork_at(head.number, head.header.timestamp)
+    base_fee = next_base_fee(rpc)
+    return {
+        "currentBlockNumber": encode_quantity(head.number),
+        "currentBlockTimestamp": head.header.timestamp,
+        "currentBlockHash": encode_data(head.hash),
+        "hardFork": fork.capitalize(),
+        "transactionOrder": "fees",
+        "environment": {
+            "baseFee": encode_quantity(base_fee),
+            "chainId": chain.config.chain_id,
+            "gasLimit": encode_quantity(head.header.gas_limit),
+            "gasPrice": encode_quantity(base_fee + suggested_tip(rpc)),
+        },
+        "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
+    }
+
+
+def metadata(rpc: EvmRpc) -> dict[str, Any]:
+    """anvil_metadata: which client and which chain this is, and its snapshots."""
+    chain = rpc.chain
+    head = blocks.head(chain)
+    return {
+        "clientVersion": node.client_version(),
+        "clientSemver": node.VERSION,
+        "chainId": chain.config.chain_id,
+        "instanceId": encode_data(snapshots.instance_id(chain)),
+        "latestBlockNumber": head.number,
+        "latestBlockHash": encode_data(head.hash),
+        "forkedNetwork": None,
+        "snapshots": {
+            encode_quantity(number): [height, encode_data(block)]
+            for number, height, block in rows.snapshots(chain.db)
+        },
+    }
+
+
+def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
+    """hardhat_metadata: the same as Hardhat has it, without snapshots and without a fork that there is not."""
+    found = metadata(rpc)
+    return {name: found[name] for name in found if name not in {"snapshots", "forkedNetwork"}}
+
+
+def pairs(value: Any) -> list[tuple[bytes, int]]:
+    """Read the transactions of a reorganisation: [signed bytes, index of the block] each."""
+    try:
+        return [(decode_data(raw), amount64(place)) for raw, place in value]
+    except (TypeError, ValueError, HexError) as error:
+        raise JsonRpcError(
+            -32602, "transactions of a reorganisation are pairs of signed bytes and an index"
+        ) from error

@@ -1,0 +1,103 @@
+"""Changes of the state by hand (setBalance and its like), as the block that they precede sees them. Pure.
+
+The rules are devnet.md 10: a block is development changes, system calls and transactions, in this order, and its
+state root covers all three. The state at a height is the one after its block and the changes made on it.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
+
+BALANCE: Final = 0
+NONCE: Final = 1
+CODE: Final = 2
+STORAGE: Final = 3
+"""Kinds, as `models.ChangeKind` has them."""
+
+NOBODY: Final = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
+
+
+class Change(NamedTuple):
+    """One change of an account or of a slot of it."""
+
+    kind: int
+    address: Address
+    new: Word
+    """Balance, nonce, code hash or the slot's value, as 32 bytes."""
+    old: Word | None = None
+    """The same before; None: the account did not exist. A slot's is always there."""
+    slot: Slot | None = None
+    wrote_history: bool = False
+    """Whether the head's own block had not changed this account or slot."""
+
+
+class Before(NamedTuple):
+    """Accounts and slots as they were before changes."""
+
+    accounts: dict[Address, AccountState | None]
+    slots: dict[tuple[Address, Slot], Word]
+
+
+def before(changes: Sequence[Change], accounts: dict[Address, AccountState | None]) -> Before:
+    """Return what changed accounts and slots were before the first of these changes.
+
+    Args:
+        changes: In order.
+        accounts: What the accounts that they name were after the last one.
+    """
+    found = Before({}, {})
+    for change in reversed(changes):
+        if change.kind == STORAGE:
+            assert change.slot is not None
+            found.slots[change.address, change.slot] = change.old or ZERO_WORD
+            continue
+        known = found.accounts.get(change.address, accounts.get(change.address))
+        found.accounts[change.address] = _undone(known or NOBODY, change)
+    return found
+
+
+def _undone(account: AccountState, change: Change) -> AccountState | None:
+    if change.old is None:
+        return None
+    return with_value(account, change.kind, change.old)
+
+
+def with_value(account: AccountState, kind: int, value: Word) -> AccountState:
+    """Return an account with another balance, nonce or code hash, given as 32 bytes."""
+    if kind == BALANCE:
+        return account._replace(balance=int.from_bytes(value, "big"))
+    if kind == NONCE:
+        return account._replace(nonce=int.from_bytes(value, "big"))
+    return account._replace(code_hash=Hash(value))
+
+
+def value_of(account: AccountState, kind: int) -> Word:
+    """Return an account's balance, nonce or code hash as 32 bytes."""
+    if kind == BALANCE:
+        return Word(account.balance.to_bytes(32, "big"))
+    if kind == NONCE:
+        return Word(account.nonce.to_bytes(32, "big"))
+    return Word(account.code_hash)
+
+
+def as_state_changes(
+    was: Before,
+    accounts: dict[Address, AccountState | None],
+    slots: dict[tuple[Address, Slot], Word],
+) -> StateChanges:
+    """Return the change from what accounts and slots were to what they are now."""
+    return StateChanges(
+        accounts={
+            address: AccountChange(old, accounts.get(address))
+            for address, old in was.accounts.items()
+            if old != accounts.get(address)
+        },
+        storage={
+            key: SlotChange(old, slots.get(key, ZERO_WORD))
+            for key, old in was.slots.items()
+            if old != slots.get(key, ZERO_WORD)
+        },
+    )

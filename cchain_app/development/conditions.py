@@ -1,0 +1,58 @@
+"""What was set over RPC for the blocks to come: their time, fees, gas limit, coinbase, and when they are made. Pure."""
+
+from dataclasses import dataclass, replace
+
+from cchain_app.evm.overrides import BlockOverride
+from primitives.evm import ZERO_HASH, Address, Hash
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What differs from the node's settings and the rules of headers; None: nothing (devnet.md 2 and 7)."""
+
+    instance_id: Hash = ZERO_HASH
+    """Drawn anew when the chain is reset; zero: nothing was ever set."""
+    mining: str | None = None
+    """"auto", "interval" or "manual"."""
+    block_interval: float | None = None
+    """Seconds."""
+    next_timestamp: int | None = None
+    """Of the next block alone, Unix seconds."""
+    timestamp_interval: int | None = None
+    """Seconds from each block to the next one's time."""
+    next_base_fee: int | None = None
+    """Of the next block alone, in wei."""
+    next_prev_randao: Hash | None = None
+    """Of the next block alone."""
+    coinbase: Address | None = None
+    gas_limit: int | None = None
+    next_snapshot: int = 1
+    rewinds: int = 0
+    """How often the chain went back."""
+
+    def of_next_block(self, parent_timestamp: int) -> BlockOverride | None:
+        """Return what the next block's environment is to have, or None where nothing was set.
+
+        Args:
+            parent_timestamp: Of the block before, in Unix seconds.
+        """
+        time = self.next_timestamp
+        if time is None and self.timestamp_interval is not None:
+            time = parent_timestamp + self.timestamp_interval
+        override = BlockOverride(
+            time=time,
+            gas_limit=self.gas_limit,
+            fee_recipient=self.coinbase,
+            prev_randao=self.next_prev_randao,
+            base_fee=self.next_base_fee,
+        )
+        return None if override == BlockOverride() else override
+
+    @property
+    def has_next(self) -> bool:
+        """Whether anything was set for the next block alone."""
+        return (self.next_timestamp, self.next_base_fee, self.next_prev_randao) != (None,) * 3
+
+    def used(self) -> "Conditions":
+        """Return what is left of it when the next block was made."""
+        return replace(self, next_timestamp=None, next_base_fee=None, next_prev_randao=None)

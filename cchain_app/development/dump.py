@@ -1,0 +1,130 @@
+"""The state of a chain as Anvil writes it to a file: gzip of JSON (devnet.md 8). Pure."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from cchain_app.blocks.header import Header
+from cchain_app.development.errors import DumpNotReadable
+from primitives.evm import Address, Slot, Word
+from primitives.hexadecimal import encode_data, encode_quantity
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Of a dump that is read, unpacked: a few bytes of gzip can stand for any number."""
+
+ADDRESS_BYTES: Final = 20
+
+_MAGIC: Final = b"\x1f\x8b"
+
+
+class DumpedAccount(NamedTuple):
+    """An account with all that belongs to it."""
+
+    nonce: int
+    balance: int
+    """Wei."""
+    code: bytes
+    storage: Mapping[Slot, Word]
+
+
+def pack(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
+    """Return a dump of a state.
+
+    Unspecified: of the chain it has the head's environment and no blocks: those stay with their data directory.
+
+    Args:
+        head: Of the chain.
+        accounts: Its accounts.
+    """
+    document = {
+        "block": {
+            "number": encode_quantity(head.number),
+            "beneficiary": encode_data(head.coinbase),
+            "timestamp": encode_quantity(head.timestamp),
+            "gas_limit": head.gas_limit,
+            "basefee": head.base_fee or 0,
+            "difficulty": encode_quantity(head.difficulty),
+            "prevrandao": encode_data(head.mix_hash),
+            "blob_excess_gas_and_price": {
+                "excess_blob_gas": head.excess_blob_gas or 0,
+                "blob_gasprice": 1,
+            },
+        },
+        "accounts": {encode_data(address): _written(account) for address, account in accounts},
+        "best_block_number": encode_quantity(head.number),
+        "blocks": [],
+        "transactions": [],
+        "historical_states": None,
+    }
+    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+
+
+def _written(account: DumpedAccount) -> dict[str, Any]:
+    return {
+        "nonce": account.nonce,
+        "balance": encode_quantity(account.balance),
+        "code": encode_data(account.code),
+        "storage": {encode_data(slot): encode_data(word) for slot, word in account.storage.items()},
+    }
+
+
+def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
+    """Return the accounts of a dump: gzip or plain JSON; everything else in it may be missing.
+
+    Raises:
+        DumpNotReadable: It is neither, it is too large, or an account in it cannot be read.
+    """
+    try:
+        document = json.loads(_unzipped(raw))
+    except (ValueError, RecursionError) as error:
+        raise DumpNotReadable("it is neither gzip nor JSON") from error
+    accounts = document.get("accounts") if isinstance(document, dict) else None
+    if not isinstance(accounts, dict):
+        raise DumpNotReadable("it has no accounts")
+    return dict(_account(name, members) for name, members in accounts.items())
+
+
+def _unzipped(raw: bytes) -> bytes:
+    if raw[:2] != _MAGIC:
+        return raw
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        found = reader.decompress(raw, MOST_BYTES)
+    except zlib.error as error:
+        raise DumpNotReadable("it is damaged gzip") from error
+    if reader.unconsumed_tail:
+        raise DumpNotReadable(f"it has more than {MOST_BYTES} bytes")
+    return found
+
+
+def _account(name: str, members: Any) -> tuple[Address, DumpedAccount]:
+    try:
+        address = Address(_bytes(name))
+        if len(address) != ADDRESS_BYTES:
+            raise ValueError(name)  # noqa: TRY301  # told as all that cannot be read
+        storage = members.get("storage") or {}
+        return address, DumpedAccount(
+            _number(members.get("nonce", 0), 64),
+            _number(members.get("balance", 0), 256),
+            _bytes(members.get("code") or "0x"),
+            {_word(slot, Slot): _word(value, Word) for slot, value in storage.items()},
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DumpNotReadable(f"account {name[:80]} cannot be read") from error
+
+
+def _bytes(text: Any) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _number(value: Any, bits: int) -> int:
+    found = int(value, 16 if value[:2] == "0x" else 10) if isinstance(value, str) else int(value)
+    if not 0 <= found < 1 << bits:
+        raise ValueError(value)
+    return found
+
+
+def _word(text: Any, kind: Any) -> Any:
+    return kind(_number(text, 256).to_bytes(32, "big"))

@@ -1,0 +1,120 @@
+"""What only a local network's chain has: changes of its state by hand, what its next blocks are to be, snapshots.
+
+The rules are devnet.md 10: a development change belongs to the block that it precedes, and is part of the
+state at the height at which it was made.
+"""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import (
+    AddressField,
+    HashField,
+    UInt256Field,
+    WordField,
+)
+
+
+class ChangeKind(models.IntegerChoices):
+    """What of an account was changed."""
+
+    BALANCE = 0, "balance"
+    NONCE = 1, "nonce"
+    CODE = 2, "code"
+    STORAGE = 3, "storage"
+
+
+class DevelopmentChange(models.Model):
+    """One row is a change of the state by hand: setBalance and its like.
+
+    Keys are made of the number of the block that it precedes, and its place among the changes before that block.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    number = models.BigIntegerField(help_text="The block that it precedes")
+    kind = models.SmallIntegerField(choices=ChangeKind.choices)
+    address = AddressField()
+    slot = WordField(null=True, help_text="Of a change of storage")
+    old = WordField(
+        null=True,
+        help_text="Balance, nonce, code hash or value before, as 32 bytes; null: the account did not exist",
+    )
+    new = WordField(help_text="The same afterwards")
+    wrote_history = models.BooleanField(
+        help_text="Whether the block before had not changed this account or slot, so that what it was before "
+        "that block was written with this change"
+    )
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "development change"
+
+    @override
+    def __str__(self) -> str:
+        return f"{ChangeKind(self.kind).label} of {self.address}"
+
+
+class DevelopmentSettings(models.Model):
+    """The one row says what was set over RPC, where it differs from the node's settings."""
+
+    id = models.SmallIntegerField(primary_key=True)
+    instance_id = HashField(help_text="Drawn anew when the chain is reset")
+    mining = models.CharField(  # noqa: DJ001  # not set is something else than empty
+        max_length=8, null=True, help_text="auto, interval or manual; null: NODE_MINING"
+    )
+    block_interval = models.FloatField(null=True, help_text="Seconds; null: NODE_BLOCK_INTERVAL")
+    next_timestamp = models.BigIntegerField(null=True, help_text="Of the next block alone")
+    timestamp_interval = models.BigIntegerField(
+        null=True, help_text="Seconds from each block to the next one's time"
+    )
+    next_base_fee = UInt256Field(null=True, help_text="Wei; of the next block alone")
+    next_prev_randao = HashField(null=True, help_text="Of the next block alone")
+    coinbase = AddressField(null=True, help_text="Of all blocks from now on")
+    gas_limit = models.BigIntegerField(null=True, help_text="Of all blocks from now on")
+    next_snapshot = models.BigIntegerField(default=1, help_text="Numbers are never used again")
+    rewinds = models.BigIntegerField(default=0, help_text="How often the chain went back")
+
+    class Meta:
+        verbose_name = "development settings"
+        verbose_name_plural = "development settings"
+
+    @override
+    def __str__(self) -> str:
+        return "development settings"
+
+
+class Rewind(models.Model):
+    """One row is a time that the chain went back: filters that are polled learn from it what to report again."""
+
+    id = models.BigIntegerField(primary_key=True, help_text="Counts from 1")
+    number = models.BigIntegerField(help_text="The head afterwards")
+
+    class Meta:
+        ordering = ["-id"]
+
+    @override
+    def __str__(self) -> str:
+        return f"back to #{self.number}"
+
+
+class Snapshot(models.Model):
+    """One row is a moment to which evm_revert goes back."""
+
+    id = models.BigIntegerField(primary_key=True)
+    number = models.BigIntegerField(help_text="The head")
+    hash = HashField(help_text="Of the head")
+    changes = models.IntegerField(
+        help_text="Development changes that were made on the head before it"
+    )
+    clock_offset = models.BigIntegerField(help_text="Seconds by which the clock was ahead")
+    pool = models.JSONField(help_text="Transactions that waited: envelope, sender, arrival")
+    next_timestamp = models.BigIntegerField(null=True)
+    next_base_fee = UInt256Field(null=True)
+    next_prev_randao = HashField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    @override
+    def __str__(self) -> str:
+        return f"snapshot {self.id}"

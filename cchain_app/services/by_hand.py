@@ -1,0 +1,199 @@
+"""Changes by hand on a chain to develop against: its state, and what its next blocks are to be (devnet.md 3, 7).
+
+Each is one transaction under the chain's lock. The state is changed at once, as of the head; the next block's
+root has it. Anything acknowledged is stored.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from cchain_app import notifications
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.changes import (
+    BALANCE,
+    CODE,
+    NOBODY,
+    NONCE,
+    STORAGE,
+    Change,
+    as_state_changes,
+    before,
+    value_of,
+    with_value,
+)
+from cchain_app.development.conditions import Conditions
+from cchain_app.development.errors import HasPeers
+from cchain_app.evm.engine import AccountState, StateChanges
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import StateAt, state_at
+from cchain_app.store import development as rows
+from cchain_app.store import evm_state
+from chaindb.locks import Lock
+from primitives.evm import Address, Hash, Slot, Word
+from primitives.hashing import keccak256
+
+T = TypeVar("T")
+
+
+class Wanted(NamedTuple):
+    """What of an account is to be what."""
+
+    address: Address
+    kind: int
+    """As in `development.changes`."""
+    value: Word
+    """As 32 bytes; of code its hash."""
+    slot: Slot | None = None
+    code: bytes | None = None
+
+
+def balance(address: Address, wei: int) -> Wanted:
+    """Return that an account is to have a balance."""
+    return Wanted(address, BALANCE, Word(wei.to_bytes(32, "big")))
+
+
+def nonce(address: Address, count: int) -> Wanted:
+    """Return that an account is to have a nonce."""
+    return Wanted(address, NONCE, Word(count.to_bytes(32, "big")))
+
+
+def code(address: Address, runtime: bytes) -> Wanted:
+    """Return that an account is to have code; empty: none."""
+    return Wanted(address, CODE, Word(keccak256(runtime)), code=runtime)
+
+
+def storage(address: Address, slot: Slot, value: Word) -> Wanted:
+    """Return that a slot is to have a value."""
+    return Wanted(address, STORAGE, value, slot)
+
+
+@contextmanager
+def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
+    """Hold the chain still in one transaction, and give its head.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    if chain.has_peers():
+        raise HasPeers
+    # The makers of blocks of this process wait; those of others find that the state has changed.
+    with chain.consensus.lock, chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN)
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        yield blocks.catch_up(chain)
+
+
+def change_state(
+    chain: EvmChain, wanted: Callable[[StateAt], Sequence[Wanted]] | Sequence[Wanted]
+) -> None:
+    """Change accounts of the head's state, all of them or none.
+
+    An account that comes to have nothing does not exist any more, unless it has storage.
+
+    Args:
+        chain: Which chain.
+        wanted: What is to be; or says it of the state as it is.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    with exclusively(chain) as head:
+        state = state_at(chain, head.number)
+        asked = wanted(state) if callable(wanted) else wanted
+        done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
+        first = len(rows.changes_before(chain.db, head.number + 1))
+        rows.apply(chain.db, head.number, done.changes, done.effect, first)
+    _tell(chain, head, done.effect)
+
+
+class _Applied:
+    """Changes of a state, one after another, and what they come to."""
+
+    def __init__(
+        self,
+        state: StateAt,
+        wanted: Sequence[Wanted],
+        stored: Callable[[Address], Mapping[Slot, Word]],
+    ) -> None:
+        self._state = state
+        self._stored = stored
+        self._accounts: dict[Address, AccountState | None] = {}
+        self._slots: dict[tuple[Address, Slot], Word] = {}
+        self._codes: dict[Hash, bytes] = {}
+        self.changes: list[Change] = []
+        """In order, with what was before."""
+        for one in wanted:
+            self._apply(one)
+        self.effect = self._effect()
+        """What they do together."""
+
+    def _account(self, address: Address) -> AccountState | None:
+        if address not in self._accounts:
+            self._accounts[address] = self._state.account(address)
+        return self._accounts[address]
+
+    def _apply(self, one: Wanted) -> None:
+        account = self._account(one.address)
+        if one.slot is not None:
+            if account is None:
+                # Only what exists has storage.
+                self._apply(balance(one.address, 0))
+            key = (one.address, one.slot)
+            old = self._slots.get(key) or self._state.storage(*key)
+            self.changes.append(Change(STORAGE, one.address, one.value, old, one.slot))
+            self._slots[key] = one.value
+            return
+        old_value = None if account is None else value_of(account, one.kind)
+        self.changes.append(Change(one.kind, one.address, one.value, old_value))
+        self._accounts[one.address] = with_value(account or NOBODY, one.kind, one.value)
+        if one.code:
+            self._codes[Hash(one.value)] = one.code
+
+    def _effect(self) -> StateChanges:
+        for address, account in self._accounts.items():
+            if account == NOBODY and not self._has_storage(address):
+                self._forget(address)
+        was = before(self.changes, self._accounts)
+        found = as_state_changes(was, self._accounts, self._slots)
+        return StateChanges(found.accounts, found.storage, self._codes)
+
+    def _forget(self, address: Address) -> None:
+        """Let an account that has nothing not exist, also where it was its storage alone that was changed."""
+        if all(one.address != address or one.kind == STORAGE for one in self.changes):
+            nothing = value_of(NOBODY, BALANCE)
+            self.changes.append(Change(BALANCE, address, nothing, nothing))
+        self._accounts[address] = None
+
+    def _has_storage(self, address: Address) -> bool:
+        found = {(address, slot): word for slot, word in self._stored(address).items()}
+        found.update((key, word) for key, word in self._slots.items() if key[0] == address)
+        return any(any(word) for word in found.values())
+
+
+def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
+    """Move this process, and tell others."""
+    with chain.memory.moving:
+        chain.memory.state.change(head.number, effect)
+    chain.memory.pool.changed()
+    notifications.changed_by_hand(chain, head.number)
+
+
+def change_conditions(
+    chain: EvmChain, change: Callable[[Conditions, AcceptedBlock], Conditions]
+) -> Conditions:
+    """Change what is set for the blocks to come, and return it.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        DevelopmentError: As `change` says.
+    """
+    with exclusively(chain) as head:
+        found = change(rows.conditions(chain.db), head)
+        rows.set_conditions(chain.db, found)
+    chain.memory.set_conditions(found)
+    chain.memory.pool.changed()
+    notifications.changed_by_hand(chain, head.number)
+    return found

@@ -1,0 +1,38 @@
+"""Taking transactions out of the pool by hand (devnet.md 6)."""
+
+from cchain_app.chain import EvmChain
+from cchain_app.development.errors import AlreadyMined
+from cchain_app.selectors import blocks
+from cchain_app.services.by_hand import exclusively
+from cchain_app.store import pool as rows
+from primitives.evm import Address, Hash
+
+
+def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
+    """Take a transaction out of the pool and return whether it waited there. Later nonces wait behind the gap.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        AlreadyMined: It is in a block.
+    """
+    with exclusively(chain):
+        waited = bool(rows.envelopes(chain.db, [transaction]))
+        rows.remove(chain.db, [transaction])
+    chain.memory.pool.changed()
+    if not waited and blocks.find_transaction(chain, transaction) is not None:
+        raise AlreadyMined(transaction)
+    return waited
+
+
+def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
+    """Empty the pool, or take out all of one sender.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    with exclusively(chain):
+        if sender is None:
+            rows.remove_all(chain.db)
+        else:
+            rows.remove(chain.db, [one.hash for one in rows.entries_of(chain.db, [sender])])
+    chain.memory.pool.changed()

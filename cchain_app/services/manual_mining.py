@@ -1,0 +1,143 @@
+"""Blocks made by hand, and when blocks are made, on a chain to develop against (devnet.md 2)."""
+
+from dataclasses import replace
+from typing import Final
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
+from cchain_app.development.errors import HasPeers, TimeBeforeHead
+from cchain_app.selectors import blocks, development
+from cchain_app.services.by_hand import change_conditions
+from chaindb import clock
+from chainvm.port import HeadMoved
+
+AT_ONCE: Final = 200
+"""Blocks that are accepted in one transaction: others wait no longer than that takes."""
+
+MOST_BLOCKS: Final = 100_000
+"""For one call: more would take minutes."""
+
+
+def interval_is_over(chain: EvmChain) -> bool:
+    """Say whether it is time for a block that is made by the clock.
+
+    NODE_BLOCK_INTERVAL is how often somebody asks; what was set by hand is compared with the head's age.
+    """
+    seconds = development.conditions(chain).block_interval
+    if seconds is None:
+        return True
+    return clock.now() - blocks.head(chain).header.timestamp >= seconds
+
+
+def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = None) -> list[int]:
+    """Make blocks, empty ones too, with what the pool has; return their heights.
+
+    Args:
+        chain: Which chain.
+        count: How many.
+        interval: Seconds before each, the first included.
+        time: Of the first, in Unix seconds; the clock goes on from there.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        TimeBeforeHead: `time` is below the head's.
+    """
+    if chain.has_peers():
+        raise HasPeers
+    made: list[int] = []
+    with chain.consensus.lock:
+        if time is not None and count:
+            set_next_timestamp(chain, time)
+        while len(made) < count:
+            part = min(AT_ONCE, count - len(made))
+            try:
+                line = chain.consensus.produce_line(_times(chain, part, interval))
+            except HeadMoved:
+                continue  # another process has made a block, or changed the state, meanwhile
+            if not line:
+                break
+            made += [block.height for block in line]
+            if interval:
+                with chain.db.atomic(durable=True):
+                    head = blocks.head(chain).header.timestamp
+                    clock.show(head, least=chain.least_time())
+    return made
+
+
+def _times(chain: EvmChain, count: int, interval: int) -> list[int]:
+    """Return the node's time for each of some blocks to come, in Unix seconds."""
+    first = max(clock.now(), blocks.head(chain).header.timestamp if interval else 0)
+    return [first + interval * place for place in range(1, count + 1)]
+
+
+def set_next_timestamp(chain: EvmChain, time: int) -> None:
+    """Let the next block have exactly this time (Unix seconds), however it is made.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        TimeBeforeHead: It is below the head's.
+    """
+
+    def change(found: Conditions, head: AcceptedBlock) -> Conditions:
+        if time < head.header.timestamp:
+            raise TimeBeforeHead(time, head.header.timestamp)
+        return replace(found, next_timestamp=time)
+
+    change_conditions(chain, change)
+
+
+def set_automine(chain: EvmChain, *, on: bool) -> None:
+    """Make blocks on a transaction's arrival, or only by hand; what waits is mined when that begins.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    change_conditions(chain, lambda found, _: replace(found, mining="auto" if on else "manual"))
+    if on:
+        chain.producer.request()
+
+
+def set_interval(chain: EvmChain, seconds: float) -> None:
+    """Make a block each so many seconds, and none on a transaction's arrival; 0: no more by the clock.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+
+    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
+        if seconds:
+            return replace(found, mining="interval", block_interval=seconds)
+        # As in Anvil: the end of the interval does not bring automine back.
+        by_clock = (found.mining or chain.node.mining) == "interval"
+        return replace(found, mining="manual" if by_clock else found.mining, block_interval=None)
+
+    change_conditions(chain, change)
+
+
+def increase_time(chain: EvmChain, seconds: int) -> int:
+    """Move the clock of both chains forward; return by how many seconds it is ahead of wall time then.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    if chain.has_peers():
+        raise HasPeers
+    with chain.db.atomic(durable=True):
+        return clock.move(seconds)
+
+
+def set_time(chain: EvmChain, time: int) -> int:
+    """Set the clock of both chains, back too; return by how many seconds it went forward, 0 if back.
+
+    It does not go below the P-Chain's last block, and no block is older than the one before it.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    if chain.has_peers():
+        raise HasPeers
+    with chain.db.atomic(durable=True):
+        before = clock.now()
+        clock.show(time, least=chain.least_time())
+        return max(0, clock.now() - before)

@@ -1,0 +1,102 @@
+"""Going back: the chain as it was at an earlier block, and with as many changes by hand (devnet.md 5 and 8).
+
+What it costs depends on what changed since, not on the state: change sets make each height a snapshot. The
+trie goes back with the state, and its root is compared with that of the block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cchain_app import notifications
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.changes import Change, before
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.select import select_trie
+from cchain_app.evm.trie import TrieError
+from cchain_app.selectors import blocks
+from cchain_app.selectors.tries import changes_back
+from cchain_app.store import chain as stored
+from cchain_app.store import development as rows
+from cchain_app.store import evm_state, state
+from primitives.evm import Address
+
+
+def rewind(chain: EvmChain, number: int, kept_changes: int | None = None) -> None:
+    """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
+
+    What was set by hand for the blocks to come stays. `moved` is to be called after the commit.
+
+    Args:
+        chain: Which chain.
+        number: Of the block that is the head afterwards.
+        kept_changes: How many of the changes by hand that were made on it stay; None: all.
+
+    Raises:
+        TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
+    """
+    head = blocks.catch_up(chain)
+    made_there = rows.changes_before(chain.db, number + 1)
+    undone = made_there[kept_changes:] if kept_changes is not None else []
+    if number < head.number:
+        _rewind_trie(chain, number, head)
+    effect = _state_back(chain, number, undone)
+    state.write_now(chain.db, effect)
+    if kept_changes is not None:
+        rows.forget_changes(chain.db, number + 1, kept_changes)
+    elif number < head.number:
+        rows.forget_changes(chain.db, number + 1, len(made_there))
+    rows.forget_snapshots_above(chain.db, number, kept_changes)
+    if number < head.number:
+        stored.forget_above(chain.db, number)
+        for listener in chain.on_rewinding:
+            listener(number)
+        found = rows.conditions(chain.db)
+        rows.set_conditions(chain.db, replace(found, rewinds=found.rewinds + 1))
+        rows.add_rewind(chain.db, found.rewinds + 1, number)
+
+
+def _rewind_trie(chain: EvmChain, number: int, head: AcceptedBlock) -> None:
+    """Put the trie's nodes back to a block's root."""
+    target = blocks.by_number(chain, number)
+    assert target is not None
+    back = changes_back(chain, number, head.number)
+    trie = select_trie(chain.node.engine, cached=False)
+    update = trie.update(head.header.state_root, back, evm_state.NodeRows(chain.db))
+    if update.root != target.header.state_root:
+        raise TrieError(f"undoing the blocks above {number} does not give its state root")
+    state.write_nodes(chain.db, [update])
+
+
+def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> StateChanges:
+    """Return the change from accounts and slots as they are to what they were at a height."""
+    accounts, slots = evm_state.values_at(chain.db, number)
+    named = [*accounts, *(one.address for one in undone if one.slot is None)]
+    now: dict[Address, AccountState | None] = dict.fromkeys(named)
+    now.update(evm_state.accounts_now(chain.db, set(named)))
+    then = {address: accounts[address] if address in accounts else now[address] for address in now}
+    was = before(undone, then)
+    then.update(was.accounts)
+    slots.update(was.slots)
+    keys = {address + slot: (address, slot) for address, slot in slots}
+    slots_now = {keys[key]: word for key, word in evm_state.slots_now(chain.db, keys).items()}
+    return StateChanges(
+        accounts={one: AccountChange(now[one], then[one]) for one in then if now[one] != then[one]},
+        storage={
+            key: SlotChange(slots_now[key], word)
+            for key, word in slots.items()
+            if slots_now[key] != word
+        },
+    )
+
+
+def moved(chain: EvmChain) -> AcceptedBlock:
+    """Move this process to the head that the rows have now, and tell others; after the commit."""
+    with chain.memory.moving:
+        pointer = stored.head_pointer(chain.db)
+        assert pointer is not None
+        head = stored.load_block(chain.db, pointer[0])
+        chain.memory.begin_at(head)
+    chain.memory.pool.changed()
+    notifications.rewound(chain, head.number, head.hash)
+    return head

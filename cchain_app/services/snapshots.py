@@ -1,0 +1,169 @@
+"""evm_snapshot and evm_revert, and going back by depth or to the beginning (devnet.md 5 and 8).
+
+A snapshot is a height, how many changes by hand were made on it, the clock and the pool: nothing of the state is
+copied. What it costs to go back depends on what changed since.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
+from cchain_app.development.errors import DepthTooLarge
+from cchain_app.pool.entry import Newcomer
+from cchain_app.services.by_hand import exclusively
+from cchain_app.services.rewinding import moved, rewind
+from cchain_app.store import development as rows
+from cchain_app.store import pool as pool_rows
+from cchain_app.store.development import Snapshot
+from cchain_app.txs.authorities import authorities_of
+from cchain_app.txs.codec import decode_unsigned, with_sender
+from chaindb import clock
+from primitives.evm import Hash
+
+
+def take_snapshot(chain: EvmChain) -> int:
+    """Note the moment, and return the number by which `revert` goes back to it.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    with exclusively(chain) as head:
+        found = rows.conditions(chain.db)
+        rows.add_snapshot(
+            chain.db,
+            Snapshot(
+                found.next_snapshot,
+                head.number,
+                head.hash,
+                len(rows.changes_before(chain.db, head.number + 1)),
+                clock.offset(),
+                tuple(pool_rows.stored(chain.db)),
+                found.next_timestamp,
+                found.next_base_fee,
+                found.next_prev_randao,
+            ),
+        )
+        after = replace(found, next_snapshot=found.next_snapshot + 1)
+        rows.set_conditions(chain.db, after)
+    chain.memory.set_conditions(after)
+    return found.next_snapshot
+
+
+def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
+    """Go back to a snapshot; it and all later ones end. Return whether there is such a snapshot.
+
+    Chain, state, pool, clock and what was set for the next block are as they were; how blocks are made,
+    their coinbase and gas limit, and impersonations stay as they are now.
+
+    Args:
+        chain: Which chain.
+        number: As `take_snapshot` returned it.
+        keep: Whether the snapshot itself stays.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    snapshot = rows.snapshot(chain.db, number)
+    if snapshot is None:
+        return False
+    with _going_back(chain) as conditions:
+        rewind(chain, snapshot.number, snapshot.changes)
+        _restore_pool(chain, snapshot)
+        clock.show(int(time.time()) + snapshot.clock_offset, least=chain.least_time())
+        conditions(
+            lambda found: replace(
+                found,
+                next_timestamp=snapshot.next_timestamp,
+                next_base_fee=snapshot.next_base_fee,
+                next_prev_randao=snapshot.next_prev_randao,
+            )
+        )
+        rows.forget_snapshots(chain.db, number + 1 if keep else number)
+    return True
+
+
+def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
+    """Drop the last blocks; what was in them is lost, what waits stays.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+        DepthTooLarge: There are not so many.
+    """
+    with _going_back(chain) as conditions:
+        head = rows_head(chain)
+        if depth > head:
+            raise DepthTooLarge(what, head, depth)
+        rewind(chain, head - depth)
+        conditions(Conditions.used)
+
+
+def reset(chain: EvmChain) -> None:
+    """Go back to block 0 as the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
+
+    Raises:
+        HasPeers: Other nodes follow the chain.
+    """
+    with _going_back(chain) as conditions:
+        rewind(chain, 0, 0)
+        pool_rows.remove_all(chain.db)
+        rows.forget_snapshots(chain.db, 0)
+        clock.show(int(time.time()), least=chain.least_time())
+        conditions(
+            lambda found: Conditions(
+                instance_id=Hash(secrets.token_bytes(32)),
+                next_snapshot=found.next_snapshot,
+                rewinds=found.rewinds,
+            )
+        )
+
+
+def instance_id(chain: EvmChain) -> Hash:
+    """Return what tells this chain from one that was reset: drawn once, and anew at a reset."""
+    found = rows.conditions(chain.db)
+    if any(found.instance_id):
+        return found.instance_id
+    with exclusively(chain):
+        found = rows.conditions(chain.db)
+        if not any(found.instance_id):
+            found = replace(found, instance_id=Hash(secrets.token_bytes(32)))
+            rows.set_conditions(chain.db, found)
+    return found.instance_id
+
+
+def rows_head(chain: EvmChain) -> int:
+    """Return the height of the chain, which must not be moved meanwhile."""
+    head: AcceptedBlock | None = chain.memory.blocks.head
+    assert head is not None
+    return head.number
+
+
+Change = Callable[[Conditions], Conditions]
+
+
+@contextmanager
+def _going_back(chain: EvmChain) -> Iterator[Callable[[Change], None]]:
+    """Hold the chain still in one transaction; give what changes the conditions; then move this process."""
+
+    def change(of: Change) -> None:
+        rows.set_conditions(chain.db, of(rows.conditions(chain.db)))
+
+    with chain.consensus.lock:
+        with exclusively(chain):
+            yield change
+        moved(chain)
+
+
+def _restore_pool(chain: EvmChain, snapshot: Snapshot) -> None:
+    """Let wait what waited then, and nothing else."""
+    pool_rows.remove_all(chain.db)
+    transactions = [with_sender(decode_unsigned(raw), sender) for raw, sender, _ in snapshot.pool]
+    recovered = authorities_of(transactions, chain.recover_senders)
+    for transaction, authorities, (_, _, arrival) in zip(
+        transactions, recovered, snapshot.pool, strict=True
+    ):
+        pool_rows.add(chain.db, [Newcomer(transaction, authorities)], arrival)

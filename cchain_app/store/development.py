@@ -1,0 +1,236 @@
+"""Development changes, what was set for the blocks to come, and snapshots, as rows.
+
+Whoever writes holds the chain's lock and the transaction.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from cchain_app import models
+from cchain_app.development.changes import STORAGE, Change
+from cchain_app.development.conditions import Conditions
+from cchain_app.evm.engine import StateChanges
+from cchain_app.store import state
+from chaindb.database import Database, Row
+from primitives.evm import Address, Hash, Slot, Word
+
+_ONLY: Final = 1
+"""The key of the one row."""
+_CONDITIONS: Final = (
+    "instance_id", "mining", "block_interval", "next_timestamp", "timestamp_interval",
+    "next_base_fee", "next_prev_randao", "coinbase", "gas_limit", "next_snapshot", "rewinds",
+)  # fmt: skip
+_CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrote_history")
+_CHANGES: Final = """
+SELECT kind, address, new, old, slot, wrote_history FROM cchain_app_developmentchange
+WHERE id >= %s AND id < %s ORDER BY id
+"""
+_NEXT_ACCOUNT: Final = "SELECT max(id) FROM cchain_app_accountchange WHERE id >= %s AND id < %s"
+_NEXT_SLOT: Final = "SELECT max(id) FROM cchain_app_storagechange WHERE id >= %s AND id < %s"
+KEPT_REWINDS: Final = 10_000
+"""Times that the chain went back. A filter that was polled before reports from the beginning."""
+_HAS_ACCOUNT: Final = "SELECT 1 FROM cchain_app_accountchange WHERE address = %s AND number = %s"
+_HAS_SLOT: Final = "SELECT 1 FROM cchain_app_storagechange WHERE key = %s AND number = %s"
+
+
+class Snapshot(NamedTuple):
+    """A moment to which the chain can go back."""
+
+    id: int
+    number: int
+    """Of the head."""
+    hash: Hash
+    changes: int
+    """Development changes that were made on the head before it."""
+    clock_offset: int
+    """Seconds."""
+    pool: tuple[tuple[bytes, Address, int], ...]
+    """Envelope, sender and arrival (Unix seconds) of what waited."""
+    next_timestamp: int | None = None
+    next_base_fee: int | None = None
+    next_prev_randao: Hash | None = None
+
+
+def conditions(db: Database) -> Conditions:
+    """Return what was set for the blocks to come."""
+    row = db.objects(models.DevelopmentSettings).filter(id=_ONLY).values_list(*_CONDITIONS).first()
+    if row is None:
+        return Conditions()
+    values: dict[str, Any] = dict(zip(_CONDITIONS, row, strict=True))
+    for name in ("instance_id", "next_prev_randao"):
+        values[name] = None if values[name] is None else Hash(bytes(values[name]))
+    if values["coinbase"] is not None:
+        values["coinbase"] = Address(bytes(values["coinbase"]))
+    return Conditions(**values)
+
+
+def set_conditions(db: Database, found: Conditions) -> None:
+    """Write what is set for the blocks to come."""
+    row = (_ONLY, *(getattr(found, name) for name in _CONDITIONS))
+    db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
+
+
+def changes_before(db: Database, number: int) -> list[Change]:
+    """Return the development changes that precede a block, in order."""
+    rows = db.rows(_CHANGES, (models.row_id(number), models.row_id(number + 1)))
+    return [_change(row) for row in rows]
+
+
+def apply(
+    db: Database, head: int, changes: Sequence[Change], effect: StateChanges, first_place: int
+) -> None:
+    """Write changes that were made on the head, and what they do to accounts and slots.
+
+    What the head's block had not changed gets its history here: then the state at the height before is
+    what it was.
+
+    Args:
+        db: Where the chain is.
+        head: Height of the head.
+        changes: In order.
+        effect: What they do together.
+        first_place: How many changes were made on this head before.
+    """
+    new_accounts, new_slots = _write_history(db, head, effect) if head else (set(), set())
+    rows: list[Row] = []
+    for place, one in enumerate(changes, first_place):
+        key = (one.address, one.slot)
+        fresh = new_slots if one.kind == STORAGE else new_accounts
+        wrote = (key if one.kind == STORAGE else one.address) in fresh
+        fresh.discard(key if one.kind == STORAGE else one.address)
+        rows.append(
+            (
+                models.row_id(head + 1, place), head + 1, one.kind, one.address, one.slot, one.old,
+                one.new, wrote,
+            )
+        )  # fmt: skip
+    db.insert(models.DevelopmentChange, _CHANGE, rows)
+    state.write_now(db, effect)
+
+
+def _write_history(db: Database, head: int, effect: StateChanges) -> tuple[set[Any], set[Any]]:
+    """Write what accounts and slots were before the head's block where that did not change them."""
+    accounts = {
+        address: change
+        for address, change in effect.accounts.items()
+        if db.row(_HAS_ACCOUNT, (address, head)) is None
+    }
+    slots = {
+        (address, slot): change
+        for (address, slot), change in effect.storage.items()
+        if db.row(_HAS_SLOT, (address + slot, head)) is None
+    }
+    state.write_history(
+        db,
+        head,
+        StateChanges(accounts=accounts, storage=slots),
+        first_account=_next_place(db, _NEXT_ACCOUNT, head),
+        first_slot=_next_place(db, _NEXT_SLOT, head),
+    )
+    return set(accounts), set(slots)
+
+
+def _next_place(db: Database, sql: str, number: int) -> int:
+    row = db.row(sql, (models.row_id(number), models.row_id(number + 1)))
+    return 0 if row is None or row[0] is None else int(row[0]) - models.row_id(number) + 1
+
+
+def forget_changes(db: Database, number: int, first_place: int) -> None:
+    """Delete the changes before a block from a place on, and all that precede later blocks.
+
+    History that they wrote for the block before goes with them.
+    """
+    first = models.row_id(number, first_place)
+    undone = db.rows(_CHANGES, (first, models.row_id(number + 1)))
+    for row in undone:
+        change = _change(row)
+        if not change.wrote_history:
+            continue
+        if change.kind == STORAGE:
+            assert change.slot is not None
+            key = change.address + change.slot
+            db.delete(models.StorageChange, ("key", "number"), [(key, number - 1)])
+        else:
+            db.delete(models.AccountChange, ("address", "number"), [(change.address, number - 1)])
+    db.objects(models.DevelopmentChange).filter(id__gte=first).delete()
+
+
+def add_rewind(db: Database, count: int, number: int) -> None:
+    """Write that the chain went back to a height, and forget times long ago."""
+    db.insert(models.Rewind, ("id", "number"), [(count, number)])
+    db.objects(models.Rewind).filter(id__lte=count - KEPT_REWINDS).delete()
+
+
+def lowest_since(db: Database, seen: int) -> int | None:
+    """Return the lowest height to which the chain went back after so many times; 0 if that is long ago."""
+    row = db.row("SELECT min(id), min(number) FROM cchain_app_rewind WHERE id > %s", (seen,))
+    if row is None or row[0] is None:
+        return None
+    return int(row[1]) if row[0] == seen + 1 else 0
+
+
+def add_snapshot(db: Database, snapshot: Snapshot) -> None:
+    """Write a snapshot."""
+    db.objects(models.Snapshot).create(
+        **snapshot._replace(
+            pool=[[raw.hex(), sender.hex(), arrival] for raw, sender, arrival in snapshot.pool]  # type: ignore[arg-type]  # as JSON
+        )._asdict()
+    )
+
+
+def snapshot(db: Database, number: int) -> Snapshot | None:
+    """Return a snapshot, or None when there is none with this number."""
+    row = db.objects(models.Snapshot).filter(id=number).values(*Snapshot._fields).first()
+    return None if row is None else _snapshot(row)
+
+
+def snapshots(db: Database) -> list[tuple[int, int, Hash]]:
+    """Return number, height and hash of each snapshot, in order."""
+    found = db.objects(models.Snapshot).order_by("id").values_list("id", "number", "hash")
+    return [(number, height, Hash(bytes(block))) for number, height, block in found]
+
+
+def forget_snapshots(db: Database, first: int) -> None:
+    """Delete a snapshot and all later ones."""
+    db.objects(models.Snapshot).filter(id__gte=first).delete()
+
+
+def forget_snapshots_above(db: Database, number: int, changes: int | None) -> None:
+    """Delete the snapshots of what is gone when a block is the head again.
+
+    Args:
+        db: Where the chain is.
+        number: Of the block.
+        changes: How many changes by hand were kept on it; None: all.
+    """
+    found = db.objects(models.Snapshot)
+    found.filter(number__gt=number).delete()
+    if changes is not None:
+        found.filter(number=number, changes__gt=changes).delete()
+
+
+def _snapshot(row: dict[str, Any]) -> Snapshot:
+    randao = row["next_prev_randao"]
+    return Snapshot(
+        **{
+            **row,
+            "hash": Hash(bytes(row["hash"])),
+            "next_prev_randao": None if randao is None else Hash(bytes(randao)),
+            "pool": tuple(
+                (bytes.fromhex(raw), Address(bytes.fromhex(sender)), arrival)
+                for raw, sender, arrival in row["pool"]
+            ),
+        }
+    )
+
+
+def _change(row: tuple[Any, ...]) -> Change:
+    kind, address, new, old, slot, wrote_history = row
+    return Change(
+        kind,
+        Address(bytes(address)),
+        Word(bytes(new)),
+        None if old is None else Word(bytes(old)),
+        None if slot is None else Slot(bytes(slot)),
+        bool(wrote_history),
+    )

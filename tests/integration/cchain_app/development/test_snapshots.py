@@ -1,0 +1,91 @@
+"""evm_snapshot and evm_revert: the chain, its state, the pool and the clock as they were."""
+
+from tests.builders.transactions import RECIPIENT
+
+SOMEBODY = "0x" + "5a" * 20
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def test_it_goes_back_to_the_height_the_state_and_the_changes_by_hand(rpc, chain):
+    chain.do(value=1)
+    rpc("anvil_setBalance", SOMEBODY, 7)
+    number = rpc("evm_snapshot")
+    rpc("anvil_setBalance", SOMEBODY, 8)
+    chain.do(value=2)
+    rpc("anvil_setBalance", SOMEBODY, 9)
+    sent, block = chain.do(value=4)
+    assert rpc("evm_revert", number) is True
+    assert rpc("eth_blockNumber") == "0x1"
+    assert rpc("eth_getBalance", SOMEBODY) == "0x7"
+    assert rpc("eth_getBalance", SOMEBODY, "0x0") == "0x0"
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x1"
+    assert rpc("eth_getBlockByHash", hexed(block.hash), False) is None
+    assert rpc("eth_getBlockByNumber", "0x2", False) is None
+    assert rpc("eth_getTransactionReceipt", hexed(sent.hash)) is None
+    assert rpc("evm_revert", number) is False
+    chain.nonce = 1
+    chain.do(value=16)
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x11"
+    assert rpc("eth_getBalance", SOMEBODY) == "0x7"
+
+
+def test_only_changes_by_hand_are_taken_back_too(rpc, chain):
+    chain.do()
+    number = rpc("evm_snapshot")
+    rpc("anvil_setBalance", SOMEBODY, 8)
+    rpc("anvil_setStorageAt", SOMEBODY, 1, "0x" + "11" * 32)
+    assert rpc("evm_revert", number) is True
+    assert rpc("eth_getBalance", SOMEBODY) == "0x0"
+    assert rpc("eth_getStorageAt", SOMEBODY, "0x1") == "0x" + "00" * 32
+    chain.do()
+
+
+def test_snapshots_nest_and_later_ones_end(rpc, chain):
+    first = rpc("evm_snapshot")
+    chain.do(value=1)
+    second = rpc("evm_snapshot")
+    chain.do(value=1)
+    assert (first, second) == ("0x1", "0x2")
+    assert rpc("evm_revert", first) is True
+    assert rpc("evm_revert", second) is False
+    assert rpc("evm_snapshot") == "0x3"
+
+
+def test_what_waited_waits_again(rpc, chain):
+    waiting = chain.make(value=3)
+    chain.send(waiting)
+    number = rpc("evm_snapshot")
+    chain.mine()
+    assert rpc("eth_getTransactionReceipt", hexed(waiting.hash)) is not None
+    rpc("evm_revert", number)
+    assert rpc("txpool_status") == {"pending": "0x1", "queued": "0x0"}
+    chain.mine()
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
+
+
+def test_reset_and_rollback(rpc, chain):
+    for value in (1, 2, 3):
+        chain.do(value=value)
+    assert rpc("anvil_rollback", 2) is None
+    assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x1"
+    rpc("anvil_setBalance", SOMEBODY, 8)
+    before = rpc("anvil_metadata")["instanceId"]
+    assert rpc("hardhat_reset") is True
+    assert rpc("eth_blockNumber") == "0x0"
+    assert rpc("eth_getBalance", SOMEBODY) == "0x0"
+    assert rpc("anvil_metadata")["instanceId"] != before
+
+
+def test_filters_go_on_at_the_new_head(rpc, chain):
+    chain.do()
+    asked = rpc("eth_newBlockFilter")
+    number = rpc("evm_snapshot")
+    chain.do()
+    assert len(rpc("eth_getFilterChanges", asked)) == 1
+    rpc("evm_revert", number)
+    chain.nonce = 1
+    blocks = [chain.do()[1], chain.do()[1]]
+    assert rpc("eth_getFilterChanges", asked) == [hexed(one.hash) for one in blocks]
