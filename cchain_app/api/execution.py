@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
 from cchain_app.api.loop_gas import Share
-from cchain_app.api.params import BlockParam
+from cchain_app.api.params import BlockParam, Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -35,8 +35,10 @@ from cchain_app.evm.overrides import (
     override_state,
 )
 from cchain_app.evm.tracing import Recording, TransactionTrace
-from cchain_app.selectors import state
+from cchain_app.processing import BlockRules
+from cchain_app.selectors import development, state
 from cchain_app.txs.transaction import Authorization
+from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
 from jsonrpc.errors import JsonRpcError
 from primitives import rlp
@@ -183,7 +185,29 @@ def make_context(
     share = _share_of_event_loop(rpc)
     found = block_tags.require(rpc, block)
     reader = state.state_at(rpc.chain, found.number)
-    return context_on(rpc, found, reader, accounts, block_override, share=share)
+    context = context_on(rpc, found, reader, accounts, None, share=share)
+    if block is Tag.PENDING and rpc.chain.is_development:
+        context = context._replace(env=_with_moves(context.env, _next_env(rpc, found)))
+    if block_override is not None:
+        context = context._replace(env=block_override.apply(context.env))
+    return context
+
+
+def _next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:
+    """Return what the next block will see, with what was set for it by hand (devnet.md 2).
+
+    Unspecified: on other chains `pending` is the head, as coreth has it.
+    """
+    chain = rpc.chain
+    rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
+    env = rules.env_after(head, max(clock.now(), head.header.timestamp))
+    override = development.conditions(chain).of_next_block(head.header.timestamp)
+    return env if override is None else override.apply(env)
+
+
+def _with_moves(moved: BlockEnv, env: BlockEnv) -> BlockEnv:
+    """Return an environment in which precompiles are where another one has them."""
+    return replace(env, precompile_moves=moved.precompile_moves)
 
 
 def context_on(

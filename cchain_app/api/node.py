@@ -9,7 +9,7 @@ from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, development
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -65,7 +65,8 @@ def accounts() -> list[str]:
 
 def coinbase(rpc: EvmRpc) -> str:
     """eth_coinbase: who is credited with the tips of the blocks that are made here."""
-    return encode_data(rpc.chain.config.coinbase)
+    by_hand = development.conditions(rpc.chain).coinbase
+    return encode_data(rpc.chain.config.coinbase if by_hand is None else by_hand)
 
 
 def mining() -> bool:

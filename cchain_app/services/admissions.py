@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -58,8 +59,11 @@ class _Admissions:
         self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], now: int
     ) -> None:
         self._chain = chain
-        self._limits = self._chain.pool_limits
         self._base_fee = base_fee_after(self._chain, head) or 0
+        self._limits = self._chain.pool_limits
+        if chain.is_development and self._base_fee < self._limits.minimum_fee:
+            # It was put below the floor by hand.
+            self._limits = replace(self._limits, minimum_fee=self._base_fee)
         accounts = {one.transaction.sender for one in batch}
         accounts.update(*(one.authorities for one in batch))
         state.prefetch_accounts(self._chain, list(accounts), head.number)
