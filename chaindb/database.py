@@ -79,6 +79,7 @@ class Database:
         if connection.vendor != "sqlite" or connection.in_atomic_block:
             yield
             return
+        # What is to happen after a commit happens within the turn, and may begin a transaction of its own.
         seconds = connection.settings_dict["OPTIONS"].get("timeout", _SQLITE_TIMEOUT)
         with ExitStack() as turn:
             try:

@@ -21,19 +21,27 @@ class FairLock:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._held = False
+        self._owner: int | None = None
+        """The thread that has it."""
         self._waiting: deque[threading.Event] = deque()
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[None]:
-        """Hold the lock, for `with`. Not to be entered again by the thread that is in it.
+        """Hold the lock, for `with`. The thread that has it may take it again: it goes on at once.
 
         Raises:
             WaitedTooLong: Others held it for that long.
         """
+        thread = threading.get_ident()
+        if self._owner == thread:
+            yield
+            return
         self._acquire(seconds)
+        self._owner = thread
         try:
             yield
         finally:
+            self._owner = None
             self._hand_over()
 
     def _acquire(self, seconds: float) -> None:

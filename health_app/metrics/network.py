@@ -32,8 +32,9 @@ def of_network() -> Iterator[Metric]:
     if reported is None:
         return
     yield from _traffic(reported, now)
-    yield from _peers(selectors.peers())
-    yield from _stake()
+    connected = selectors.peers()
+    yield from _peers(connected)
+    yield from _stake(connected)
 
 
 def of_bootstrap() -> Iterator[Metric]:
@@ -82,10 +83,11 @@ def _peers(connected: Sequence[Any]) -> Iterator[Metric]:
         yield gauge("network_peers_benched", benched[chain], chain=chain)
 
 
-def _stake() -> Iterator[Metric]:
+def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
     """Walk what peers mean for stake and rewards; nothing before the P-Chain's genesis."""
     try:
-        connected, uptime = selectors.connected_stake(), selectors.uptime_of_self()
+        connected = selectors.connected_stake(peers)
+        uptime = selectors.uptime_of_self(peers)
     except NoGenesis:
         return
     yield gauge("network_connected_stake_ratio", connected.fraction)

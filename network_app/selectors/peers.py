@@ -55,19 +55,27 @@ def heard_ids(seconds: float) -> frozenset[NodeID]:
     return frozenset(peer.node_id for peer in found.only("node_id"))
 
 
-def connected_stake() -> Stake:
-    """Return how much of the Primary Network's stake this node is connected to, itself included."""
+def connected_stake(connected: Sequence[Peer] | None = None) -> Stake:
+    """Return how much of the Primary Network's stake this node is connected to, itself included.
+
+    Args:
+        connected: What `peers` returned; None: it is asked.
+    """
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
-    here = {*connected_ids(), platform_chain().node_id}
+    found = peers() if connected is None else connected
+    here = {*(peer.node_id for peer in found), platform_chain().node_id}
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
-    connected = sum(weight for node_id, weight in weights.items() if node_id in here)
-    return Stake(connected, sum(weights.values()))
+    weight_here = sum(weight for node_id, weight in weights.items() if node_id in here)
+    return Stake(weight_here, sum(weights.values()))
 
 
-def uptime_of_self() -> Uptimes | None:
+def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:
     """Return what peers say of this node's uptime; None when it is no validator.
 
     Own stake counts with 100 %, that of validators who are not connected with none.
+
+    Args:
+        connected: What `peers` returned; None: it is asked.
     """
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
@@ -75,7 +83,10 @@ def uptime_of_self() -> Uptimes | None:
     if own is None:
         return None
     total = sum(weights.values())
-    said = [(weights.get(peer.node_id, 0), peer.observed_uptime) for peer in peers()]
+    said = [
+        (weights.get(peer.node_id, 0), peer.observed_uptime)
+        for peer in (peers() if connected is None else connected)
+    ]
     rewarding = own + sum(weight for weight, percent in said if percent >= REWARDING)
     average = 100 * own + sum(weight * percent for weight, percent in said)
     return Uptimes(100 * rewarding / total, average / total)

@@ -47,10 +47,18 @@ def test_who_comes_back_waits_behind_who_was_there() -> None:
 
 
 def test_who_gives_up_is_passed_over() -> None:
-    lock = FairLock()
-    with lock.held(SECONDS):
+    lock, gave_up = FairLock(), list[bool]()
+
+    def try_it() -> None:
         with pytest.raises(WaitedTooLong), lock.held(0.0):
             pytest.fail("two hold it")
+        gave_up.append(True)
+
+    with lock.held(SECONDS):
+        impatient = threading.Thread(target=try_it)
+        impatient.start()
+        impatient.join(SECONDS)
+        assert gave_up == [True]
         later = queued(lock, lambda: None, 1)
     later.join(SECONDS)
     assert not later.is_alive()
@@ -62,3 +70,14 @@ def test_it_is_free_after_an_error() -> None:
         raise ZeroDivisionError
     with lock.held(0.0):
         pass
+
+
+def test_the_thread_that_has_it_takes_it_again() -> None:
+    lock, order = FairLock(), list[str]()
+    with lock.held(SECONDS):
+        waiting = queued(lock, lambda: order.append("other"), 1)
+        with lock.held(0.0):
+            order.append("within")
+        order.append("still")
+    waiting.join(SECONDS)
+    assert order == ["within", "still", "other"]

@@ -117,9 +117,7 @@ class Session:
         model = self.model
         assert int(self.rpc("eth_blockNumber"), 16) == model.height
         for height, balances in enumerate([*model.past, model.balances]):
-            found = {
-                one: int(self.rpc("eth_getBalance", one, hex(height)), 16) for one in ACCOUNTS
-            }
+            found = {one: int(self.rpc("eth_getBalance", one, hex(height)), 16) for one in ACCOUNTS}
             assert found == balances, f"at height {height}"
         assert self._nonces() == model.nonces
         assert {key: self._slot(*key) for key in model.slots} == model.slots

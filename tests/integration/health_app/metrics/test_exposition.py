@@ -26,7 +26,7 @@ from tests.integration.conftest import Chain
 from tests.integration.health_app.metrics.conftest import Page, names, parse, scrape
 from tests.integration.platform_app.conftest import PChain
 
-STATEMENTS = 28
+STATEMENTS = 25
 """A scrape asks the database so often at most, however long its chains are."""
 
 
