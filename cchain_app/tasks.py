@@ -58,7 +58,7 @@ def beat() -> dict[str, int]:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool() -> dict[str, int]:
     """Drop transactions that have waited too long."""
-    return {"expired": admissions.expire(evm_chain(), now=clock.now())}
+    return {"expired": admissions.expire(evm_chain(), now=clock.wall())}
 
 
 @shared_task(name="cchain_app.index_calls")

@@ -1,7 +1,8 @@
 """The node's clock: wall time plus an offset in the database, the same for both chains.
 
-Pure code gets time as an argument; services take it from here. The offset is moved forward only, on
-a local network (design: staking time travel), and never back: chains do not go back either.
+Pure code gets time as an argument; services take it from here. The offset is moved on a local network alone
+(design: staking time travel), and forward only, unless the chain is one to develop against, which goes back
+itself: then as far as the other chain's last block allows.
 """
 
 import time
@@ -24,6 +25,11 @@ class ClockMovesForward(Exception):
 def now() -> int:
     """Return the node's time in Unix seconds."""
     return int(time.time()) + offset()
+
+
+def wall() -> int:
+    """Return wall time in Unix seconds: for what waits, which does not wait longer when the clock is moved."""
+    return int(time.time())
 
 
 def offset() -> int:

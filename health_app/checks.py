@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from django.conf import settings
 
 from cchain_app.apps import evm_chain
-from cchain_app.selectors import figures
+from cchain_app.selectors import development, figures
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import Chain, present
@@ -240,7 +240,7 @@ def _overdue(chain: Chain) -> float | None:
     if chain is Chain.P:
         found: platform.Due | cchain.Due | None = platform.due(platform_chain(), now)
     else:
-        found = cchain.due(evm_chain(), now) if settings.NODE.mining == "auto" else None
+        found = cchain.due(evm_chain(), now) if development.mining(evm_chain()) == "auto" else None
     deciding = platform_chain().consensus if chain is Chain.P else evm_chain().consensus
     if found is None or not deciding.may_produce(found.height, now):
         return None

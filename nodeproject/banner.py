@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.markup import escape
 
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, development
 from chaindb.chains import Chain
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
@@ -20,7 +20,7 @@ def print_banner(node: Node) -> None:
     """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
     base = f"http://{_reachable(settings.http_host)}:{settings.http_port}"
-    mining = settings.mining if blocks.are_made(evm) else "off: the C-Chain was imported"
+    mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
     facts = {
         "P-Chain RPC": f"{base}/ext/bc/P",
         "C-Chain RPC": f"{base}/ext/bc/C/rpc",

@@ -10,7 +10,7 @@ from cchain_app.admin.rows import objects
 from cchain_app.apps import evm_chain
 from cchain_app.memory import PoolTag
 from cchain_app.models import Block, PoolTransaction, Transaction
-from cchain_app.selectors import pool
+from cchain_app.selectors import development, pool
 from chaindb import clock
 from chaindb.fields import HexBytes
 from primitives.networks import name_of
@@ -67,7 +67,7 @@ def _node_cards() -> tuple[Card, ...]:
     network = chain.node.network_id
     return (
         Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
-        Card("Engine", chain.engine.name, f"mining {chain.node.mining}"),
+        Card("Engine", chain.engine.name, f"mining {development.mining(chain)}"),
     )
 
 

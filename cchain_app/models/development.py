@@ -48,6 +48,7 @@ class DevelopmentChange(models.Model):
     class Meta:
         ordering = ["-id"]
         verbose_name = "development change"
+        indexes = [models.Index(fields=["address", "id"], name="cchain_change_by_address")]
 
     @override
     def __str__(self) -> str:
@@ -114,6 +115,10 @@ class Snapshot(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["number", "id"], name="cchain_snapshot_by_height"),
+            models.Index(fields=["hash", "id"], name="cchain_snapshot_by_head"),
+        ]
 
     @override
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ class PoolTransaction(models.Model):
     max_priority_fee_per_gas = UInt256Field()
     value = UInt256Field()
     size = models.IntegerField(help_text="Bytes of the envelope")
-    received_at = models.BigIntegerField(help_text="Unix seconds")
+    received_at = models.BigIntegerField(help_text="Unix seconds of wall time")
     authorities = BytesField(null=True, help_text="Signers of its authorizations, 20 bytes each")
     raw = BytesField(help_text="The signed envelope")
 

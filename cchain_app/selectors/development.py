@@ -40,3 +40,8 @@ def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
     keys = {address + slot: (address, slot) for address, slot in was.slots}
     slots = {keys[key]: value for key, value in evm_state.slots_now(chain.db, keys).items()}
     return as_state_changes(was, accounts, slots)
+
+
+def has_changes_by_hand(chain: EvmChain, last: int) -> bool:
+    """Say whether the state was changed by hand before a block, or any before it."""
+    return rows.has_changes_up_to(chain.db, last)

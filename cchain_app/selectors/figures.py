@@ -8,6 +8,7 @@ from cchain_app.pool.ordering import AccountQueue
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as rows
+from chaindb import clock
 
 _HEAD = """
 SELECT number, timestamp, base_fee, gas_used, gas_limit, size, transaction_count
@@ -112,7 +113,9 @@ def due(chain: EvmChain, now: int) -> Due | None:
     ]
     if not queues:
         return None
-    oldest = min(queue.pending[0].received_at for queue in queues)
+    # What waits arrived by wall time, and the caller's clock may be ahead of that.
+    ahead = now - clock.wall()
+    oldest = ahead + min(queue.pending[0].received_at for queue in queues)
     count = sum(len(queue.pending) for queue in queues)
     return Due(parent.number + 1, max(oldest, parent.header.timestamp), count)
 

@@ -28,7 +28,7 @@ _NOT_YET_STORED = 1 << 62
 
 def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     """Store what the pool takes, in one commit; then tell about it and ask for a block."""
-    now = clock.now()
+    now = clock.wall()
     memory = chain.memory.transactions
     admissions: _Admissions | None = None
     try:
@@ -179,7 +179,7 @@ def expire(chain: EvmChain, *, now: int) -> int:
 
     Args:
         chain: Which chain.
-        now: Unix seconds.
+        now: Unix seconds of wall time.
     """
     dropped = _expire(chain, now)
     chain.memory.pool.changed()

@@ -76,6 +76,11 @@ def changes_before(db: Database, number: int) -> list[Change]:
     return [_change(row) for row in rows]
 
 
+def has_changes_up_to(db: Database, number: int) -> bool:
+    """Say whether there are changes that precede a block, or any before it."""
+    return db.objects(models.DevelopmentChange).filter(id__lt=models.row_id(number + 1)).exists()
+
+
 def apply(
     db: Database, head: int, changes: Sequence[Change], effect: StateChanges, first_place: int
 ) -> None:

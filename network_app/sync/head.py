@@ -51,6 +51,10 @@ class Head:
         told = self._told
         place = await self.run(self.chain.last_accepted)
         self._seen = max(self._seen, told)
+        if place.height < self.place.height:
+            # A chain to develop against has gone back: what was there is not accepted any more.
+            self._recent.clear()
+            self.place = place
         self._move([place])
         return self.place
 

@@ -88,6 +88,8 @@ UNFOLD: dict[str, Any] = {
                     _item("Contract creations", "post_add", "cchain_app", "contractcreation"),
                     _item("Account changes", "history", "cchain_app", "accountchange"),
                     _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
+                    _item("Development changes", "construction", "cchain_app", "developmentchange"),
+                    _item("Snapshots", "photo_camera", "cchain_app", "snapshot"),
                 ],
             },
             {

@@ -100,6 +100,8 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.AccountChange, _CHANGE, _each(numbers, 2, _change))
     _write(models.Code, ("hash", "code"), iter([(CODE_HASH, CODE)]))
     _write(models.StorageSlot, ("key", "value"), _slots())
+    _write(models.DevelopmentChange, _BY_HAND, map(_by_hand, numbers))
+    _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
     _write(models.PoolTransaction, _WAITING, (_waiting(index, blocks) for index in range(waiting)))
 
 
@@ -110,7 +112,7 @@ def erase_chain() -> None:
 
 
 _WRITTEN: tuple[Any, ...] = (
-    models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
+    models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
     models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip
 
@@ -135,6 +137,8 @@ _CALL = (
 )  # fmt: skip
 _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
+_BY_HAND = ("id", "number", "kind", "address", "old", "new", "wrote_history")
+_SNAPSHOT = ("id", "number", "hash", "changes", "clock_offset", "pool")
 _WAITING = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
     "size", "received_at", "raw",
@@ -173,6 +177,15 @@ def _block(number: int) -> _Row:
         COINBASE, GAS_LIMIT, gas_used, header.base_fee, 700 + 120 * count, count,
         LOGS_PER_BLOCK if number else 0, encode_header(header),
     )  # fmt: skip
+
+
+def _by_hand(number: int) -> _Row:
+    old, new = bytes(32), number.to_bytes(32, "big")
+    return (models.row_id(number), number, number % 3, person(number), old, new, False)
+
+
+def _snapshot(number: int) -> _Row:
+    return (number, number, block_hash(number), 1, 60, "[]")
 
 
 @cache

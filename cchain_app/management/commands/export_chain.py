@@ -17,6 +17,7 @@ from typing_extensions import override
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from cchain_app.selectors.development import has_changes_by_hand
 from cchain_app.services.genesis import genesis_text
 
 _STANDARD_OUTPUT = "-"
@@ -44,6 +45,12 @@ class Command(BaseCommand):
             help="also write the genesis file that goes with them, with all that settings add to it",
         )
 
+        parser.add_argument(
+            "--with-changes",
+            action="store_true",
+            help="also write a chain whose state was changed by hand, which nobody else can verify",
+        )
+
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         chain = evm_chain()
@@ -55,6 +62,11 @@ class Command(BaseCommand):
         last: int = head if options["last"] is None else options["last"]
         if not 0 <= first <= last <= head:
             raise CommandError(f"There are no blocks {first} to {last}: the chain is at {head}.")
+        if has_changes_by_hand(chain, last) and not options["with_changes"]:
+            raise CommandError(
+                "The state of this chain was changed by hand (setBalance and its like), so nobody else finds its "
+                "roots. --with-changes writes it nevertheless."
+            )
         try:
             with _opened(options["file"]) as stream:
                 _write(chain, stream, first, last)

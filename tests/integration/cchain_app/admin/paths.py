@@ -13,6 +13,8 @@ MODELS = (
     "accountchange",
     "contract",
     "pooltransaction",
+    "developmentchange",
+    "snapshot",
 )
 
 

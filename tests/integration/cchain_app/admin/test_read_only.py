@@ -26,6 +26,8 @@ KEYS: dict[str, Any] = {
     "accountchange": models.row_id(7, 1),
     "contract": hexed(rows.TOKEN),
     "pooltransaction": hexed(rows.waiting_hash(3)),
+    "developmentchange": models.row_id(7, 0),
+    "snapshot": 7,
 }
 
 TABLES = (
@@ -37,6 +39,8 @@ TABLES = (
     models.Account,
     models.AccountChange,
     models.PoolTransaction,
+    models.DevelopmentChange,
+    models.Snapshot,
 )
 
 

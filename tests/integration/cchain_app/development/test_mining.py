@@ -1,5 +1,7 @@
 """evm_mine and its like: blocks, their time and what else they have, by hand."""
 
+from itertools import pairwise
+
 import pytest
 
 from chaindb import clock
@@ -109,7 +111,7 @@ def test_the_interval_of_times(rpc, chain):
     rpc("anvil_setBlockTimestampInterval", 7)
     rpc("anvil_mine", 3)
     times = [int(block(rpc, hex(n))["timestamp"], 16) for n in range(1, 5)]
-    assert [later - one for one, later in zip(times, times[1:], strict=False)] == [7, 7, 7]
+    assert [later - one for one, later in pairwise(times)] == [7, 7, 7]
     assert rpc("anvil_removeBlockTimestampInterval") is True
     assert rpc("anvil_removeBlockTimestampInterval") is False
 

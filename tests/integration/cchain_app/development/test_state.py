@@ -95,7 +95,7 @@ def test_amounts_that_are_none_are_refused(rpc, chain, value, words):
 
 def test_a_value_of_a_slot_has_32_bytes(rpc, chain):
     with pytest.raises(
-        JsonRpcError, match="exactly 32 bytes long. Received 0x07, which is 1 bytes"
+        JsonRpcError, match=r"exactly 32 bytes long\. Received 0x07, which is 1 bytes"
     ):
         rpc("hardhat_setStorageAt", SOMEBODY, "0x0", "0x07")
 

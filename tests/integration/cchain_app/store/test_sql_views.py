@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import connection
 
+from cchain_app.services.by_hand import balance, change_state, nonce
 from cchain_app.services.calls import index_calls
 from primitives.hexadecimal import encode_data
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -94,3 +95,14 @@ def test_a_call_without_value_or_words_says_so(chain: Chain) -> None:
     assert int(row["value"]) == 0
     assert (row["error"], row["revert_data"], row["selector"]) == (None, None, None)
     assert row["gas_limit"] > row["gas_used"] > 0
+
+
+def test_changes_by_hand_are_shown_with_the_block_that_they_precede(chain: Chain) -> None:
+    change_state(chain.evm, [balance(RECIPIENT, 7), nonce(RECIPIENT, 3)])
+
+    rows = ask("SELECT * FROM c_development_changes ORDER BY kind")
+
+    assert [(one["block_number"], one["kind"]) for one in rows] == [(1, "balance"), (1, "nonce")]
+    assert {one["address"] for one in rows} == {encode_data(RECIPIENT)}
+    assert rows[0]["before"] is None
+    assert [int(one["after"], 16) for one in rows] == [7, 3]

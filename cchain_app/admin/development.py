@@ -1,0 +1,126 @@
+"""What was done by hand to a chain to develop against, in the admin: changes of its state, and snapshots."""
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from adminkit.terms import Term
+from cchain_app.admin import display
+from cchain_app.admin.rows import RowsAdmin, rows_of_block
+from cchain_app.models import ChangeKind, DevelopmentChange, Snapshot
+from chaindb.fields import HexBytes
+
+
+@admin.register(DevelopmentChange)
+class DevelopmentChangeAdmin(RowsAdmin):
+    """Changes of the state by hand, the latest first."""
+
+    list_display = ("what", "before_block", "short_address", "slot_text", "old_text", "new_text")
+    ordering = ("-id",)
+    search_fields = ("address",)
+    search_help_text = "Address, or the block that a change precedes"
+    fieldsets = (
+        (None, {"fields": ("what", "before_block", "full_address", "slot_text")}),
+        ("Value", {"fields": ("old_text", "new_text")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return rows_of_block(term.number)
+        return [] if term.address is None else [Q(address=term.address)]
+
+    @admin.display(description="Change of")
+    def what(self, change: DevelopmentChange) -> SafeString:
+        """Return what of the account was changed."""
+        return display.badge(ChangeKind(change.kind).label, "note")
+
+    @admin.display(description="Before block")
+    def before_block(self, change: DevelopmentChange) -> str:
+        """Return the block that it precedes, which may not be there yet."""
+        return f"{change.number:,}"
+
+    @admin.display(description="Account")
+    def short_address(self, change: DevelopmentChange) -> SafeString:
+        """Return the account for the list."""
+        return display.short_account(change.address)
+
+    @admin.display(description="Account")
+    def full_address(self, change: DevelopmentChange) -> SafeString:
+        """Return the account."""
+        return display.full_account(change.address)
+
+    @admin.display(description="Slot")
+    def slot_text(self, change: DevelopmentChange) -> SafeString | str:
+        """Return the slot of a change of storage."""
+        return "–" if change.slot is None else display.short(change.slot)
+
+    @admin.display(description="Before")
+    def old_text(self, change: DevelopmentChange) -> SafeString | str:
+        """Return what it was; of an account that did not exist, that."""
+        return "no account" if change.old is None else _value(change, change.old)
+
+    @admin.display(description="After")
+    def new_text(self, change: DevelopmentChange) -> SafeString | str:
+        """Return what it became."""
+        return _value(change, change.new)
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(RowsAdmin):
+    """Snapshots of evm_snapshot, the latest first."""
+
+    list_display = ("number_text", "height", "short_hash", "changes", "clock")
+    list_defer = ("pool",)
+    ordering = ("-id",)
+    search_fields = ("hash",)
+    search_help_text = "Height or hash of the head that it goes back to"
+    fieldsets = (
+        (None, {"fields": ("number_text", "height", "full_hash", "changes", "waiting", "clock")}),
+    )
+
+    @override
+    def branches(self, term: Term) -> list[Q]:
+        if term.number is not None:
+            return [Q(number=term.number)]
+        return [] if term.hash is None else [Q(hash=term.hash)]
+
+    @admin.display(description="Snapshot")
+    def number_text(self, snapshot: Snapshot) -> str:
+        """Return the number that evm_revert takes."""
+        return f"{snapshot.pk:#x}"
+
+    @admin.display(description="Head")
+    def height(self, snapshot: Snapshot) -> SafeString:
+        """Return the block that becomes the head again."""
+        return display.block_link(snapshot.number)
+
+    @admin.display(description="Hash")
+    def short_hash(self, snapshot: Snapshot) -> SafeString:
+        """Return the head's hash for the list."""
+        return display.short(snapshot.hash)
+
+    @admin.display(description="Hash")
+    def full_hash(self, snapshot: Snapshot) -> SafeString:
+        """Return the head's hash in full."""
+        return display.full(snapshot.hash)
+
+    @admin.display(description="Waiting")
+    def waiting(self, snapshot: Snapshot) -> str:
+        """Return how many transactions waited."""
+        return f"{len(snapshot.pool):,}"
+
+    @admin.display(description="Clock")
+    def clock(self, snapshot: Snapshot) -> str:
+        """Return by how many seconds the clock was ahead."""
+        return f"{snapshot.clock_offset:+,} s"
+
+
+def _value(change: DevelopmentChange, word: HexBytes) -> SafeString | str:
+    number = int.from_bytes(word, "big")
+    if change.kind == ChangeKind.BALANCE:
+        return display.amount(number)
+    if change.kind == ChangeKind.NONCE:
+        return f"{number:,}"
+    return display.short(word)
