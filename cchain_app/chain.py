@@ -13,6 +13,8 @@ from cchain_app.evm.select import select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
+from cchain_app.forking.client import ClientSettings, Upstream
+from cchain_app.forking.origin import Fork, read_headers, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, load_genesis
 from cchain_app.memory import FEW, Memory
 from cchain_app.pool.admission import Outcome
@@ -46,6 +48,10 @@ _NETWORKS = {1: "mainnet", 5: "testnet"}
 
 class NoBlockchainID(Exception):
     """No P-Chain knows the chain, or not yet: there is no genesis."""
+
+
+def _no_fork() -> None:
+    """Say that a chain is no fork."""
 
 
 def _nobody() -> bool:
@@ -106,6 +112,10 @@ class EvmChain:
         """Whether other nodes are connected, which see its blocks; the node sets it."""
         self.least_time: Callable[[], int] = _the_beginning
         """Unix seconds below which the node's clock may not go: another chain's last block. Likewise."""
+        self.find_fork: Callable[[], Fork | None] = _no_fork
+        """Reads from the rows which fork the chain is; `services.composition` sets it."""
+        self._fork: Fork | None = None
+        self._fork_is_known = False
         self.on_rewinding: list[Callable[[int], None]] = []
         """Called in the transaction in which blocks above a height are deleted, with that height."""
 
@@ -128,6 +138,50 @@ class EvmChain:
             node.network_id == LOCAL and node.development and not node.votes and not node.bootstrap
         )
 
+    @property
+    def fork(self) -> Fork | None:
+        """Which block of another chain it goes on from; None: it has a genesis of its own, or no rows yet.
+
+        Read once: no chain becomes a fork but at its beginning, and by anvil_reset.
+        """
+        if not self._fork_is_known:
+            self._fork = self.find_fork() if self.is_development else None
+            self._fork_is_known = True
+        return self._fork
+
+    @property
+    def first_number(self) -> int:
+        """The height of its first block: 0, or a fork's pin."""
+        fork = self.fork
+        return 0 if fork is None else fork.number
+
+    def read_fork_again(self) -> None:
+        """Forget which fork it is: it has just begun, or anvil_reset has made it another one."""
+        self._fork, self._fork_is_known = None, False
+        self.read_genesis_again()
+
+    @cached_property
+    def upstream(self) -> Upstream | None:
+        """The remote node of a fork; None: no setting names one. anvil_reset and anvil_setRpcUrl put another here.
+
+        Raises:
+            MalformedForkSetting: The settings name none that can be asked.
+        """
+        node = self.node
+        if not (node.fork_url and self.is_development):
+            return None
+        return Upstream(read_wanted(node.fork_url).urls, self.upstream_settings())
+
+    def upstream_settings(self) -> ClientSettings:
+        """Return how the remote node is asked, by the settings."""
+        node = self.node
+        return ClientSettings(
+            node.fork_retries,
+            node.fork_timeout,
+            node.fork_retry_backoff,
+            read_headers(node.fork_headers),
+        )
+
     def is_named(self, name: str) -> bool:
         """Say whether a name means this chain: one of its aliases, or its blockchain ID."""
         if name in self.aliases:
@@ -138,8 +192,8 @@ class EvmChain:
             return False
 
     @cached_property
-    def genesis(self) -> Genesis:
-        """The genesis of this chain.
+    def own_genesis(self) -> Genesis:
+        """The genesis that the settings give this chain; a fork takes its rules and balances from it.
 
         Raises:
             GenesisFileError: The file cannot be used.
@@ -149,6 +203,16 @@ class EvmChain:
         if self.node.chain_id:
             config = replace(config, chain_id=self.node.chain_id)
         return replace(found, config=config)
+
+    @cached_property
+    def genesis(self) -> Genesis:
+        """The genesis of this chain; of a fork what its own blocks go by. Raises as `own_genesis`."""
+        found, fork = self.own_genesis, self.fork
+        if fork is None:
+            return found
+        # Its base fee follows from the pin's by EIP-1559 alone, its gas limit is the pin's.
+        config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
+        return replace(found, config=config, gas_limit=fork.gas_limit)
 
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.
@@ -171,7 +235,7 @@ class EvmChain:
 
     def read_genesis_again(self) -> None:
         """Forget which genesis was read: other nodes have given another one."""
-        for name in ("genesis", "config", "pool_limits"):
+        for name in ("own_genesis", "genesis", "config", "pool_limits"):
             self.__dict__.pop(name, None)
 
     @cached_property

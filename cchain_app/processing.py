@@ -21,7 +21,7 @@ from cchain_app.blocks.verification import (
 )
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.cached_trie import Tries
-from cchain_app.evm.changes import merged
+from cchain_app.evm.changes import leaves_of, merged, with_owners
 from cchain_app.evm.engine import (
     BlockEnv,
     Engine,
@@ -37,6 +37,8 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
 from cchain_app.feemarket import next_base_fee, next_gas_limit
 from cchain_app.txs.transaction import Transaction
 from chainvm.processing import NotProcessing, ProcessingTree
+from primitives.evm import Hash
+from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
 
 
@@ -46,6 +48,8 @@ class VerifiedBlock(NamedTuple):
     block: AcceptedBlock
     executed: ExecutedBlock
     trie: TrieUpdate
+    leaves: tuple[bytes, ...] = ()
+    """Of a fork: the accounts, and slots behind their address, that its state root counts from here on."""
 
 
 class Built(NamedTuple):
@@ -73,6 +77,12 @@ class BlockRules:
     gas_limit: int
     """The genesis's, to which the gas limit of blocks moves."""
     engine: Engine
+    pin: Hash | None = None
+    """The block of another chain that a fork goes on from: its state is elsewhere, and its trie counts as empty."""
+
+    def root_after(self, block: AcceptedBlock) -> Hash:
+        """Return the root of the trie as it is here after a block."""
+        return EMPTY_ROOT if block.hash == self.pin else block.header.state_root
 
     def base_fee_after(self, parent: AcceptedBlock) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London."""
@@ -299,7 +309,7 @@ class ProcessingBlocks:
 
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
         """Put what is processing on the accepted state as it is stored now."""
-        self._tries.accepted(self._head.header.state_root)
+        self._tries.accepted(self._rules.root_after(self._head))
         superseded = {id(one) for one in [*self._superseded, self._state, self._nodes]}
         for entry in self._tree.entries():
             if id(entry.state.below) in superseded:
@@ -352,8 +362,12 @@ class ProcessingBlocks:
         changes = executed.changes if by_hand is None else merged(by_hand, executed.changes)
         # Each undecided ancestor has a height of its own, so their number is known without a walk.
         alone = len(self._tree) == parent.number - self._head.number
+        leaves: tuple[bytes, ...] = ()
+        if self._rules.pin is not None:
+            changes = with_owners(changes, self.state_after(parent_id).account)
+            leaves = leaves_of(changes)
         update = self._tries.update(
-            parent.header.state_root, changes, self._nodes_after(parent_id), alone=alone
+            self._rules.root_after(parent), changes, self._nodes_after(parent_id), alone=alone
         )
         block = assemble(
             env,
@@ -363,7 +377,7 @@ class ProcessingBlocks:
             ordered_root=self._tries.cached.ordered_root,
             extra_data=extra_data,
         )
-        return VerifiedBlock(block, executed, update)
+        return VerifiedBlock(block, executed, update, leaves)
 
     def _nodes_after(self, block_id: ID) -> NodeReader:
         entry = self._tree.get(block_id)

@@ -56,6 +56,34 @@ class Settings(Protocol):
         """Whether development methods exist where the network is local and this node alone decides."""
 
     @property
+    def fork_url(self) -> tuple[str, ...]:
+        """URLs of the node of the chain that this one is a fork of."""
+
+    @property
+    def fork_block_number(self) -> str:
+        """The height from which a fork goes on; empty: the last block."""
+
+    @property
+    def fork_headers(self) -> tuple[str, ...]:
+        """Headers that it is asked with."""
+
+    @property
+    def fork_retries(self) -> int:
+        """Tries after one that failed."""
+
+    @property
+    def fork_timeout(self) -> float:
+        """Seconds for one question."""
+
+    @property
+    def fork_retry_backoff(self) -> float:
+        """Seconds before each further try."""
+
+    @property
+    def fork_chain_id(self) -> int:
+        """The fork's chain ID; 0: upstream's."""
+
+    @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
 

@@ -1,14 +1,19 @@
 """Celery's door to the C-Chain: each task calls a service and says what it did."""
 
+import logging
 import time
 from typing import Final
 
 from celery import shared_task
 
 from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import development
 from cchain_app.services import admissions, calls, manual_mining
 from chaindb import clock
+
+_log: Final = logging.getLogger(__name__)
 
 TURN = 1.0
 """Seconds after which a worker that makes blocks lets other tasks in, and a shutdown."""
@@ -24,7 +29,7 @@ def produce_blocks() -> dict[str, int]:
     chain.producer.answer()  # what is stored from now on asks again
     made = 0
     until = time.monotonic() + TURN
-    while chain.consensus.produce(now=clock.now()) is not None:
+    while _produce(chain):
         made += 1
         if time.monotonic() > until:
             if development.mining(chain) == "auto":
@@ -50,9 +55,17 @@ def beat() -> dict[str, int]:
         made: dict[str, int] = produce_blocks()
         return made
     if mining == "interval" and manual_mining.interval_is_over(chain):
-        block = chain.consensus.produce(now=clock.now(), allow_empty=True)
-        return {"blocks": 0 if block is None else 1}
+        return {"blocks": int(_produce(chain, allow_empty=True))}
     return {"blocks": 0}
+
+
+def _produce(chain: EvmChain, *, allow_empty: bool = False) -> bool:
+    """Make a block; say whether there is one. Of a fork none is made while the state that it needs is not told."""
+    try:
+        return chain.consensus.produce(now=clock.now(), allow_empty=allow_empty) is not None
+    except UpstreamError as error:
+        _log.warning("no block is made: %s", error)
+        return False
 
 
 @shared_task(name="cchain_app.expire_pool")

@@ -5,7 +5,7 @@ for that. How a call is executed is in `calls`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -106,6 +106,13 @@ class MethodRegistry:
             raise RegistrationError(f"{name} finds the client in its connection")
         self._methods[name] = Method(
             name, tuple(params), handler, vectorized, hot, connection, client, computes
+        )
+
+    def replace(self, name: str, handler: Handler, params: Sequence[Param]) -> None:
+        """Let another handler, with parameters of its own, answer a method, each call by itself."""
+        old = self._methods[name]
+        self._methods[name] = replace(
+            old, handler=handler, params=tuple(params), vectorized=None, computes=False
         )
 
     def include(self, other: "MethodRegistry") -> None:

@@ -86,10 +86,22 @@ class NodeNetwork:
         """Which rules of outer blocks hold: on this node's networks all, from genesis on."""
         self._validators = PlatformValidators(platform, proposers or self.producer.validators_at)
         self.platform = self._chain(
-            Chain.P, platform, platform.vm, PlatformInner(platform), lambda: PRIMARY_NETWORK_ID
+            Chain.P,
+            platform,
+            platform.vm,
+            PlatformInner(platform),
+            lambda: PRIMARY_NETWORK_ID,
+            first=lambda: 0,
         )
         """The P-Chain for the network."""
-        self.evm = self._chain(Chain.C, evm, evm.vm, EvmInner(evm), lambda: evm.blockchain_id)
+        self.evm = self._chain(
+            Chain.C,
+            evm,
+            evm.vm,
+            EvmInner(evm),
+            lambda: evm.blockchain_id,
+            first=lambda: evm.first_number,
+        )
         """The C-Chain for the network."""
         evm.on_rewinding.append(self.evm.rows.forget_above)
 
@@ -190,8 +202,10 @@ class NodeNetwork:
         vm: ChainVM[B],
         inner: InnerChain[B],
         chain_id: Callable[[], ID],
+        *,
+        first: Callable[[], int],
     ) -> NetworkChain[B]:
-        rows = OuterRows(chain.db, alias, inner.blocks)
+        rows = OuterRows(chain.db, alias, inner.blocks, first)
         counted = chain.building.count
         consensus = OuterConsensus(
             vm,

@@ -33,6 +33,8 @@ def print_banner(node: Node) -> None:
         "Engine": evm.engine.name,
         "Data": f"{settings.directory} ({settings.profile} profile, mining {mining})",
     }
+    if (fork := evm.fork) is not None:
+        facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
     print_facts("Node", {name: escape(value) for name, value in facts.items()})

@@ -34,7 +34,7 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     """The genesis file can be read, and its chain ID is the network's."""
     node = settings.NODE
     try:
-        chain_id = evm_chain().config.chain_id
+        chain_id = evm_chain().own_genesis.config.chain_id
     except (GenesisFileError, OSError) as error:
         return [
             Error(

@@ -18,6 +18,7 @@ from rich.progress import Progress
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
+from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
@@ -38,7 +39,7 @@ from primitives.node_identity import IdentityError
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
     CodecError, IdentityError, MalformedAddress, NobodyAnswers,
-    OtherConsensus,
+    OtherConsensus, ForkRefused, UpstreamError,
 )  # fmt: skip
 
 
@@ -80,6 +81,8 @@ def initialise(
         IdentityError: One of its files holds something else.
         MalformedAddress: NODE_BOOTSTRAP has something else than IP:PORT.
         NobodyAnswers: No node has told the genesis of its network.
+        ForkRefused: The C-Chain is not the fork that the settings name.
+        UpstreamError: It is to begin as one, and the remote node does not tell of it.
         OSError: A file cannot be read or written.
         DatabaseUnusable: The database does not answer, or is a later version's.
         DatabaseError: It cannot be read or written.

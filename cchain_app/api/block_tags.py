@@ -10,7 +10,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks
 
 FIRST = 0
-"""Height of the genesis block."""
+"""Height of the genesis block; of a fork the upstream's, which is not here (`forked`)."""
 
 
 def height_of(rpc: EvmRpc, number: BlockNumber) -> int:

@@ -2,17 +2,25 @@
 
 from typing import Any
 
-from cchain_app.api import node, wire
+from cchain_app.api import forked, node, wire
 from cchain_app.api.eth_fees import next_base_fee, suggested_tip
 from cchain_app.api.params_development import amount64
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
+from cchain_app.forking.origin import Wanted, read_wanted
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.selectors import blocks, pool
-from cchain_app.services import dropping, manual_mining, snapshots, state_files, transactions
+from cchain_app.services import (
+    dropping,
+    forking,
+    manual_mining,
+    snapshots,
+    state_files,
+    transactions,
+)
 from cchain_app.store import development as rows
 from cchain_app.txs.errors import InvalidTransaction
-from jsonrpc.errors import JsonRpcError, invalid_params
+from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
 
@@ -36,9 +44,47 @@ def evm_revert(rpc: EvmRpc, number: int, options: dict[str, Any]) -> bool:
     return snapshots.revert(rpc.chain, number, keep=options.get("keep") is True)
 
 
-def reset(rpc: EvmRpc, _options: dict[str, Any]) -> None:
-    """anvil_reset, hardhat_reset: back to block 0 as the chain began. Raises as `evm_snapshot`."""
-    snapshots.reset(rpc.chain)
+def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
+    """anvil_reset, hardhat_reset: back to the first block as the chain began.
+
+    Of a fork `{"forking": {"jsonRpcUrl", "blockNumber"}}` names another one, with which it begins anew: without
+    a URL of the same chain, without a number at its last block.
+
+    Unspecified: a chain that has a genesis of its own does not become a fork.
+
+    Raises:
+        NotAFork: It was to.
+        MalformedForkSetting: That is no URL.
+        UpstreamError: The remote node does not tell of that block.
+        HasPeers: Other nodes follow the chain.
+        JsonRpcError: -32602, the options cannot be read.
+    """
+    forking.reset(rpc.chain, _wanted(options.get("forking")))
+
+
+def _wanted(given: Any) -> Wanted | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise invalid_params("forking must be an object")
+    url, number = given.get("jsonRpcUrl"), given.get("blockNumber")
+    try:
+        return Wanted(
+            () if url is None else read_wanted([forked.url(url)]).urls,
+            None if number is None else amount64(number),
+        )
+    except InvalidParam as error:
+        raise invalid_params(f"forking: {error.text}") from error
+
+
+def set_rpc_url(rpc: EvmRpc, url: str) -> None:
+    """anvil_setRpcUrl: ask another URL for what was not kept, until this process ends.
+
+    Raises:
+        NotAFork: The chain is none.
+        MalformedForkSetting: That is no URL.
+    """
+    forking.set_upstream(rpc.chain, url)
 
 
 def rollback(rpc: EvmRpc, depth: int) -> None:
@@ -134,16 +180,20 @@ def load_state(rpc: EvmRpc, dump: bytes) -> bool:
 
 
 def node_info(rpc: EvmRpc) -> dict[str, Any]:
-    """anvil_nodeInfo: head, fork and environment; the mix of numbers and quantities is Anvil's."""
+    """anvil_nodeInfo: head, fork and environment; the mix of numbers and quantities is Anvil's.
+
+    Unspecified: of the fork's URL it shows scheme and host, since the rest may be a key.
+    """
     chain = rpc.chain
     head = blocks.head(chain)
-    fork = chain.config.fork_at(head.number, head.header.timestamp)
+    rules = chain.config.fork_at(head.number, head.header.timestamp)
+    fork = chain.fork
     base_fee = next_base_fee(rpc)
     return {
         "currentBlockNumber": encode_quantity(head.number),
         "currentBlockTimestamp": head.header.timestamp,
         "currentBlockHash": encode_data(head.hash),
-        "hardFork": fork.capitalize(),
+        "hardFork": rules.capitalize(),
         "transactionOrder": "fees",
         "environment": {
             "baseFee": encode_quantity(base_fee),
@@ -151,14 +201,20 @@ def node_info(rpc: EvmRpc) -> dict[str, Any]:
             "gasLimit": encode_quantity(head.header.gas_limit),
             "gasPrice": encode_quantity(base_fee + suggested_tip(rpc)),
         },
-        "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
+        "forkConfig": {
+            "forkUrl": None if fork is None else fork.url,
+            "forkBlockNumber": None if fork is None else fork.number,
+            "forkRetryBackoff": None
+            if fork is None
+            else round(chain.node.fork_retry_backoff * 1000),
+        },
     }
 
 
 def metadata(rpc: EvmRpc) -> dict[str, Any]:
     """anvil_metadata: which client and which chain this is, and its snapshots."""
     chain = rpc.chain
-    head = blocks.head(chain)
+    head, fork = blocks.head(chain), chain.fork
     return {
         "clientVersion": node.client_version(),
         "clientSemver": node.VERSION,
@@ -166,7 +222,13 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
         "instanceId": encode_data(snapshots.instance_id(chain)),
         "latestBlockNumber": head.number,
         "latestBlockHash": encode_data(head.hash),
-        "forkedNetwork": None,
+        "forkedNetwork": None
+        if fork is None
+        else {
+            "chainId": fork.chain_id,
+            "forkBlockNumber": fork.number,
+            "forkBlockHash": encode_data(fork.hash),
+        },
         "snapshots": {
             encode_quantity(number): [height, encode_data(block)]
             for number, height, block in rows.snapshots(chain.db)
@@ -175,9 +237,10 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def hardhat_metadata(rpc: EvmRpc) -> dict[str, Any]:
-    """hardhat_metadata: the same as Hardhat has it, without snapshots and without a fork that there is not."""
+    """hardhat_metadata: the same as Hardhat has it, without snapshots and without a fork where there is none."""
     found = metadata(rpc)
-    return {name: found[name] for name in found if name not in {"snapshots", "forkedNetwork"}}
+    absent = {"snapshots"} if found["forkedNetwork"] else {"snapshots", "forkedNetwork"}
+    return {name: found[name] for name in found if name not in absent}
 
 
 def pairs(value: Any) -> list[tuple[bytes, int]]:

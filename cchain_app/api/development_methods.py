@@ -11,6 +11,7 @@ from cchain_app.api import (
     development_chain,
     development_mining,
     development_state,
+    forked,
     params,
 )
 from cchain_app.api import params_development as read
@@ -163,6 +164,7 @@ def _going_back(add_as: _Table) -> None:
     add_as(
         "anvil_reset hardhat_reset", chain.reset, [Param("options", read.options("forking"), {})]
     )
+    add_as("anvil_setRpcUrl", chain.set_rpc_url, [Param("url", forked.url)])
     add_as("anvil_rollback", chain.rollback, [Param("depth", read.amount64, 1)])
     add_as(
         "anvil_reorg",

@@ -135,8 +135,8 @@ def remove_block_timestamp_interval(rpc: EvmRpc) -> bool:
 
 
 def genesis_time(rpc: EvmRpc) -> int:
-    """anvil_getGenesisTime: the time of block 0 in Unix seconds."""
-    genesis = blocks.by_number(rpc.chain, 0)
+    """anvil_getGenesisTime: the time of the first block in Unix seconds."""
+    genesis = blocks.by_number(rpc.chain, rpc.chain.first_number)
     assert genesis is not None
     return genesis.header.timestamp
 

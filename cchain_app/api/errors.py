@@ -11,6 +11,7 @@ from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
 from cchain_app.evm.engine import CallResult
 from cchain_app.evm.reverts import reason_of
+from cchain_app.forking import errors as forking
 from cchain_app.pool import errors as pool
 from cchain_app.selectors import logs, state_ranges, tracing, tries
 from cchain_app.services import poll_filters
@@ -125,6 +126,18 @@ CODES: Final[Mapping[type[Exception], int]] = {
     development.DumpNotReadable: INVALID_PARAMS,
     development.ChainHasBlocks: SERVER_ERROR,
     development.AlreadyMined: INVALID_PARAMS,
+    forking.ForkRefused: INVALID_PARAMS,
+    forking.MalformedForkSetting: INVALID_PARAMS,
+    forking.NotAFork: INVALID_PARAMS,
+    forking.OtherFork: INVALID_PARAMS,
+    forking.ForkNeedsOwnChain: INVALID_PARAMS,
+    forking.UpstreamError: INTERNAL_ERROR,
+    forking.UpstreamAway: INTERNAL_ERROR,
+    forking.UpstreamRefused: INTERNAL_ERROR,
+    forking.ArchiveNeeded: INTERNAL_ERROR,
+    forking.BadUpstreamAnswer: INTERNAL_ERROR,
+    forking.NoSuchPin: INTERNAL_ERROR,
+    forking.NoForkedProof: INTERNAL_ERROR,
     options.BadTraceConfig: SERVER_ERROR,
     options.UnreadableOptions: SERVER_ERROR,
     options.UnreadableTracerConfig: SERVER_ERROR,

@@ -81,7 +81,7 @@ def fee_history(
     last, head = block_tags.height_of(rpc, newest), blocks.head(rpc.chain).number
     if last > head:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
-    first = max(last - min(count, MAX_HISTORY) + 1, block_tags.FIRST)
+    first = max(last - min(count, MAX_HISTORY) + 1, rpc.chain.first_number)
     if last - first >= HISTORY_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
     if percentiles is None and last - first >= HISTORY_ON_EVENT_LOOP:
@@ -123,7 +123,7 @@ def suggested_tip(rpc: EvmRpc) -> int:
 
 
 def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
-    first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, block_tags.FIRST)
+    first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, rpc.chain.first_number)
     fees = [_fees_at(rpc, number) for number in range(first, head.number + 1)]
     return feemarket.suggest_tip(fees, floor=max(rpc.chain.node.pool_min_tip, 1))
 

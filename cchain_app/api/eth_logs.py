@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from cchain_app.api import block_tags, wire
+from cchain_app.api import block_tags, forked, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.params import BlockNumber, Tag
 from cchain_app.api.params_logs import LogCriteria
@@ -40,7 +40,7 @@ def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
         TooManyLogs: More match than an answer may hold.
     """
     if criteria.block_hash is not None:
-        number = _require(rpc, criteria.block_hash).number
+        number = _require(rpc, criteria.block_hash)
         return join(find(rpc, criteria.log_filter, number, number))
     first, last = resolve_range(rpc, criteria.first, criteria.last)
     return join(find(rpc, criteria.log_filter, first, last))
@@ -75,9 +75,18 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
 
     Raises:
         TooManyLogs: More match than NODE_LOGS_RESULTS.
+        UpstreamError: They are upstream's, which does not tell.
         WouldBlock: It takes too long for the event loop.
     """
     most = rpc.chain.node.logs_results
+    fork = rpc.chain.fork
+    if fork is not None and first <= fork.number:
+        pin = min(last, fork.number)
+        upstream = [_encode(one) for one in forked.logs_up_to_pin(rpc, log_filter, first, pin)]
+        own = find(rpc, log_filter, pin + 1, last) if last > pin else []
+        if most and len(upstream) + len(own) > most:
+            raise logs.TooManyLogs(most)
+        return [*upstream, *own]
     recent = _in_memory(rpc, first, last)
     if recent is None:
         return [render(log) for log in logs.find_logs(rpc.chain, log_filter, first, last, most)]
@@ -102,11 +111,13 @@ def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Matche
     return rpc.rendered.of(block).matching(log_filter)
 
 
-def _require(rpc: EvmRpc, block_hash: Hash) -> AcceptedBlock:
+def _require(rpc: EvmRpc, block_hash: Hash) -> int:
+    """Return the height of a block, of a fork also of one up to the pin."""
     block = blocks.by_hash(rpc.chain, block_hash)
-    if block is None:
+    number = forked.height_of_hash(rpc, block_hash) if block is None else block.number
+    if number is None:
         raise server_error("unknown block")
-    return block
+    return number
 
 
 def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None:

@@ -140,7 +140,7 @@ def fork_config(rpc: EvmRpc) -> dict[str, Any]:
     config, head, genesis = (
         rpc.chain.config,
         blocks.head(rpc.chain),
-        blocks.by_number(rpc.chain, 0),
+        blocks.by_number(rpc.chain, rpc.chain.first_number),
     )
     assert genesis is not None, "a chain that has a head has a genesis"
     times = sorted(set(config.schedule.times.values()))

@@ -59,7 +59,7 @@ def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
     last = block_tags.height_of(rpc, search.last)
     if first > last:
         raise invalid_params("invalid block range params")
-    return first, min(last, blocks.head(rpc.chain).number)
+    return max(first, rpc.chain.first_number), min(last, blocks.head(rpc.chain).number)
 
 
 def _found(rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: int) -> Iterator[Match]:

@@ -1,6 +1,10 @@
-"""Two changes of the state, one after the other, as one. Pure."""
+"""Two changes of the state, one after the other, as one; and changes of a state whose trie is known in part. Pure."""
 
-from cchain_app.evm.engine import AccountChange, SlotChange, StateChanges
+from collections.abc import Callable
+from dataclasses import replace
+
+from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from primitives.evm import Address
 
 
 def merged(first: StateChanges, second: StateChanges) -> StateChanges:
@@ -26,3 +30,28 @@ def merged(first: StateChanges, second: StateChanges) -> StateChanges:
         codes={**first.codes, **second.codes},
         cleared=cleared,
     )
+
+
+def with_owners(
+    changes: StateChanges, account: Callable[[Address], AccountState | None]
+) -> StateChanges:
+    """Return changes that name each account whose storage they change, as a trie needs that may not have it yet.
+
+    Args:
+        changes: Of a part of a block, or all of it.
+        account: Says what an account is that they do not name.
+    """
+    owners = {address for address, _ in changes.storage} | changes.cleared
+    unnamed = [address for address in owners if address not in changes.accounts]
+    if not unnamed:
+        return changes
+    named = dict(changes.accounts)
+    for address in unnamed:
+        state = account(address)
+        named[address] = AccountChange(state, state)
+    return replace(changes, accounts=named)
+
+
+def leaves_of(changes: StateChanges) -> tuple[bytes, ...]:
+    """Return the accounts and slots of changes as keys: an address, or an address and a slot behind it."""
+    return (*changes.accounts, *(address + slot for address, slot in changes.storage))

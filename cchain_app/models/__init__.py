@@ -13,6 +13,7 @@ from cchain_app.models.development import (
     Rewind,
     Snapshot,
 )
+from cchain_app.models.forked import ForkedAccount, ForkedHash, ForkedLeaf, ForkedSlot
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
@@ -36,6 +37,10 @@ __all__ = [
     "Code",
     "DevelopmentChange",
     "DevelopmentSettings",
+    "ForkedAccount",
+    "ForkedHash",
+    "ForkedLeaf",
+    "ForkedSlot",
     "Log",
     "PoolTransaction",
     "Receipt",

@@ -14,6 +14,19 @@ class Chain(models.Model):
     makes_blocks = models.BooleanField(
         default=True, help_text="Not on a chain that was imported, unless that was asked for"
     )
+    fork_url = models.CharField(  # noqa: DJ001  # no fork is something else than an empty URL
+        max_length=300,
+        null=True,
+        help_text="Scheme and host of the node that told of the chain that this one goes on from; null: it is no "
+        "fork. A fork's state roots are not the true ones: they have what changed since the pin alone",
+    )
+    fork_number = models.BigIntegerField(
+        null=True,
+        help_text="Height of the pin, the block that a fork goes on from; its hash is the first column",
+    )
+    fork_block = models.JSONField(
+        null=True, help_text="The pin as that node told it, with its transactions' hashes"
+    )
 
     @override
     def __str__(self) -> str:

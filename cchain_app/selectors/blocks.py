@@ -68,8 +68,8 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
 
 
 def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
-    """Return the block at a height, or None above the head."""
-    if number > head(chain).number:
+    """Return the block at a height, or None above the head, and below a fork's first block."""
+    if number > head(chain).number or number < chain.first_number:
         return None
     remembered = chain.memory.blocks
     found = remembered.by_number(number)

@@ -11,7 +11,7 @@ def find_by_nonce(chain: EvmChain, sender: Address, nonce: int) -> blocks.Place 
 
     There may be none although the nonce is used: creations and authorizations use nonces too.
     """
-    first, last = 0, blocks.head(chain).number
+    first, last = chain.first_number, blocks.head(chain).number
     if _nonce_after(chain, sender, last) <= nonce:
         return None
     while first < last:

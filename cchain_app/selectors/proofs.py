@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cchain_app.chain import EvmChain
 from cchain_app.evm.trie import NodeReader, StateProof
+from cchain_app.forking.errors import NoForkedProof
 from cchain_app.selectors.tries import at_height
 from primitives.evm import Address, Hash, Slot
 
@@ -13,8 +14,11 @@ def prove(chain: EvmChain, address: Address, slots: Sequence[Slot], number: int)
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
+        NoForkedProof: The chain is a fork, whose trie has what changed alone.
         TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
     """
+    if chain.fork is not None:
+        raise NoForkedProof(number)
 
     def prove_in(root: Hash, nodes: NodeReader) -> StateProof:
         return chain.proof_trie.prove(root, address, slots, nodes)

@@ -7,19 +7,20 @@ from typing_extensions import override
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.memory import Missing
-from cchain_app.selectors import blocks
+from cchain_app.selectors import blocks, forked
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
-from primitives.evm import Address, Hash, Slot, Word
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
 
 class StateAt:
     """State after one block, as an engine asks for it (a `StateReader`)."""
 
-    __slots__ = ("_blocks", "_db", "_number", "_state")
+    __slots__ = ("_blocks", "_chain", "_db", "_number", "_state")
 
     def __init__(self, chain: EvmChain, number: int) -> None:
+        self._chain = chain
         self._db = chain.db
         self._number = number
         self._state = chain.memory.state
@@ -30,6 +31,10 @@ class StateAt:
         found = self._state.account(address, self._number)
         if isinstance(found, Missing):
             found = evm_state.account_at(self._db, address, self._number)
+            if found is None and (fork := self._chain.fork) is not None:
+                found = forked.account(self._chain, fork, address)
+                if found is not None:  # it may have been changed while it was fetched
+                    found = evm_state.account_at(self._db, address, self._number)
             self._state.remember_accounts([(address, found)], self._number)
         return found
 
@@ -38,6 +43,10 @@ class StateAt:
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
             found = evm_state.slot_at(self._db, address, slot, self._number)
+            if found == ZERO_WORD and (fork := self._chain.fork) is not None:
+                found = forked.slot(self._chain, fork, address, slot)
+                if found != ZERO_WORD:  # likewise
+                    found = evm_state.slot_at(self._db, address, slot, self._number)
             self._state.remember_slot(address, slot, found, self._number)
         return found
 
@@ -58,6 +67,8 @@ class StateAt:
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""
         found = self._blocks.by_number(number)
+        if found is None and (fork := self._chain.fork) is not None and number < fork.number:
+            return forked.block_hash(self._chain, number)
         return evm_state.block_hash(self._db, number) if found is None else found.hash
 
 
@@ -110,6 +121,9 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
     if not wanted or blocks.head(chain).number != number:
         return
     found = evm_state.accounts_now(chain.db, wanted)
+    if (fork := chain.fork) is not None and len(found) < len(wanted):
+        forked.accounts(chain, fork, [one for one in wanted if one not in found])
+        found = evm_state.accounts_now(chain.db, wanted)
     # The rows are as of the database's head; if that has moved on, so must the memory first.
     if stored.head_number(chain.db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], number)

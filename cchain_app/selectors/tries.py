@@ -4,14 +4,15 @@ The trie is stored as of the head only. That of an earlier height is the head's 
 then undone on top, and checked against that height's state root.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Any, Final, TypeVar
 
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, Change, before
+from cchain_app.evm.changes import with_owners
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.tracing import Recording
@@ -19,12 +20,14 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable
-from cchain_app.store import development, evm_state
-from primitives.evm import Address, Hash, Slot, Word
+from cchain_app.store import development, evm_state, forked
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_ROOT
 
 T = TypeVar("T")
 
 _TRIES: Final = 5
+_ADDRESS_BYTES: Final = 20
 
 
 class ProofWindowPassed(Exception):
@@ -61,6 +64,14 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
     raise AssertionError  # the loop returns or raises
 
 
+def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
+    """Return the root of the trie as it is here after a block: a fork's begins empty after its pin."""
+    fork = chain.fork
+    return (
+        EMPTY_ROOT if fork is not None and block.number == fork.number else block.header.state_root
+    )
+
+
 class RootsAfter:
     """The roots of states that follow an accepted block's, one after another; nothing is stored.
 
@@ -72,7 +83,9 @@ class RootsAfter:
     def __init__(self, chain: EvmChain, block: AcceptedBlock) -> None:
         self._chain = chain
         self._number = block.number
-        self._root = block.header.state_root
+        self._root = root_after(chain, block)
+        self._accounts: dict[Address, AccountState | None] = {}
+        """Of a fork: those that changed since the block."""
         # Without a cache: that is for the next block, and follows one line of blocks alone.
         self._trie = select_trie(chain.node.engine, cached=False)
         self._changed: dict[bytes, bytes | None] = {}
@@ -80,6 +93,9 @@ class RootsAfter:
 
     def after(self, changes: StateChanges) -> Hash:
         """Return the root after changes to the state of the last root. Raises as `at_height`."""
+        if self._chain.fork is not None:
+            changes = with_owners(changes, self._account)
+            self._accounts.update((key, one.after) for key, one in changes.accounts.items())
         update = self._update(changes)
         self._changed.update(update.nodes)
         self._root = update.root
@@ -88,6 +104,11 @@ class RootsAfter:
     def ordered_root(self, items: Sequence[bytes]) -> Hash:
         """Return the root of the trie of a list."""
         return self._trie.ordered_root(items)
+
+    def _account(self, address: Address) -> AccountState | None:
+        if address in self._accounts:
+            return self._accounts[address]
+        return state_at(self._chain, self._number).account(address)
 
     def _update(self, changes: StateChanges) -> TrieUpdate:
         def update(_: Hash, below: NodeReader) -> TrieUpdate:
@@ -135,10 +156,10 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
     rows = evm_state.NodeRows(chain.db)
     block = blocks.by_number(chain, number)
     if block is None or number == head.number:
-        return head.header.state_root, rows
+        return root_after(chain, head), rows
     undo = changes_back(chain, number, head.number)
-    update = chain.proof_trie.update(head.header.state_root, undo, rows)
-    if update.root != block.header.state_root:
+    update = chain.proof_trie.update(root_after(chain, head), undo, rows)
+    if update.root != root_after(chain, block):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
     return update.root, overlay(rows, update)
 
@@ -149,9 +170,10 @@ def changes_back(chain: EvmChain, number: int, head: int) -> StateChanges:
     Tries have nothing of what was changed by hand after their block, states have (devnet.md 10).
     """
     made_there, pending = _by_hand(chain, number + 1), _by_hand(chain, head + 1)
-    accounts = _accounts_back(chain, number, made_there, pending)
+    absent = forked.leaves_above(chain.db, number) if chain.fork is not None else frozenset()
+    accounts = _accounts_back(chain, number, made_there, pending, absent=absent)
     gone = frozenset(address for address, change in accounts.items() if change.after is None)
-    slots = _slots_back(chain, number, gone, made_there, pending)
+    slots = _slots_back(chain, number, gone, made_there, pending, absent=absent)
     return StateChanges(accounts=accounts, storage=slots, cleared=gone)
 
 
@@ -160,8 +182,14 @@ def _by_hand(chain: EvmChain, number: int) -> list[Change]:
 
 
 def _accounts_back(
-    chain: EvmChain, number: int, made_there: Sequence[Change], pending: Sequence[Change]
+    chain: EvmChain,
+    number: int,
+    made_there: Sequence[Change],
+    pending: Sequence[Change],
+    *,
+    absent: Set[bytes],
 ) -> dict[Address, AccountChange]:
+    """Return the changes of accounts; `absent`: what a fork's trie at that height does not have."""
     rows = (
         chain.db.objects(models.AccountChange)
         .filter(id__gte=models.row_id(number + 1))
@@ -174,11 +202,14 @@ def _accounts_back(
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
     named = {*then, *(one.address for one in (*made_there, *pending) if one.kind != STORAGE)}
+    named.update(Address(key) for key in absent if len(key) == _ADDRESS_BYTES)
     now: dict[Address, AccountState | None] = dict.fromkeys(named)
     now.update(evm_state.accounts_now(chain.db, named))
     then = {address: then.get(address) if address in then else now[address] for address in named}
     then.update(before(made_there, then).accounts)
     now.update(before(pending, now).accounts)
+    if chain.fork is not None:
+        then.update(dict.fromkeys(_without_leaf(chain, then, absent)))
     changes = {address: AccountChange(now[address], state) for address, state in then.items()}
     return {address: change for address, change in changes.items() if change.before != change.after}
 
@@ -189,6 +220,8 @@ def _slots_back(
     gone: frozenset[Address],
     made_there: Sequence[Change],
     pending: Sequence[Change],
+    *,
+    absent: Set[bytes],
 ) -> dict[tuple[Address, Slot], SlotChange]:
     rows = (
         chain.db.objects(models.StorageChange)
@@ -200,12 +233,25 @@ def _slots_back(
         then.setdefault(bytes(key), Word(bytes(value)))
     was_there, was_now = before(made_there, {}).slots, before(pending, {}).slots
     by_hand = {address + slot for address, slot in (*was_there, *was_now)}
+    by_hand.update(key for key in absent if len(key) > _ADDRESS_BYTES)
     now = evm_state.slots_now(chain.db, {*then, *by_hand})
     then = {key: then.get(key, value) for key, value in now.items()}
     then.update((address + slot, value) for (address, slot), value in was_there.items())
     now.update((address + slot, value) for (address, slot), value in was_now.items())
+    if chain.fork is not None:
+        then.update(dict.fromkeys(_without_leaf(chain, then, absent), ZERO_WORD))
     return {
         (Address(key[:20]), Slot(key[20:])): SlotChange(now[key], value)
         for key, value in then.items()
         if now[key] != value and Address(key[:20]) not in gone
     }
+
+
+def _without_leaf(chain: EvmChain, keys: Iterable[bytes], absent: Set[bytes]) -> list[Any]:
+    """Return those of some accounts or slots that a fork's trie does not have at a height.
+
+    That are those which later blocks were the first to change, and those which no block has changed yet.
+    """
+    wanted = list(keys)
+    known = forked.leaves_of(chain.db, wanted)
+    return [key for key in wanted if key not in known or key in absent]

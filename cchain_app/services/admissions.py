@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -16,6 +17,7 @@ from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
 from cchain_app.selectors import blocks, development, pool, state
 from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -27,7 +29,15 @@ _NOT_YET_STORED = 1 << 62
 
 
 def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    """Store what the pool takes, in one commit; then tell about it and ask for a block."""
+    """Store what the pool takes, in one commit; then tell about it and ask for a block.
+
+    Raises:
+        UpstreamError: The chain is a fork, and what the senders have is not told.
+    """
+    return supplied(chain, partial(_admit, chain, newcomers))
+
+
+def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     now = clock.wall()
     memory = chain.memory.transactions
     admissions: _Admissions | None = None

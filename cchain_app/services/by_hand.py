@@ -28,6 +28,7 @@ from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import HasPeers
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.selectors import blocks
+from cchain_app.selectors.forked import supplied
 from cchain_app.selectors.state import StateAt, state_at
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
@@ -99,14 +100,29 @@ def change_state(
 
     Raises:
         HasPeers: Other nodes follow the chain.
+        UpstreamError: The chain is a fork, and what they are is not told.
     """
-    with exclusively(chain) as head:
-        state = state_at(chain, head.number)
-        asked = wanted(state) if callable(wanted) else wanted
-        done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
-        first = len(rows.changes_before(chain.db, head.number + 1))
-        rows.apply(chain.db, head.number, done.changes, done.effect, first)
-    _tell(chain, head, done.effect)
+
+    def change() -> tuple[AcceptedBlock, StateChanges]:
+        with exclusively(chain) as head:
+            return head, write_changes(chain, head, wanted)
+
+    head, effect = supplied(chain, change)
+    _tell(chain, head, effect)
+
+
+def write_changes(
+    chain: EvmChain,
+    head: AcceptedBlock,
+    wanted: Callable[[StateAt], Sequence[Wanted]] | Sequence[Wanted],
+) -> StateChanges:
+    """Write changes of the head's state within the caller's transaction, and return what they come to."""
+    state = state_at(chain, head.number)
+    asked = wanted(state) if callable(wanted) else wanted
+    done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
+    first = len(rows.changes_before(chain.db, head.number + 1))
+    rows.apply(chain.db, head.number, done.changes, done.effect, first)
+    return done.effect
 
 
 class _Applied:

@@ -10,6 +10,7 @@ from cchain_app.evm.trie import TrieUpdate
 from cchain_app.foreign.genesis import verify_supported
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.genesis import load_genesis as read_genesis
+from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
@@ -64,7 +65,12 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         OtherGenesis: Another chain's genesis block is there.
         OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
+        ForkRefused: The settings name a fork, and the chain there is not that one.
+        UpstreamError: The chain is to begin as a fork, and the remote node does not tell of it.
     """
+    forked = load_fork(chain)
+    if forked is not None:
+        return forked
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         genesis = chain.genesis
@@ -127,8 +133,16 @@ def _keep(chain: EvmChain, text: str) -> None:
 def genesis_text(chain: EvmChain) -> str:
     """Return the genesis file from which another node makes the very block 0 of this one.
 
-    Before the first start of a chain whose file leaves its time open, that time is now.
+    Of a fork it is the file whose rules and balances it has. Before the first start of a chain whose file leaves its time open, that time is now.
     """
+    if chain.fork is not None:
+        # anvil_reset may make it another fork; the P-Chain's genesis, which has this text, stays.
+        own = chain.own_genesis
+        return complete_text(
+            chain.genesis_file(),
+            timestamp=own.timestamp or REFERENCE_LOCAL_TIME,
+            config=own.config,
+        )
     timestamp = chain.genesis.timestamp
     if not timestamp:
         began = stored.head_number(chain.db) is not None

@@ -15,10 +15,10 @@ from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, State
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
 from cchain_app.selectors import blocks
-from cchain_app.selectors.tries import changes_back
+from cchain_app.selectors.tries import changes_back, root_after
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
-from cchain_app.store import evm_state, state
+from cchain_app.store import evm_state, forked, state
 from primitives.evm import Address
 
 
@@ -62,10 +62,12 @@ def _rewind_trie(chain: EvmChain, number: int, head: AcceptedBlock) -> None:
     assert target is not None
     back = changes_back(chain, number, head.number)
     trie = select_trie(chain.node.engine, cached=False)
-    update = trie.update(head.header.state_root, back, evm_state.NodeRows(chain.db))
-    if update.root != target.header.state_root:
+    update = trie.update(root_after(chain, head), back, evm_state.NodeRows(chain.db))
+    if update.root != root_after(chain, target):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
     state.write_nodes(chain.db, [update])
+    if chain.fork is not None:
+        forked.forget_leaves_above(chain.db, number)
 
 
 def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> StateChanges:

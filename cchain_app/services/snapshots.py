@@ -17,6 +17,7 @@ from cchain_app.development.errors import DepthTooLarge
 from cchain_app.pool.entry import Newcomer
 from cchain_app.services.by_hand import exclusively
 from cchain_app.services.rewinding import moved, rewind
+from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import pool as pool_rows
 from cchain_app.store.development import Snapshot
@@ -96,23 +97,34 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
     """
     with _going_back(chain) as conditions:
         head = rows_head(chain)
-        if depth > head:
+        if depth > head - chain.first_number:
             raise DepthTooLarge(what, head, depth)
         rewind(chain, head - depth)
         conditions(Conditions.used)
 
 
-def reset(chain: EvmChain) -> None:
-    """Go back to block 0 as the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
+def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
+    """Go back to the first block as the chain began: no changes by hand, nothing waits, no snapshots, the clock of now.
+
+    Args:
+        chain: Which chain.
+        fund: Of a fork: makes the changes by hand anew with which it began; its clock is the first block's.
 
     Raises:
         HasPeers: Other nodes follow the chain.
     """
     with _going_back(chain) as conditions:
-        rewind(chain, 0, 0)
+        first = chain.first_number
+        rewind(chain, first, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
-        clock.show(int(time.time()), least=chain.least_time())
+        now = int(time.time())
+        if fund is not None:
+            begun = stored.load_block(chain.db, first)
+            chain.memory.begin_at(begun)
+            fund(begun)
+            now = begun.header.timestamp
+        clock.show(now, least=chain.least_time())
         conditions(
             lambda found: Conditions(
                 instance_id=Hash(secrets.token_bytes(32)),

@@ -218,6 +218,12 @@ class EvmVM:
         """
         self._give_back(self._blocks().reject(block_id))
 
+    def begin_anew(self) -> None:
+        """Forget all, the chain's rules too: it has become another fork."""
+        self._known = None
+        self._built.clear()
+        self._by_hand_of.clear()
+
     def _blocks(self) -> ProcessingBlocks:
         """Return the tree, whether or not the rows' head is its own still."""
         return self._caught_up() if self._known is None else self._known
@@ -227,7 +233,8 @@ class EvmVM:
         chain = self._chain
         head = blocks.catch_up(chain)
         if self._known is None:
-            rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine)
+            pin = None if chain.fork is None else chain.fork.hash
+            rules = BlockRules(chain.config, chain.genesis.gas_limit, chain.engine, pin)
             tries = Tries(chain.trie, select_trie(chain.node.engine, cached=False))
             self._known = ProcessingBlocks(rules, tries, head, *self._ground(head))
             self._built.clear()

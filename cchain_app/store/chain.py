@@ -18,7 +18,7 @@ from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.processing import VerifiedBlock
-from cchain_app.store import state
+from cchain_app.store import forked, state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row
@@ -71,6 +71,9 @@ def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
         [(one.block.number, one.executed.changes) for one in made],
         [one.trie for one in made],
     )
+    for one in made:
+        if one.leaves:
+            forked.add_leaves(db, one.block.number, one.leaves)
 
 
 def commit_state(

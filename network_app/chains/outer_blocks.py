@@ -1,7 +1,6 @@
 """The outer blocks of a chain's accepted blocks as rows have them; what is inside stands in the chain's own."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from chaindb.database import Database
@@ -15,6 +14,11 @@ from primitives.ids import ID, NodeID
 
 HIGHEST = (1 << 62) - 1
 """Of heights that the rows' keys have room for."""
+
+
+def _the_beginning() -> int:
+    """Return the height of a genesis block."""
+    return 0
 
 
 class AcceptedBlock(NamedTuple):
@@ -43,25 +47,40 @@ class OuterRows:
         db: Where the blocks inside are, too.
         alias: Of the chain, "P" or "C".
         blocks: Reads the blocks inside.
+        first: Says the height of the first block, which is bare: 0, or where a fork goes on from another chain.
     """
 
-    def __init__(self, db: Database, alias: str, blocks: AcceptedBlocks) -> None:
+    def __init__(
+        self,
+        db: Database,
+        alias: str,
+        blocks: AcceptedBlocks,
+        first: Callable[[], int] = _the_beginning,
+    ) -> None:
         self.db = db
         self.alias = alias
         self.blocks = blocks
+        self._first = first
+        self._genesis: AcceptedBlock | None = None
         self._last: ParentFacts | None = None
         """Of the block that was last when somebody asked; facts of a block never change."""
         self._known: set[NodeID] = set()
         """Whose certificates are stored."""
 
-    @cached_property
+    @property
     def genesis(self) -> AcceptedBlock:
-        """Block 0, which is bare."""
-        return self.blocks(0, 0, 1)[0]
+        """The first block, which is bare."""
+        found = self._genesis
+        if found is None:
+            first = self._first()
+            found = self._genesis = self.blocks(first, first, 1)[0]
+        return found
 
     def place(self) -> BlockPlace:
         """Return where the last accepted block stands. One statement."""
-        return outer.tip(self.db, self.alias) or BlockPlace(0, self.genesis.block_id)
+        return outer.tip(self.db, self.alias) or BlockPlace(
+            self.genesis.height, self.genesis.block_id
+        )
 
     def last(self) -> ParentFacts:
         """Return what a child of the last accepted block needs to know of it. Mostly one statement."""
@@ -76,20 +95,22 @@ class OuterRows:
 
     def ids_at(self, heights: Sequence[int]) -> list[ID | None]:
         """Return the accepted blocks at these heights."""
-        rows = [height for height in heights if 0 < height <= HIGHEST]
+        genesis = self.genesis
+        rows = [height for height in heights if genesis.height < height <= HIGHEST]
         found = outer.ids_at(self.db, self.alias, rows)
-        return [found.get(one) if one else self.genesis.block_id for one in heights]
+        return [found.get(one) if one > genesis.height else genesis.block_id for one in heights]
 
     def heights_of(self, block_ids: Sequence[ID]) -> list[int | None]:
         """Return the heights of those of these blocks that are accepted."""
         found = outer.heights_of(self.db, self.alias, block_ids)
-        found[self.genesis.block_id] = 0
+        found[self.genesis.block_id] = self.genesis.height
         return [found.get(block_id) for block_id in block_ids]
 
     def raw(self, block_id: ID) -> bytes | None:
         """Return an accepted block's bytes; None where it is not accepted, or genesis."""
         (height,) = self.heights_of([block_id])
-        return self.raws(height, height, 1)[0][1] if height else None
+        bare = height is None or height <= self.genesis.height
+        return None if height is None or bare else self.raws(height, height, 1)[0][1]
 
     def raws(self, first: int, last: int, size: int) -> list[tuple[BlockPlace, bytes]]:
         """Return blocks from a height to another, also downwards, as `AcceptedBlocks` does.
@@ -112,10 +133,13 @@ class OuterRows:
     def forget_above(self, height: int) -> None:
         """Delete the blocks above a height, in the transaction in which those inside are deleted."""
         outer.delete_above(self.db, self.alias, height)
+        self._last = None
+        if height < self.genesis.height:
+            self._genesis = None
 
     def _facts(self, place: BlockPlace) -> ParentFacts:
-        if place.height == 0:
-            return of_genesis(place.block_id, self.genesis.time)
+        if place.height == self.genesis.height:
+            return of_genesis(place.block_id, self.genesis.time, place.height)
         found = outer.between(self.db, self.alias, place.height - 1, place.height)
         last = found[-1]
         # An option has no time: its proposal, right before it, has.

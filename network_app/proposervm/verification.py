@@ -76,9 +76,12 @@ class Upgrades:
 ALL_ACTIVE = Upgrades()
 
 
-def of_genesis(block_id: ID, time: int) -> ParentFacts:
-    """Return what the first outer block needs to know of the genesis block, which is bare."""
-    return ParentFacts(block_id, block_id, 0, time, None)
+def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentFacts:
+    """Return what the first outer block needs to know of the genesis block, which is bare.
+
+    A chain for development that is a fork has it at another height than 0.
+    """
+    return ParentFacts(block_id, block_id, height, time, None)
 
 
 def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentFacts:

@@ -55,6 +55,7 @@ def flag(
     least: float | None = None,
     most: float | None = None,
     form: Form | None = None,
+    secret: bool = False,
 ) -> T:
     """Declare a setting with its default and the sentence that documents it.
 
@@ -65,9 +66,10 @@ def flag(
         least: The smallest number that it may be.
         most: The largest.
         form: How the text, or each part of it, has to be written.
+        secret: Whether its value is never shown: it may hold a key.
     """
-    limits = {"choices": choices, "least": least, "most": most, "form": form}
-    made: T = field(default=default, metadata={"meaning": meaning, **limits})
+    limits = {"choices": choices, "least": least, "most": most, "form": form, "secret": secret}
+    made: T = field(default=default, repr=not secret, metadata={"meaning": meaning, **limits})
     return made
 
 
@@ -131,7 +133,8 @@ def _value(name: str, text: str, wanted: object, declared: "Field[Any]") -> obje
         if isinstance(value, int | float):
             _verify_within(value, limits["least"], limits["most"])
     except ValueError:
-        raise BadSetting(f"{name} is {text!r}; it must be {_allowed(wanted, limits)}") from None
+        said = "cannot be read" if limits["secret"] else f"is {text!r}"
+        raise BadSetting(f"{name} {said}; it must be {_allowed(wanted, limits)}") from None
     return value
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
+from cchain_app.forking.errors import MalformedForkSetting
+from cchain_app.forking.origin import read_headers, read_wanted
 from nodeproject.settings.flags import BadSetting, Form, flag, read
 from primitives.networks import LOCAL
 
@@ -20,6 +22,25 @@ def _redis_url(text: str) -> None:
 
 
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
+
+
+def _fork_url(text: str) -> None:
+    try:
+        read_wanted([text])
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
+def _header(text: str) -> None:
+    try:
+        read_headers([text])
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
+_FORK_URL = Form("a URL like https://HOST/PATH or URL@BLOCK", _fork_url)
+_HEADER = Form("a header like NAME: VALUE", _header)
+_WHOLE = Form("a whole number", partial(int, base=0))
 _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
@@ -159,6 +180,31 @@ class NodeSettings:
         True,
         "Whether there are development methods (evm_, anvil_, hardhat_): on the local network alone, and only "
         "where this node decides alone.",
+    )
+    fork_url: tuple[str, ...] = flag(
+        (),
+        "JSON-RPC URL of a chain that the local one goes on from, or URL@BLOCK; several take turns, the next "
+        "after a failure. What stands behind the host is kept secret.",
+        form=_FORK_URL,
+        secret=True,
+    )
+    fork_block_number: str = flag(
+        "",
+        "The block that a fork goes on from; negative: so many before the last one. Default: the last one.",
+        form=_WHOLE,
+    )
+    fork_headers: tuple[str, ...] = flag(
+        (), "Headers for that URL, each `NAME: VALUE`.", form=_HEADER, secret=True
+    )
+    fork_retries: int = flag(5, "Tries after one that failed and may work later.", least=0)
+    fork_timeout: float = flag(
+        45.0, "Seconds for one question to that URL, with all its tries.", least=0.1
+    )
+    fork_retry_backoff: float = flag(
+        1.0, "Seconds before each further try, unless the server names others.", least=0.0
+    )
+    fork_chain_id: int = flag(
+        0, "Chain ID of a fork. 0: NODE_CHAIN_ID, else that chain's.", least=0, most=2**63 - 1
     )
     block_interval: float = flag(
         2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05

@@ -54,6 +54,10 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         chain = evm_chain()
+        if chain.fork is not None:
+            raise CommandError(
+                "This chain is a fork, whose state roots are not the true ones: nobody else could verify its blocks."
+            )
         try:
             head = blocks.head(chain).number
         except blocks.NoGenesis as error:

@@ -17,7 +17,6 @@ from nodeproject.node import Node
 from nodeproject.peers import EmbeddedNetwork
 from nodeproject.process import CannotStart, check_port, claim_directory
 from nodeproject.server import serve
-from nodeproject.settings.node import NodeSettings
 from nodeproject.workers import EmbeddedWorkers
 
 SLOW_ENGINE = (
@@ -59,7 +58,7 @@ class Command(BaseCommand):
                         "NODE_STAKING_HOST",
                     )
                 initialise_or_explain(node)
-                self._run(node, _companions(settings) if embedded else [])
+                self._run(node, _companions(node) if embedded else [])
         except CannotStart as error:
             raise CommandError(str(error)) from error
 
@@ -79,9 +78,12 @@ class Command(BaseCommand):
                 one.stop()
 
 
-def _companions(settings: NodeSettings) -> list[Companion]:
-    """Return what runs beside the web server in the embedded profile's one process."""
+def _companions(node: Node) -> list[Companion]:
+    """Return what runs beside the web server in the embedded profile's one process.
+
+    Nobody can follow a fork, since its state roots are not the true ones: it talks to no other node.
+    """
     companions: list[Companion] = [EmbeddedWorkers()]
-    if settings.network:
+    if node.settings.network and node.evm_chain.fork is None:
         companions.append(EmbeddedNetwork())
     return companions

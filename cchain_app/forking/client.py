@@ -1,0 +1,251 @@
+"""Asks the remote node of a fork over HTTP: kept connections, several URLs in turns, retries within a time.
+
+Messages, logs and errors have of a URL its scheme and host alone.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import msgspec
+import urllib3
+from urllib3.exceptions import HTTPError, TimeoutError
+
+from cchain_app.forking import retries
+from cchain_app.forking.errors import (
+    ArchiveNeeded,
+    BadUpstreamAnswer,
+    UpstreamAway,
+    UpstreamError,
+    UpstreamRefused,
+)
+from cchain_app.forking.origin import shown
+
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""Of one answer: a trace of a large block is far below."""
+
+AT_ONCE: Final = 8
+"""Questions that are on their way at the same time, of those that one caller has."""
+
+AWAY_SECONDS: Final = 10.0
+"""So long nobody asks twice after all tries have failed: else each block would wait for all of them."""
+
+_CHUNK: Final = 1024 * 1024
+_SHORTEST_SECRET: Final = 6
+_encode: Final = msgspec.json.Encoder().encode
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+class ClientSettings(NamedTuple):
+    """How it asks."""
+
+    retries: int = 5
+    timeout: float = 45.0
+    """Seconds for one question, its retries included."""
+    backoff: float = 1.0
+    """Seconds before each retry, unless the server names others."""
+    headers: Mapping[str, str] = {}
+
+
+class _Again(Exception):
+    """A failure that may pass."""
+
+    def __init__(self, error: UpstreamError, seconds: float) -> None:
+        super().__init__()
+        self.error = error
+        self.seconds = seconds
+
+
+class _Url(NamedTuple):
+    """A URL as it is asked, and what of it may be shown."""
+
+    url: str
+    shown: str
+    headers: dict[str, str]
+
+
+class Upstream:
+    """The remote node of a fork. Blocking: for threads, which share it.
+
+    Args:
+        urls: Where it is asked; the next one after a failure.
+        settings: How.
+        sleep: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        settings: ClientSettings = ClientSettings(),  # noqa: B008  # it never changes
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._urls = [_split(url, settings.headers) for url in urls]
+        self._secrets = _secrets_of(urls, settings.headers)
+        self._settings = settings
+        self._sleep = sleep
+        self._pool = urllib3.PoolManager(num_pools=len(urls), maxsize=AT_ONCE, block=False)
+        self._ids = itertools.count(1)
+        self._turn = 0
+        self._away_until = 0.0
+        self._lock = threading.Lock()
+        self.has_account_info: bool | None = None
+        """Whether it answers eth_getAccountInfo; None: nobody has asked yet."""
+
+    @property
+    def host(self) -> str:
+        """Scheme and host of the URL whose turn it is."""
+        return self._urls[self._turn % len(self._urls)].shown
+
+    @property
+    def is_away(self) -> bool:
+        """Whether nobody answered a moment ago."""
+        return time.monotonic() < self._away_until
+
+    def ask(self, method: str, params: Sequence[Any], *, again: bool = True) -> Any:
+        """Ask one question and return its result.
+
+        Args:
+            method: Of JSON-RPC.
+            params: Its parameters.
+            again: Whether to try again after a failure that may pass.
+
+        Raises:
+            UpstreamAway: Nobody answered in time.
+            UpstreamRefused: It answered with an error.
+            ArchiveNeeded: It has no such state any more.
+            BadUpstreamAnswer: It answered with something else.
+        """
+        deadline = time.monotonic() + self._settings.timeout
+        tries = self._settings.retries if again and not self.is_away else 0
+        while True:
+            target = self._urls[self._turn % len(self._urls)]
+            try:
+                result = self._ask_once(target, method, params, deadline)
+            except _Again as failure:
+                with self._lock:
+                    self._turn += 1
+                left = deadline - time.monotonic()
+                if tries <= 0 or failure.seconds >= left:
+                    if isinstance(failure.error, UpstreamAway):
+                        self._away_until = time.monotonic() + AWAY_SECONDS
+                    raise failure.error from None
+                tries -= 1
+                self._sleep(failure.seconds)
+            else:
+                self._away_until = 0.0
+                return result
+
+    def ask_all(self, work: Callable[[Q], A], questions: Sequence[Q]) -> list[A]:
+        """Do work that asks for each of some questions, several at the same time; all of them or none.
+
+        Raises:
+            UpstreamError: The first that failed.
+        """
+        if len(questions) <= 1:
+            return [work(one) for one in questions]
+        with ThreadPoolExecutor(min(AT_ONCE, len(questions)), "fork") as executor:
+            return list(executor.map(work, questions))
+
+    def _ask_once(self, target: _Url, method: str, params: Sequence[Any], deadline: float) -> Any:
+        body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
+        try:
+            answer = self._pool.request(
+                "POST",
+                target.url,
+                body=_encode(body),
+                headers=target.headers,
+                retries=False,
+                redirect=False,
+                timeout=urllib3.Timeout(total=max(0.1, deadline - time.monotonic())),
+                preload_content=False,
+            )
+            try:
+                content = _content(answer, deadline)
+            finally:
+                answer.release_conn()
+        except (HTTPError, OSError) as error:
+            # Its own words have the whole URL.
+            words = (
+                "it did not answer in time" if isinstance(error, TimeoutError) else "no connection"
+            )
+            away = UpstreamAway(f"{target.shown} does not answer: {words}")
+            raise _Again(away, self._settings.backoff) from None
+        seconds = retries.seconds_until(answer.headers.get("Retry-After"), self._settings.backoff)
+        if retries.is_status_worth_it(answer.status):
+            away = UpstreamAway(f"{target.shown} answered with HTTP status {answer.status}")
+            raise _Again(away, seconds)
+        return self._result(target, answer.status, content, seconds)
+
+    def _result(self, target: _Url, status: int, content: bytes, seconds: float) -> Any:
+        try:
+            document = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            document = None
+        error = document.get("error") if isinstance(document, dict) else None
+        if isinstance(error, dict):
+            raise self._failure(target, error, seconds)
+        if not isinstance(document, dict) or "result" not in document:
+            if status >= 400:  # statuses of HTTP
+                raise UpstreamRefused(status, f"{target.shown} answered with HTTP status {status}")
+            raise BadUpstreamAnswer(f"{target.shown} answered with something that is no JSON-RPC")
+        return document["result"]
+
+    def _failure(self, target: _Url, error: Mapping[str, Any], seconds: float) -> Exception:
+        code, message = error.get("code"), self._scrubbed(str(error.get("message", "")))
+        code = code if isinstance(code, int) else 0
+        if retries.is_forgotten(message):
+            return ArchiveNeeded(target.shown, message)
+        if retries.is_error_worth_it(code, message):
+            return _Again(UpstreamRefused(code, message), seconds)
+        return UpstreamRefused(code, message, error.get("data"))
+
+    def _scrubbed(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "…")
+        return text
+
+
+def _content(answer: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
+    """Read an answer, which is neither too large nor comes too slowly.
+
+    Raises:
+        HTTPError: It is.
+    """
+    parts, size = [], 0
+    while part := answer.read1(_CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise HTTPError
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return b"".join(parts)
+
+
+def _split(url: str, headers: Mapping[str, str]) -> _Url:
+    """Take user and password out of a URL: they travel in a header."""
+    parts = urlsplit(url)
+    sent = {"Content-Type": "application/json", **headers}
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        sent |= urllib3.make_headers(basic_auth=login)
+        parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    return _Url(urlunsplit(parts), shown(url), sent)
+
+
+def _secrets_of(urls: Sequence[str], headers: Mapping[str, str]) -> list[str]:
+    """Return what no message may have, the longest first."""
+    found = set(headers.values())
+    for url in urls:
+        parts = urlsplit(url)
+        found |= {parts.path.strip("/"), *parts.path.split("/"), parts.query}
+        found |= {part.partition("=")[2] for part in parts.query.split("&")}
+        found |= {parts.username or "", parts.password or ""}
+    return sorted((one for one in found if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)

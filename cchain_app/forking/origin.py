@@ -1,0 +1,115 @@
+"""Of which block of which chain a chain is a fork, and how that is written in settings and calls."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from cchain_app.forking.errors import MalformedForkSetting
+from primitives.evm import Hash
+
+_PINNED: Final = re.compile(r"(?P<url>.+)@(?P<block>-?(0x[0-9a-fA-F]+|[0-9]+))")
+_SCHEMES: Final = ("http", "https")
+_LATEST: Final = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The block from which a chain goes on: the pin."""
+
+    url: str
+    """Scheme and host of who told of it: what stands behind may be a key."""
+    number: int
+    """The pin's height: that of the first block of the chain's rows."""
+    hash: Hash
+    chain_id: int
+    """That of the chain here: upstream's, unless settings name another."""
+    gas_limit: int
+    """The pin's, which own blocks keep."""
+    block: Mapping[str, Any]
+    """The pin as upstream told it, with its transactions' hashes."""
+
+
+class Wanted(NamedTuple):
+    """Which fork settings or a call ask for."""
+
+    urls: tuple[str, ...]
+    number: int | None
+    """The pin's height; negative: so many before the last block; None: the last block."""
+
+
+def read_wanted(urls: Sequence[str], block: str = "") -> Wanted:
+    """Read URLs, of which one may end in @BLOCK, and the height from a setting of its own.
+
+    Raises:
+        MalformedForkSetting: One is none, or they name two heights.
+    """
+    found: list[str] = []
+    numbers = {_number(block)} if block else set()
+    for text in urls:
+        match = _PINNED.fullmatch(text)
+        if match is not None:
+            numbers.add(_number(match["block"]))
+        found.append(match["url"] if match is not None else text)
+    for url in found:
+        verify_url(url)
+    if len(numbers) > 1:
+        raise MalformedForkSetting("NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks")
+    return Wanted(tuple(found), next(iter(numbers), None))
+
+
+def verify_url(url: str) -> None:
+    """See that a text is a URL that can be asked.
+
+    Raises:
+        MalformedForkSetting: It is none.
+    """
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in _SCHEMES and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        good = False
+    if not good:
+        raise MalformedForkSetting(
+            "NODE_FORK_URL must be a URL like https://HOST/PATH, or URL@BLOCK"
+        )
+
+
+def _number(text: str) -> int | None:
+    if text == _LATEST:
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise MalformedForkSetting("NODE_FORK_BLOCK_NUMBER must be a whole number") from None
+
+
+def read_headers(texts: Sequence[str]) -> dict[str, str]:
+    """Read headers, each `NAME: VALUE`.
+
+    Raises:
+        MalformedForkSetting: One is none.
+    """
+    found = {}
+    for text in texts:
+        name, colon, value = text.partition(":")
+        name, value = name.strip(), value.strip()
+        if not (colon and name.isascii() and value.isprintable()) or re.search(
+            r"[^\w!#$%&'*+.^`|~-]", name
+        ):
+            raise MalformedForkSetting("NODE_FORK_HEADERS must be headers like NAME: VALUE")
+        found[name] = value
+    return found
+
+
+def shown(url: str) -> str:
+    """Return of a URL what may be shown: scheme, host and port. Path, query and user may be keys."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "the upstream"
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"

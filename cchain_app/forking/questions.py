@@ -1,0 +1,191 @@
+"""What is asked of the remote node of a fork, and its answers as values."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from cchain_app.blocks.header import Header, HeaderGap
+from cchain_app.evm.engine import AccountState
+from cchain_app.forking.client import Upstream
+from cchain_app.forking.errors import (
+    BadUpstreamAnswer,
+    NoSuchPin,
+    UpstreamAway,
+    UpstreamError,
+)
+from primitives import hexadecimal
+from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
+from primitives.hexadecimal import HexError, encode_data, encode_quantity
+
+_OPTIONAL: Final = (
+    ("base_fee", "baseFeePerGas"), ("withdrawals_root", "withdrawalsRoot"), ("blob_gas_used", "blobGasUsed"),
+    ("excess_blob_gas", "excessBlobGas"), ("parent_beacon_block_root", "parentBeaconBlockRoot"),
+    ("requests_hash", "requestsHash"),
+)  # fmt: skip
+
+
+class ForkedAccount(NamedTuple):
+    """An account as it is at the pin."""
+
+    state: AccountState | None
+    """None: it does not exist there."""
+    code: bytes
+
+
+def chain_id(upstream: Upstream) -> int:
+    """Return the chain's EIP-155 ID."""
+    return _quantity(upstream.ask("eth_chainId", []))
+
+
+def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
+    """Return the block to go on from, with its transactions' hashes.
+
+    Args:
+        upstream: Who is asked.
+        number: Its height; negative: so many before the last block; None: the last block.
+
+    Raises:
+        NoSuchPin: It is not there.
+        UpstreamError: By another subclass.
+    """
+    if number is None or number < 0:
+        try:
+            last = upstream.ask("eth_blockNumber", [])
+        except UpstreamAway as error:
+            raise UpstreamAway(f"failed to get fork block number; {error}") from error
+        number = _quantity(last) + (number or 0)
+    if number < 0:
+        raise NoSuchPin(f"{upstream.host} has fewer blocks than are to be gone back")
+    found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
+    if found is None:
+        raise NoSuchPin(f"{upstream.host} does not have block {number}")
+    if not isinstance(found, dict):
+        raise _bad()
+    return found
+
+
+def header_of(block: Mapping[str, Any]) -> Header:
+    """Return the header of a block as upstream told it, as far as Ethereum's layout has room for it.
+
+    Fields behind a gap are left out. Only where nothing is left out or added is its hash the block's.
+
+    Raises:
+        BadUpstreamAnswer: A field that every block has is missing, or is none.
+    """
+    optional: dict[str, Any] = {}
+    for name, member in _OPTIONAL:
+        value = block.get(member)
+        if value is None:
+            break
+        plain = name in ("base_fee", "blob_gas_used", "excess_blob_gas")
+        optional[name] = _quantity(value) if plain else Hash(_bytes(value, 32))
+    try:
+        return Header(
+            parent_hash=Hash(_bytes(block.get("parentHash"), 32)),
+            ommers_hash=Hash(_bytes(block.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
+            coinbase=Address(_bytes(block.get("miner", encode_data(bytes(20))), 20)),
+            state_root=Hash(_bytes(block.get("stateRoot"), 32)),
+            transactions_root=Hash(
+                _bytes(block.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)
+            ),
+            receipts_root=Hash(_bytes(block.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
+            logs_bloom=_bytes(block.get("logsBloom", encode_data(bytes(256))), 256),
+            difficulty=_quantity(block.get("difficulty") or "0x0"),
+            number=_quantity(block.get("number")),
+            gas_limit=_quantity(block.get("gasLimit")),
+            gas_used=_quantity(block.get("gasUsed")),
+            timestamp=_quantity(block.get("timestamp")),
+            extra_data=_bytes(block.get("extraData", "0x")),
+            mix_hash=Hash(_bytes(block.get("mixHash") or encode_data(ZERO_HASH), 32)),
+            nonce=_bytes(block.get("nonce") or encode_data(bytes(8)), 8),
+            **optional,
+        )
+    except HeaderGap as error:  # never: what stands behind a gap was left out
+        raise _bad() from error
+
+
+def hash_of(block: Mapping[str, Any]) -> Hash:
+    """Return a block's hash as upstream told it."""
+    return Hash(_bytes(block.get("hash"), 32))
+
+
+def size_of(block: Mapping[str, Any]) -> int:
+    """Return the bytes of a block as RLP, as upstream told it; 0: it did not."""
+    return _quantity(block.get("size") or "0x0")
+
+
+def block_hash(upstream: Upstream, number: int) -> Hash:
+    """Return the hash of a block before the pin."""
+    found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
+    if not isinstance(found, dict):
+        raise _bad()
+    return hash_of(found)
+
+
+def account(upstream: Upstream, address: Address, number: int) -> ForkedAccount:
+    """Return an account at a height: by one question where upstream knows that one, else by three.
+
+    An account that has nothing does not exist.
+    """
+    params = [encode_data(address), encode_quantity(number)]
+    if upstream.has_account_info is not False:
+        try:
+            info = upstream.ask(
+                "eth_getAccountInfo", params, again=upstream.has_account_info is True
+            )
+            found = _account(info["balance"], info["nonce"], info["code"])
+        except UpstreamAway:
+            if upstream.has_account_info:
+                raise
+        except (UpstreamError, KeyError, TypeError):
+            upstream.has_account_info = False
+        else:
+            upstream.has_account_info = True
+            return found
+    balance, nonce, code = upstream.ask_all(
+        lambda method: upstream.ask(method, params),
+        ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"],
+    )
+    return _account(balance, nonce, code)
+
+
+def slot(
+    upstream: Upstream, address: Address, key: Slot, number: int, *, again: bool = True
+) -> Word:
+    """Return the value of a slot at a height; `again` as of `Upstream.ask`."""
+    params = [
+        encode_data(address),
+        encode_quantity(int.from_bytes(key, "big")),
+        encode_quantity(number),
+    ]
+    found = upstream.ask("eth_getStorageAt", params, again=again)
+    return Word(_bytes(found).rjust(32, b"\0")[-32:])
+
+
+def _account(balance: Any, nonce: Any, code: Any) -> ForkedAccount:
+    runtime = _bytes(code)
+    state = AccountState(_quantity(nonce), _quantity(balance), keccak256(runtime))
+    if state == AccountState(0, 0, EMPTY_HASH):
+        return ForkedAccount(None, b"")
+    return ForkedAccount(state, runtime)
+
+
+def _quantity(value: Any) -> int:
+    try:
+        return hexadecimal.decode_quantity(value, 256)
+    except (HexError, TypeError, AttributeError) as error:
+        raise _bad() from error
+
+
+def _bytes(value: Any, length: int | None = None) -> bytes:
+    try:
+        found = hexadecimal.decode_data(value)
+    except (HexError, TypeError, AttributeError) as error:
+        raise _bad() from error
+    if length is not None and len(found) != length:
+        raise _bad()
+    return found
+
+
+def _bad() -> BadUpstreamAnswer:
+    return BadUpstreamAnswer("the upstream answered with something else than was asked for")

@@ -1,0 +1,158 @@
+"""State of the chain that this one is a fork of: asked for when it is first needed, and kept (devnet.md 13).
+
+Nothing is asked for on the event loop, nor within a transaction of the database: who meets something missing there
+gets `NotKept`, and `supplied` fetches it outside and begins the piece of work anew.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import AccountState
+from cchain_app.forking import questions
+from cchain_app.forking.client import Upstream
+from cchain_app.forking.errors import NotKept, UpstreamAway
+from cchain_app.forking.origin import Fork
+from cchain_app.store import forked as rows
+from chaindb.connections import WouldBlock, on_event_loop
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
+
+T = TypeVar("T")
+
+BLOCK_HASHES: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
+BEACON_ROOTS: Final = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
+RINGS: Final = frozenset({BLOCK_HASHES, BEACON_ROOTS})
+"""Contracts of EIP-2935 and EIP-4788, in which each block overwrites slots of long ago."""
+
+
+def upstream_of(chain: EvmChain) -> Upstream:
+    """Return the remote node of a fork.
+
+    Raises:
+        UpstreamAway: No setting names it.
+        WouldBlock: This is the event loop.
+    """
+    if on_event_loop():
+        raise WouldBlock
+    if chain.upstream is None:
+        raise UpstreamAway("this was not kept, and without NODE_FORK_URL there is nobody to ask")
+    return chain.upstream
+
+
+def account(chain: EvmChain, fork: Fork, address: Address) -> AccountState | None:
+    """Return an account of which the rows have neither a change nor a current row.
+
+    Raises:
+        UpstreamError: It was not kept, and is not told.
+        NotKept: Likewise, within a transaction.
+        WouldBlock: Likewise, on the event loop.
+    """
+    if rows.known_accounts(chain.db, [address]):
+        return None  # it did not exist at the pin, or our blocks deleted it
+    _verify_outside(chain, NotKept(accounts=(address,)))
+    return _fetch_accounts(chain, fork, [address])[address]
+
+
+def accounts(
+    chain: EvmChain, fork: Fork, addresses: Sequence[Address]
+) -> dict[Address, AccountState | None]:
+    """Return several such accounts, asked for at the same time. Raises as `account`."""
+    known = rows.known_accounts(chain.db, addresses)
+    missing = [address for address in addresses if address not in known]
+    found: dict[Address, AccountState | None] = dict.fromkeys(known)
+    if missing:
+        _verify_outside(chain, NotKept(accounts=tuple(missing)))
+        found.update(_fetch_accounts(chain, fork, missing))
+    return found
+
+
+def slot(chain: EvmChain, fork: Fork, address: Address, key: Slot) -> Word:
+    """Return a slot of which the rows have neither a change nor a current row. Raises as `account`.
+
+    Who had neither code nor nonce at the pin had no storage: nobody is asked.
+
+    Unspecified: where nobody answers, slots of the ring buffers of EIP-2935 and EIP-4788 read zero and are not
+    kept: each block overwrites others of them, and blocks are to be made offline.
+    """
+    if rows.known_slots(chain.db, [address + key]):
+        return ZERO_WORD
+    known = rows.known_accounts(chain.db, [address])
+    if address in known and _has_nothing(known[address]):
+        return ZERO_WORD
+    in_ring = address in RINGS
+    if in_ring and (chain.upstream is None or chain.upstream.is_away):
+        return ZERO_WORD
+    _verify_outside(chain, NotKept(slots=((address, key),)))
+    try:
+        value = questions.slot(upstream_of(chain), address, key, fork.number, again=not in_ring)
+    except UpstreamAway:
+        if in_ring:
+            return ZERO_WORD
+        raise
+    rows.keep(chain.db, {}, {(address, key): value})
+    return value
+
+
+def block_hash(chain: EvmChain, number: int) -> Hash:
+    """Return the hash of a block before the pin. Raises as `account`."""
+    found = rows.known_hash(chain.db, number)
+    if found is None:
+        found = questions.block_hash(upstream_of(chain), number)
+        rows.keep_hash(chain.db, number, found)
+    return found
+
+
+def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
+    """Do work in a transaction of its own; where state is missing it is fetched first, and the work done anew.
+
+    Raises:
+        UpstreamError: It is not told.
+    """
+    while True:
+        try:
+            return work()
+        except NotKept as missing:
+            fork = chain.fork
+            if fork is None or chain.db.connection.in_atomic_block:
+                raise
+            if missing.accounts:
+                accounts(chain, fork, [Address(one) for one in missing.accounts])
+            for owner, key in missing.slots:
+                slot(chain, fork, Address(owner), Slot(key))
+
+
+def fetch_accounts(
+    upstream: Upstream, addresses: Sequence[Address], number: int
+) -> dict[Address, questions.ForkedAccount]:
+    """Return accounts as they are at a height; the first alone, to learn how they are asked for."""
+    first = [questions.account(upstream, address, number) for address in addresses[:1]]
+    others = upstream.ask_all(
+        lambda address: questions.account(upstream, address, number), addresses[1:]
+    )
+    return dict(zip(addresses, [*first, *others], strict=True))
+
+
+def _fetch_accounts(
+    chain: EvmChain, fork: Fork, addresses: Sequence[Address]
+) -> dict[Address, AccountState | None]:
+    found = fetch_accounts(upstream_of(chain), addresses, fork.number)
+    rows.keep(chain.db, found, {})
+    return {address: one.state for address, one in found.items()}
+
+
+def _has_nothing(at_pin: AccountState | None) -> bool:
+    return at_pin is None or (at_pin.nonce == 0 and at_pin.code_hash == EMPTY_HASH)
+
+
+def _verify_outside(chain: EvmChain, missing: NotKept) -> None:
+    """See that no transaction is held up by the network.
+
+    Raises:
+        NotKept: One would be.
+        WouldBlock: This is the event loop.
+    """
+    if on_event_loop():
+        raise WouldBlock
+    if chain.db.connection.in_atomic_block:
+        raise missing

@@ -1,0 +1,209 @@
+"""A chain that begins as a fork, and becomes another one by anvil_reset (devnet.md 13).
+
+All that is asked of the remote node for a beginning is asked before the transaction that writes it.
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
+from cchain_app.development.errors import HasPeers
+from cchain_app.forking import questions
+from cchain_app.forking.client import Upstream
+from cchain_app.forking.errors import (
+    BadUpstreamAnswer,
+    ForkNeedsOwnChain,
+    NotAFork,
+    OtherFork,
+)
+from cchain_app.forking.origin import Fork, Wanted, read_wanted
+from cchain_app.selectors.forked import fetch_accounts, upstream_of
+from cchain_app.services import by_hand, snapshots
+from cchain_app.services.rewinding import moved
+from cchain_app.store import chain as stored
+from cchain_app.store import development
+from cchain_app.store import forked as rows
+from chaindb import clock
+from chaindb.locks import Lock
+from primitives.evm import Address, Hash
+
+
+class _Beginning(NamedTuple):
+    """All that the rows of a fork begin with."""
+
+    fork: Fork
+    block: AcceptedBlock
+    """The pin, without its transactions."""
+    accounts: dict[Address, questions.ForkedAccount]
+    """Those that are funded, as they are at the pin."""
+
+
+def load_fork(chain: EvmChain) -> AcceptedBlock | None:
+    """Begin the fork that the settings name, or see that the one there is theirs; return its first block.
+
+    None where there is no fork, nor one wanted. A fork that is there is gone on with, and nobody is asked.
+
+    Raises:
+        ForkRefused: By a subclass: the data directory has something else, or the chain cannot be a fork.
+        UpstreamError: The remote node does not tell what a fork begins with.
+    """
+    wanted = read_wanted(chain.node.fork_url, chain.node.fork_block_number)
+    if chain.fork is not None:
+        return _go_on(chain, chain.fork, wanted)
+    if not wanted.urls:
+        return None
+    _verify_own(chain)
+    if stored.head_number(chain.db) is not None:
+        raise NotAFork
+    beginning = _prepare(chain, upstream_of(chain), wanted.number)
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN)
+        _write(chain, beginning)
+    return beginning.block
+
+
+def _go_on(chain: EvmChain, fork: Fork, wanted: Wanted) -> AcceptedBlock:
+    """Return the first block of the fork that is there.
+
+    Raises:
+        OtherFork: The settings name another one.
+    """
+    number = wanted.number
+    if number is not None and number >= 0 and number != fork.number:
+        raise OtherFork("block", fork.number, number)
+    chain_id = chain.node.fork_chain_id or chain.node.chain_id
+    if chain_id and chain_id != fork.chain_id:
+        raise OtherFork("chain ID", fork.chain_id, chain_id)
+    return stored.load_block(chain.db, fork.number)
+
+
+def _verify_own(chain: EvmChain) -> None:
+    """See that the chain is this node's alone.
+
+    Raises:
+        ForkNeedsOwnChain: It is not.
+    """
+    if not chain.is_development:
+        raise ForkNeedsOwnChain("there are no development methods by these settings")
+    if chain.node.profile != "embedded":
+        raise ForkNeedsOwnChain("NODE_PROFILE is not embedded")
+
+
+def _prepare(chain: EvmChain, upstream: Upstream, number: int | None) -> _Beginning:
+    """Ask for all that a fork begins with: the pin, the chain ID, and the accounts that are funded."""
+    told = questions.pinned_block(upstream, number)
+    header = questions.header_of(told)
+    if number is not None and number >= 0 and header.number != number:
+        raise BadUpstreamAnswer(f"{upstream.host} told of block {header.number}, not {number}")
+    node = chain.node
+    chain_id = questions.chain_id(upstream)
+    fork = Fork(
+        url=upstream.host,
+        number=header.number,
+        hash=questions.hash_of(told),
+        chain_id=node.fork_chain_id or node.chain_id or chain_id,
+        gas_limit=header.gas_limit,
+        block=told,
+    )
+    # Its transactions are upstream's to tell.
+    block = AcceptedBlock(header, fork.hash, questions.size_of(told), (), ())
+    funded = [one.address for one in _funds(chain)]
+    return _Beginning(fork, block, fetch_accounts(upstream, funded, fork.number))
+
+
+def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:
+    """Return the balances that the accounts of a local network's genesis get on a fork, too."""
+    return [
+        by_hand.balance(address, account.balance)
+        for address, account in chain.own_genesis.alloc.items()
+        if account.balance
+    ]
+
+
+def _write(chain: EvmChain, beginning: _Beginning) -> None:
+    """Write the first block, what was fetched, and the funds; the clock goes on from the pin's time."""
+    fork, block = beginning.fork, beginning.block
+    stored.begin(chain.db, block, fork.chain_id)
+    rows.begin_fork(chain.db, fork)
+    rows.keep(chain.db, beginning.accounts, {})
+    chain.read_fork_again()
+    chain.memory.begin_at(block)
+    by_hand.write_changes(chain, block, _funds(chain))
+    clock.show(block.header.timestamp, least=chain.least_time())
+
+
+def reset(chain: EvmChain, wanted: Wanted | None) -> None:
+    """Go back to the pin; or drop everything and begin anew where another block or URL is asked for.
+
+    Args:
+        chain: Which chain.
+        wanted: The fork; None, or the one that it is: back to the pin, of a chain that is none to block 0.
+
+    Raises:
+        NotAFork: The chain has a genesis of its own.
+        HasPeers: Other nodes follow the chain.
+        UpstreamError: The remote node does not tell what a fork begins with; nothing has changed.
+    """
+    fork = chain.fork
+    if fork is None:
+        if wanted is not None:
+            raise NotAFork
+        snapshots.reset(chain)
+        return
+    if wanted is None or (not wanted.urls and wanted.number in (None, fork.number)):
+        _back_to_pin(chain)
+        return
+    upstream = (
+        Upstream(wanted.urls, chain.upstream_settings()) if wanted.urls else upstream_of(chain)
+    )
+    beginning = _prepare(chain, upstream, wanted.number)
+    if beginning.fork.hash == fork.hash:
+        chain.upstream = upstream
+        _back_to_pin(chain)
+        return
+    _begin_anew(chain, beginning, upstream)
+
+
+def _back_to_pin(chain: EvmChain) -> None:
+    snapshots.reset(chain, lambda first: by_hand.write_changes(chain, first, _funds(chain)))
+
+
+def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> None:
+    if chain.has_peers():
+        raise HasPeers
+    with chain.consensus.lock:
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN)
+            chain.db.acquire(Lock.CCHAIN_POOL)
+            found = development.conditions(chain.db)
+            rows.forget_everything(chain.db)
+            for listener in chain.on_rewinding:
+                listener(-1)
+            _write(chain, beginning)
+            rewinds = found.rewinds + 1
+            development.add_rewind(chain.db, rewinds, beginning.fork.number)
+            development.set_conditions(
+                chain.db,
+                Conditions(
+                    instance_id=Hash(secrets.token_bytes(32)),
+                    next_snapshot=found.next_snapshot,
+                    rewinds=rewinds,
+                ),
+            )
+        chain.upstream = upstream
+        moved(chain)
+
+
+def set_upstream(chain: EvmChain, url: str) -> None:
+    """Ask another URL from now on, until the end of this process; what was fetched stays.
+
+    Raises:
+        NotAFork: There is nothing to ask.
+        MalformedForkSetting: It is no URL.
+    """
+    if chain.fork is None:
+        raise NotAFork
+    chain.upstream = Upstream(read_wanted([url]).urls, chain.upstream_settings())

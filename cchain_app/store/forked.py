@@ -1,0 +1,134 @@
+"""What was fetched for a fork, as rows, and which fork it is.
+
+A value that was fetched is the state at the pin and at every later height until a block changes it: it becomes a
+current row without history, together with the row that says that it was asked for.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from cchain_app import models
+from cchain_app.evm.engine import AccountState
+from cchain_app.forking.origin import Fork
+from cchain_app.forking.questions import ForkedAccount
+from cchain_app.store import evm_state
+from chaindb.database import Database
+from chaindb.locks import Lock
+from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+
+_ACCOUNTS = """
+SELECT address, nonce, balance, code_hash FROM cchain_app_forkedaccount WHERE address IN ({keys})
+"""
+_SLOTS = "SELECT key FROM cchain_app_forkedslot WHERE key IN ({keys})"
+_LEAVES = "SELECT key, number FROM cchain_app_forkedleaf WHERE key IN ({keys})"
+
+
+def read_fork(db: Database) -> Fork | None:
+    """Return which fork the database holds; None: none, or no chain yet."""
+    found = db.objects(models.Chain).filter(fork_number__isnull=False).first()
+    if found is None:
+        return None
+    return Fork(
+        url=found.fork_url or "",
+        number=found.fork_number,
+        hash=Hash(bytes(found.genesis_hash)),
+        chain_id=found.chain_id,
+        gas_limit=db.objects(models.Block).get(number=found.fork_number).gas_limit,
+        block=found.fork_block,
+    )
+
+
+def begin_fork(db: Database, fork: Fork) -> None:
+    """Write of what the chain is a fork, after its first block."""
+    db.objects(models.Chain).filter(genesis_hash=fork.hash).update(
+        fork_url=fork.url, fork_number=fork.number, fork_block=dict(fork.block)
+    )
+
+
+def forget_everything(db: Database) -> None:
+    """Delete the chain with all that it has and all that was fetched: another fork is to begin."""
+    for model in (
+        models.Call, models.CallProgress, models.Log, models.Receipt, models.Transaction, models.AccountChange,
+        models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
+        models.PoolTransaction, models.DevelopmentChange, models.Snapshot, models.ForkedAccount,
+        models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.Chain,
+    ):  # fmt: skip
+        db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all that hangs on them goes too
+
+
+def known_accounts(
+    db: Database, addresses: Iterable[Address]
+) -> dict[Address, AccountState | None]:
+    """Return those of the accounts that were fetched, as they were at the pin."""
+    found = db.rows_by_keys(_ACCOUNTS, list(addresses))
+    return {Address(bytes(row[0])): evm_state.account_of(*row[1:]) for row in found}
+
+
+def known_slots(db: Database, keys: Iterable[bytes]) -> set[bytes]:
+    """Return those of the slots (address and slot) that were fetched."""
+    return {bytes(key) for (key,) in db.rows_by_keys(_SLOTS, list(keys))}
+
+
+def known_hash(db: Database, number: int) -> Hash | None:
+    """Return the hash of a block before the pin, if it was fetched."""
+    row = db.row("SELECT hash FROM cchain_app_forkedhash WHERE number = %s", (number,))
+    return None if row is None else Hash(bytes(row[0]))
+
+
+def keep(
+    db: Database,
+    accounts: Mapping[Address, ForkedAccount],
+    slots: Mapping[tuple[Address, Slot], Word],
+) -> None:
+    """Write what was fetched, all of it or nothing; what another thread has written meanwhile stays.
+
+    Only who writes that an account was fetched writes its current row: blocks may have changed that since.
+    """
+    with db.atomic():
+        db.acquire(Lock.CCHAIN)
+        there = known_accounts(db, accounts)
+        new = {address: one for address, one in accounts.items() if address not in there}
+        codes = {one.state.code_hash: one.code for one in new.values() if one.state and one.code}
+        db.objects(models.Code).bulk_create(
+            [models.Code(hash=code_hash, code=code) for code_hash, code in codes.items()],
+            ignore_conflicts=True,
+        )
+        columns = ("address", "nonce", "balance", "code_hash")
+        rows = [(address, *(one.state or (None,) * 3)) for address, one in new.items()]
+        db.insert(models.ForkedAccount, columns, rows)
+        db.insert(models.Account, columns, (row for row in rows if row[1] is not None))
+        by_key = {address + slot: value for (address, slot), value in slots.items()}
+        for key in known_slots(db, by_key):
+            del by_key[key]
+        db.insert(models.ForkedSlot, ("key", "value"), by_key.items())
+        set_ones = [(key, value) for key, value in by_key.items() if value != ZERO_WORD]
+        db.insert(models.StorageSlot, ("key", "value"), set_ones)
+
+
+def keep_hash(db: Database, number: int, block_hash: Hash) -> None:
+    """Write the hash of a block before the pin."""
+    db.objects(models.ForkedHash).bulk_create(
+        [models.ForkedHash(number=number, hash=block_hash)], ignore_conflicts=True
+    )
+
+
+def add_leaves(db: Database, number: int, keys: Iterable[bytes]) -> None:
+    """Write that a block's state root has these accounts and slots; those of an earlier one stay its."""
+    db.objects(models.ForkedLeaf).bulk_create(
+        [models.ForkedLeaf(key=key, number=number) for key in keys], ignore_conflicts=True
+    )
+
+
+def leaves_above(db: Database, number: int) -> set[bytes]:
+    """Return the accounts and slots that only blocks above a height have in their state roots."""
+    found = db.objects(models.ForkedLeaf).filter(number__gt=number)
+    return {bytes(key) for key in found.values_list("key", flat=True)}
+
+
+def leaves_of(db: Database, keys: Iterable[bytes]) -> dict[bytes, int]:
+    """Return those of the accounts and slots that any root has, with the first block that has them."""
+    return {bytes(key): int(number) for key, number in db.rows_by_keys(_LEAVES, list(keys))}
+
+
+def forget_leaves_above(db: Database, number: int) -> None:
+    """Delete what only blocks above a height have in their state roots."""
+    db.objects(models.ForkedLeaf).filter(number__gt=number).delete()
