@@ -1,12 +1,13 @@
 """One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from django.conf import settings
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
@@ -32,7 +33,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
-from primitives.networks import CCHAIN_ALIASES
+from primitives.networks import CCHAIN_ALIASES, LOCAL
 
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
@@ -90,8 +91,15 @@ class EvmChain:
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
+        """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
+
+    @property
+    def is_development(self) -> bool:
+        """Whether this is a chain that one develops against: methods that change it exist there alone."""
+        return self.node.network_id == LOCAL
 
     @cached_property
     def blockchain_id(self) -> ID:

@@ -17,6 +17,7 @@ from cchain_app.api import (
     eth_transactions,
     execution,
     execution_gas,
+    log_methods,
     node,
     params,
     params_call,
@@ -56,6 +57,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
         group(methods, rpc)
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
+    log_methods.add(methods, rpc)
     return methods
 
 

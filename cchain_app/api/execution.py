@@ -6,8 +6,10 @@ needs more is sent to a thread by `WouldBlock`.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from cchain_app.api import block_tags
@@ -36,6 +38,8 @@ from cchain_app.evm.overrides import (
 )
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import state
+from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
+from cchain_app.transaction_log.console import WatchedState
 from cchain_app.txs.transaction import Authorization
 from chaindb.connections import WouldBlock, on_event_loop
 from jsonrpc.errors import JsonRpcError
@@ -69,8 +73,9 @@ def call(
     context = make_context(rpc, block, accounts, block_override)
     message = make_message(rpc, request, context.env)
     try:
-        check_fees(request, context.env)
-        result = context.run(message)
+        with context.logged("eth_call", message) as logged:
+            check_fees(request, context.env)
+            result = logged.run(message)
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
@@ -140,6 +145,29 @@ class CallContext(NamedTuple):
         return self.rpc.chain.engine.trace_call(
             env, message, self.state, recording, time_limit=time_limit
         )
+
+    @contextmanager
+    def logged(self, method: str, message: CallMessage) -> Iterator["CallContext"]:
+        """Yield a context in which a call is run, once or several times, and tell the log of it once.
+
+        What is sent on to a thread is told there. The log executes a call that called console.log once
+        more, later and in a thread of its own.
+        """
+        log = self.rpc.transaction_log
+        if not log.takes_calls(that_act=True):
+            yield self
+            return
+        watched = WatchedState(self.state)
+        is_over = True
+        try:
+            yield self._replace(state=watched)
+        except WouldBlock:
+            is_over = False
+            raise
+        finally:
+            if is_over:
+                trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
+                log.called(method, trace=trace if watched.console_was_called else None)
 
     def _seconds(self) -> float:
         return max(self.deadline - time.monotonic(), 0.001)
