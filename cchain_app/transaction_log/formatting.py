@@ -15,7 +15,7 @@ from cchain_app.transaction_log.abi import Value, text_of
 _PLACE: Final = re.compile(r"%[sdifjoOcx%]")
 
 _PREFIXED: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
-_INTEGER: Final = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
+_INTEGER: Final = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?!0[xX])\d+)", re.ASCII)
 _FLOAT: Final = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 
 _BLANKS: Final = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(

@@ -97,7 +97,7 @@ def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]
         yield "  console.log:"
         for message in messages:
             for line in _LINES.split(printable(message)):
-                yield f"    {line}"
+                yield f"    {line}" if line else ""
 
 
 def printable(text: str) -> str:
