@@ -6,11 +6,10 @@ needs more is sent to a thread by `WouldBlock`.
 """
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
@@ -47,6 +46,8 @@ from primitives import rlp
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address, encode_data
 
+T = TypeVar("T")
+
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
@@ -73,9 +74,8 @@ def call(
     context = make_context(rpc, block, accounts, block_override)
     message = make_message(rpc, request, context.env)
     try:
-        with context.logged("eth_call", message) as logged:
-            check_fees(request, context.env)
-            result = logged.run(message)
+        check_fees(request, context.env)
+        result = context.logged("eth_call", message, lambda logged: logged.run(message))
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
@@ -146,28 +146,36 @@ class CallContext(NamedTuple):
             env, message, self.state, recording, time_limit=time_limit
         )
 
-    @contextmanager
-    def logged(self, method: str, message: CallMessage) -> Iterator["CallContext"]:
-        """Yield a context in which a call is run, once or several times, and tell the log of it once.
+    def logged(self, method: str, message: CallMessage, run: Callable[["CallContext"], T]) -> T:
+        """Run a call, once or several times, and tell the log of it once; return what came of it.
 
         What is sent on to a thread is told there. The log executes a call that called console.log once
         more, later and in a thread of its own.
+
+        Args:
+            method: How the client asked for it.
+            message: The call, with all the gas that it may have.
+            run: Runs it in the context that it is given.
         """
         log = self.rpc.transaction_log
         if not log.takes_calls(that_act=True):
-            yield self
-            return
+            return run(self)
         watched = WatchedState(self.state)
-        is_over = True
         try:
-            yield self._replace(state=watched)
+            outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
         except WouldBlock:
-            is_over = False
             raise
-        finally:
-            if is_over:
-                trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
-                log.called(method, trace=trace if watched.console_was_called else None)
+        except BaseException:
+            self._tell_log(method, message, watched)
+            raise
+        self._tell_log(method, message, watched)
+        return outcome
+
+    def _tell_log(self, method: str, message: CallMessage, watched: WatchedState) -> None:
+        trace = None
+        if watched.console_was_called:
+            trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
+        self.rpc.transaction_log.called(method, trace=trace)
 
     def _seconds(self) -> float:
         return max(self.deadline - time.monotonic(), 0.001)

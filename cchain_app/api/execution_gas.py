@@ -52,9 +52,10 @@ def estimate_gas(
     highest = _highest(rpc, request, context)
     message = message._replace(gas=highest)
     try:
-        with context.logged("eth_estimateGas", message) as logged:
-            execution.check_fees(request, context.env)
-            gas, failed_call = logged.estimate(message, ERROR_RATIO)
+        execution.check_fees(request, context.env)
+        gas, failed_call = context.logged(
+            "eth_estimateGas", message, lambda logged: logged.estimate(message, ERROR_RATIO)
+        )
     except CallRejected as refusal:
         raise server_error(f"failed with {highest} gas: {refusal}") from refusal
     if gas is not None:

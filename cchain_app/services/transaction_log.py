@@ -146,7 +146,7 @@ class TransactionLog:
             trace: Executes it once more if it called console.log; raises as `TracingEngine.trace_call`.
         """
         if self.is_on:
-            self._line.add_call(WaitingCall(method, count, exists, trace))
+            self._line.add_call(method, count, exists=exists, trace=trace)
             self._wake_up()
 
     def work_off(self, *, to_the_end: bool = True) -> None:

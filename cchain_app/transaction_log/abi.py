@@ -46,14 +46,14 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
         Undecodable: It is none of such arguments, or longer than `MOST_BYTES`.
     """
     # Only here: it takes a fifth of a second to import, and most chains never log.
-    import eth_abi
+    from eth_abi.abi import decode as decode_abi
     from eth_abi.exceptions import DecodingError, ParseError
 
     if len(data) > MOST_BYTES:
         raise Undecodable
     try:
         # A string is encoded as bytes are: so one that is no UTF-8 can be shown as well.
-        found = eth_abi.decode([one.replace("string", "bytes") for one in types], data)
+        found = decode_abi([one.replace("string", "bytes") for one in types], data)
     except (DecodingError, ParseError, OverflowError, ValueError) as error:
         raise Undecodable from error
     return tuple(_value(type_, value) for type_, value in zip(types, found, strict=True))

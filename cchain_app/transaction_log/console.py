@@ -1,7 +1,7 @@
 """console.log: calls of an address without code by which contracts write to the log (devnet.md 11). Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from types import MappingProxyType
 from typing import Final
@@ -86,7 +86,7 @@ def _printed(schema: str, payload: str) -> tuple[Value, ...]:
     return decode(schema[1:-1].split(","), bytes.fromhex(payload.removeprefix("0x")))
 
 
-def messages_of(frames: tuple[Frame, ...]) -> Iterator[str]:
+def messages_of(frames: Sequence[Frame]) -> Iterator[str]:
     """Yield the messages of a transaction or call in the order of their execution, undone ones too."""
     for frame in frames:
         if frame.to == CONSOLE:

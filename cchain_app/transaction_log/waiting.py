@@ -93,16 +93,29 @@ class WaitingLine:
                 self._transactions += size
                 self._line.append(WaitingBlock(block))
 
-    def add_call(self, call: WaitingCall) -> None:
+    def add_call(
+        self,
+        method: str,
+        count: int = 1,
+        *,
+        exists: bool = True,
+        trace: Callable[[], TransactionTrace] | None = None,
+    ) -> None:
         """Let calls wait, count them, or let them be one with those of the same method just before."""
         with self._lock:
             last = self._line[-1] if self._line else None
-            if call.trace is None and isinstance(last, WaitingCall) and _are_one(last, call):
-                last.count += call.count
+            if (
+                trace is None
+                and isinstance(last, WaitingCall)
+                and last.method == method
+                and last.exists is exists
+                and last.trace is None
+            ):
+                last.count += count
             elif self._is_full():
-                self._counted().calls += call.count
+                self._counted().calls += count
             else:
-                self._line.append(call)
+                self._line.append(WaitingCall(method, count, exists, trace))
 
     def take(self) -> Waiting | None:
         """Take what came first; None when nothing waits."""
@@ -124,7 +137,3 @@ class WaitingLine:
             last = Counted()
             self._line.append(last)
         return last
-
-
-def _are_one(last: WaitingCall, call: WaitingCall) -> bool:
-    return last.trace is None and (last.method, last.exists) == (call.method, call.exists)

@@ -28,7 +28,7 @@ def test_what_finds_no_room_is_counted_in_one_place() -> None:
     blocks = [accepted(number, [signed()], gas_used=21_000) for number in range(1, 6)]
     for one in blocks:
         line.add_block(one)
-    line.add_call(WaitingCall("eth_call", 3))
+    line.add_call("eth_call", 3)
 
     assert len(line) == 3
     assert taken(line) == [
@@ -62,11 +62,12 @@ def test_transactions_of_all_blocks_together_are_bounded() -> None:
 
 def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_again() -> None:
     line, trace = WaitingLine(), lambda: None
-    for call in (
-        WaitingCall("eth_call", 1), WaitingCall("eth_call", 2), WaitingCall("eth_call", 1, trace=trace),
-        WaitingCall("eth_call", 1), WaitingCall("evm_mine", 1), WaitingCall("evm_mine", 1, exists=False),
-    ):  # fmt: skip
-        line.add_call(call)
+    line.add_call("eth_call")
+    line.add_call("eth_call", 2)
+    line.add_call("eth_call", trace=trace)
+    line.add_call("eth_call")
+    line.add_call("evm_mine")
+    line.add_call("evm_mine", exists=False)
 
     assert taken(line) == [
         WaitingCall("eth_call", 3), WaitingCall("eth_call", 1, trace=trace), WaitingCall("eth_call", 1),
@@ -77,7 +78,7 @@ def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_aga
 def test_a_call_with_a_trace_finds_no_room_either() -> None:
     line = WaitingLine(most=1)
     for _ in range(1000):
-        line.add_call(WaitingCall("eth_call", 1, trace=lambda: None))
+        line.add_call("eth_call", trace=lambda: None)
 
     assert len(line) == 2
     assert taken(line)[1] == Counted(calls=999)
