@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
-from cchain_app.api.loop_gas import Share
+from cchain_app.api.loop_gas import Share, in_batch
 from cchain_app.api.params import BlockParam
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
@@ -150,12 +150,16 @@ class CallContext(NamedTuple):
         """Run a call, once or several times, and tell the log of it once; return what came of it.
 
         What is sent on to a thread is told there. The log executes a call that called console.log once
-        more, later and in a thread of its own.
+        more, later and in a thread of its own. The name of a call in a batch of which another one has to be
+        sent on is counted twice, its messages are not.
 
         Args:
             method: How the client asked for it.
             message: The call, with all the gas that it may have.
             run: Runs it in the context that it is given.
+
+        Raises:
+            WouldBlock: It called console.log, in a batch that may have to be sent on to a thread.
         """
         log = self.rpc.transaction_log
         if not log.takes_calls(that_act=True):
@@ -163,9 +167,7 @@ class CallContext(NamedTuple):
         watched = WatchedState(self.state)
         try:
             outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
-        except WouldBlock:
-            raise
-        except BaseException:
+        except (CallRejected, JsonRpcError):
             self._tell_log(method, message, watched)
             raise
         self._tell_log(method, message, watched)
@@ -174,6 +176,8 @@ class CallContext(NamedTuple):
     def _tell_log(self, method: str, message: CallMessage, watched: WatchedState) -> None:
         trace = None
         if watched.console_was_called:
+            if in_batch():
+                raise WouldBlock
             trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
         self.rpc.transaction_log.called(method, trace=trace)
 

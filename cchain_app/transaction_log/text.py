@@ -76,7 +76,7 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
     yield _named("From", checksum_address(entry.sender))
     if entry.to is not None:
         yield _named("To", checksum_address(entry.to))
-    yield _named("Value", f"{coins(entry.value)} coins")
+    yield _named("Value", f"{coins(entry.value)} {'coin' if entry.value == COIN else 'coins'}")
     yield _named("Gas used", f"{entry.gas_used} of {entry.gas_limit}")
     yield _named(f"Block #{entry.block_number}", _hex(entry.block_hash))
     inside = entry.recorded

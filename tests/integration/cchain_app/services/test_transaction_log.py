@@ -1,5 +1,6 @@
 """What the log tells of blocks that were accepted and of calls: its lines, and when there are none."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -8,9 +9,11 @@ from typing import Any
 import eth_abi
 import pytest
 
+from cchain_app.api import loop_gas
 from cchain_app.services.transaction_log import RECORDING, TransactionLog
 from cchain_app.transaction_log.text import COLOUR
 from cchain_app.transaction_log.waiting import WaitingLine
+from jsonrpc.dispatch import MISS
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from nodeproject.log_format import json_formatter
@@ -20,6 +23,7 @@ from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
 from tests.builders.bytecode import words
 from tests.builders.evm_chains import another_process
+from tests.builders.hot_dispatcher import hot_dispatcher
 from tests.builders.transactions import RECIPIENT, SENDER
 
 TELLER, REVERTER, PROXY = (bytecode.created(SENDER, nonce) for nonce in range(3))
@@ -201,6 +205,47 @@ def test_a_call_without_messages_is_not_executed_again(rpc, chain, log, lines) -
 
     assert log._line._line[0].trace is None
     assert lines() == ["eth_call"]
+
+
+async def on_event_loop(asked: bytes) -> object:
+    return hot_dispatcher().answer_hot(asked)
+
+
+def body(method: str, *params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+def test_a_call_that_is_sent_on_to_a_thread_is_told_there_alone(chain, lines) -> None:
+    told = encoded("log(string)", "once")
+    asked = body("eth_call", {"to": hexed(TELLER), "input": hexed(told)})
+    chain.forget()
+    log = this_node().transaction_log
+    log.begin(in_thread=False)
+
+    assert asyncio.run(on_event_loop(asked)) is MISS
+    assert b'"result"' in hot_dispatcher().answer(asked)
+    log.work_off()
+    assert lines() == ["eth_call\n\n  console.log:\n    once"]
+    assert b'"result"' in asyncio.run(on_event_loop(asked))
+    log.work_off()
+    log.end()
+    assert lines() == ["eth_call\n\n  console.log:\n    once"] * 2
+
+
+def test_a_batch_that_is_sent_on_to_a_thread_tells_messages_once(
+    rpc, chain, lines, monkeypatch
+) -> None:
+    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
+    told = encoded("log(string)", "once")
+    asked = body("eth_call", {"to": hexed(TELLER), "input": hexed(told)})
+    unknown = body("eth_getBalance", "0x" + "31" * 20, "latest")
+    batch = b"[%b,%b]" % (asked, unknown)
+    assert b'"result"' in hot_dispatcher().answer(asked)
+    assert lines() == ["eth_call\n\n  console.log:\n    once"]
+
+    assert asyncio.run(on_event_loop(batch)) is MISS
+    assert hot_dispatcher().answer(batch).count(b'"result"') == 2
+    assert lines() == ["eth_call\n\n  console.log:\n    once"] * 2
 
 
 def test_names_of_methods_are_shown_but_of_those_that_read(rpc, chain, lines) -> None:
