@@ -1,4 +1,4 @@
-"""console.log: calls of an address without code by which contracts write to the log (devnet.md 11). Pure."""
+"""console.log: calls of an address without code by which contracts write to the log. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence

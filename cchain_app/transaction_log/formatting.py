@@ -1,4 +1,4 @@
-"""A message as Node's util.format makes it of a text with places and the values for them (devnet.md 11). Pure.
+"""A message as Node's util.format makes it of a text with places and the values for them. Pure.
 
 Places are `%s %d %i %f %j %o %O %c %%` and, as Foundry has it, `%x`. Integers are exact whatever their
 size, without the `n` that JavaScript writes behind large ones.

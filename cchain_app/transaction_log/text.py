@@ -1,4 +1,4 @@
-"""How an entry of the log is written: as lines for people, or as members for who parses it (devnet.md 12). Pure."""
+"""How an entry of the log is written: as lines for people, or as members for who parses it. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
