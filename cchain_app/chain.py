@@ -1,12 +1,13 @@
 """One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from django.conf import settings
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
@@ -100,6 +101,8 @@ class EvmChain:
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
+        """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody

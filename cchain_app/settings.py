@@ -132,6 +132,10 @@ class Settings(Protocol):
         """Whether the calls inside of transactions are written as rows."""
 
     @property
+    def logs_transactions(self) -> bool:
+        """Whether the log tells of each transaction and call."""
+
+    @property
     def logs_block_range(self) -> int:
         """Most blocks that a search for logs may cover; 0: any."""
 

@@ -76,6 +76,7 @@ class Application:
         self._follower = HeadListener(node.evm_rpc) if Chain.C.is_here else None
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
+        node.transaction_log.begin()
         raw = RawDoor(
             by_path(doors.endpoints()),
             behind,
@@ -116,6 +117,7 @@ class Application:
                 if self._follower is not None:
                     await self._follower.stop()
                 self._node.doors.workers.close()
+                self._node.transaction_log.end()
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return

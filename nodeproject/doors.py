@@ -9,6 +9,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
+from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
 from chaindb import servers
 from chaindb.chains import Chain
@@ -97,13 +98,16 @@ class Doors:
         """
         node = self._settings
         limits = Limits(batch=node.batch_limit, response=node.response_limit)
+        methods = cchain_api.registry(self._evm_rpc)
+        log = self._evm_rpc.transaction_log
         dispatcher = Dispatcher(
-            cchain_api.registry(self._evm_rpc),
+            methods,
             GETH,
             limits,
             would_block=(SynchronousOnlyOperation, WouldBlock),
             one_request=one_request,
             observer=self._metrics.tally("C").observe,
+            announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
             inflight=self._metrics.inflight,
             outage=servers.away,
             turn=self._turn,

@@ -11,6 +11,7 @@ from pathlib import Path
 from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.composition import compose as compose_cchain
+from cchain_app.services.transaction_log import TransactionLog
 from chaindb.database import Database
 from chaindb.pointers import Pointers
 from health_app.metrics.process import ProcessMetrics
@@ -66,6 +67,8 @@ class Node:
         )
         self.evm_chain.has_peers = lambda: bool(connected_ids())
         self.evm_chain.least_time = self._least_time
+        self.transaction_log = TransactionLog(self.evm_chain)
+        """What the log tells of the C-Chain; a process that serves or accepts blocks begins it."""
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
         """The node as its network knows it."""
         self.turn = LoopTurn()
@@ -74,7 +77,7 @@ class Node:
     @cached_property
     def evm_rpc(self) -> EvmRpc:
         """What the C-Chain's doors keep, HTTP's and the WebSocket's."""
-        return EvmRpc(self.evm_chain, self.turn)
+        return EvmRpc(self.evm_chain, self.turn, self.transaction_log)
 
     @cached_property
     def platform_rpc(self) -> PlatformRpc:

@@ -18,6 +18,7 @@ from cchain_app.api import (
     eth_transactions,
     execution,
     execution_gas,
+    log_methods,
     node,
     params,
     params_call,
@@ -59,6 +60,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     state_methods.add(methods, rpc)
     if rpc.chain.is_development:
         development_methods.add(methods, rpc)
+        log_methods.add(methods, rpc)
     return methods
 
 

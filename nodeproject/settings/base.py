@@ -129,8 +129,11 @@ SESSION_COOKIE_SAMESITE = "Lax"
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)-7s %(name)s  %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "text": {"()": "nodeproject.log_format.text_formatter"},
+        "json": {"()": "nodeproject.log_format.json_formatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": NODE.log_format}},
     "root": {"handlers": ["console"], "level": NODE.log_level},
     # One line a task or a tick would drown what an operator looks for.
     "loggers": {

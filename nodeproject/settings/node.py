@@ -126,6 +126,17 @@ class NodeSettings:
         "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     )
+    log_format: str = flag(
+        "text",
+        "How the log is written: `text` for people, `json` with an object on each line.",
+        choices=("text", "json"),
+    )
+    log_transactions: str = flag(
+        "local",
+        "Whether the log tells of each transaction of the C-Chain, of console.log and of calls. `local`: on "
+        "the local network alone.",
+        choices=("local", "on", "off"),
+    )
     engine: str = flag(
         "auto",
         "EVM engine; `auto` takes `native` where it is built.",
@@ -296,6 +307,13 @@ class NodeSettings:
         """Whether the calls inside of transactions are written as rows."""
         return self.trace_index == "on" or (
             self.trace_index == "local" and self.network_id == LOCAL
+        )
+
+    @property
+    def logs_transactions(self) -> bool:
+        """Whether the log tells of each transaction and call."""
+        return self.log_transactions == "on" or (
+            self.log_transactions == "local" and self.network_id == LOCAL
         )
 
     @property
