@@ -5,7 +5,6 @@ copied. What it costs to go back depends on what changed since.
 """
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -74,7 +73,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     with _going_back(chain) as conditions:
         rewind(chain, snapshot.number, snapshot.changes)
         _restore_pool(chain, snapshot)
-        clock.show(int(time.time()) + snapshot.clock_offset, least=chain.least_time())
+        clock.restore(snapshot.clock_offset, least=chain.least_time())
         conditions(
             lambda found: replace(
                 found,
@@ -112,7 +111,7 @@ def reset(chain: EvmChain) -> None:
         rewind(chain, 0, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
-        clock.show(int(time.time()), least=chain.least_time())
+        clock.restore(0, least=chain.least_time())
         conditions(
             lambda found: Conditions(
                 instance_id=Hash(secrets.token_bytes(32)),
