@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning, register
+from django.db import DatabaseError
 
 from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
@@ -18,7 +19,8 @@ from network_app.snowman.parameters import (
 )
 from nodeproject.concurrency import DJANGO_THREADS
 from nodeproject.settings.flags import unknown
-from nodeproject.settings.node import GIVEN, NodeSettings
+from nodeproject.settings.given import GIVEN
+from nodeproject.settings.node import NodeSettings
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -35,6 +37,8 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     node = settings.NODE
     try:
         chain_id = evm_chain().config.chain_id
+    except DatabaseError:
+        return []  # the start says why it cannot be read
     except (GenesisFileError, OSError) as error:
         return [
             Error(

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
 from cchain_app.api.loop_gas import Share
-from cchain_app.api.params import BlockParam
+from cchain_app.api.params import BlockParam, Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
+from cchain_app.blocks.assembly import env_of, fresh_prev_randao
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -175,6 +175,9 @@ def make_context(
 ) -> CallContext:
     """Return where a call at a block is run, with its overrides.
 
+    Unspecified: at `pending` it is the head's environment, but on a chain where PREVRANDAO differs from block
+    to block that of the block to come.
+
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
@@ -183,7 +186,17 @@ def make_context(
     share = _share_of_event_loop(rpc)
     found = block_tags.require(rpc, block)
     reader = state.state_at(rpc.chain, found.number)
+    if block is Tag.PENDING and rpc.chain.config.fresh_prev_randao:
+        block_override = _with_next_prev_randao(found, block_override)
     return context_on(rpc, found, reader, accounts, block_override, share=share)
+
+
+def _with_next_prev_randao(head: AcceptedBlock, override: BlockOverride | None) -> BlockOverride:
+    """Return an override that has the next block's PREVRANDAO, unless it names one of its own."""
+    override = override or BlockOverride()
+    if override.prev_randao is not None:
+        return override
+    return replace(override, prev_randao=fresh_prev_randao(head.hash, head.number + 1))
 
 
 def context_on(

@@ -1,14 +1,17 @@
-"""Every `NODE_…` variable: the only place where the node reads the environment.
+"""Every `NODE_…` variable, which are the start command's flags as well; `given` has what was said.
 
-The table in docs/settings.md is made from this class (`manage.py node_settings`), and a test compares them.
+The tables in docs/settings.md are made from this class (`manage.py node_settings`), and a test compares them.
 """
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from nodeproject.settings.flags import BadSetting, Form, flag, read
+from cchain_app.config import CHOSEN_FORKS, fork_named
+from cchain_app.feemarket import MINIMUM_GAS_LIMIT
+from nodeproject.settings.flags import Form, flag
 from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -19,6 +22,24 @@ def _redis_url(text: str) -> None:
         raise ValueError
 
 
+def _client_name(text: str) -> None:
+    if not re.fullmatch(r"[!-~]{1,64}", text):
+        raise ValueError
+
+
+def _hardfork(text: str) -> None:
+    if fork_named(text) is None:
+        raise ValueError
+
+
+def _gas_limit(number: int) -> None:
+    if not MINIMUM_GAS_LIMIT <= number < 2**63:
+        raise ValueError
+
+
+_HARDFORK = Form(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
+_GAS_LIMIT = Form(f"0, or a whole number from {MINIMUM_GAS_LIMIT} to 2**63 - 1", _gas_limit)
+_CLIENT_NAME = Form("a name without blanks, of 64 characters at most", _client_name)
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
 _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
@@ -38,8 +59,38 @@ class NodeSettings:
         least=1,
         most=2**32 - 1,
     )
-    data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
-    genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
+    data_dir: str = flag(
+        "", "Keys, database and genesis. Default: `data/network-<id>` here.", options=()
+    )
+    genesis: str = flag(
+        "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
+    )
+    hardfork: str = flag(
+        "",
+        "The rules that a new local chain has from its first block on: a hard fork by name, from `frontier` "
+        "to `osaka`. Default: the genesis file's.",
+        form=_HARDFORK,
+        options=(),
+    )
+    gas_limit: int = flag(
+        0,
+        "Gas limit of the blocks of a new local chain; 0: the genesis file's.",
+        form=_GAS_LIMIT,
+        options=(),
+    )
+    base_fee: int = flag(
+        -1,
+        "Base fee of the first block of a new local chain, in wei for each gas; below NODE_MIN_BASE_FEE it "
+        "is the chain's floor too. -1: the genesis file's.",
+        least=-1,
+        options=("--block-base-fee-per-gas",),
+    )
+    state: str = flag(
+        "",
+        "File with the state of a local chain, in Anvil's format: loaded at the start if it is there, written "
+        "at the end.",
+        options=(),
+    )
     platform_genesis: str = flag(
         "",
         "The P-Chain's genesis file (the reference's JSON). Default: a network of this one node.",
@@ -56,12 +107,26 @@ class NodeSettings:
     staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
     signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
     chain_id: int = flag(
-        0, "Overrides the EVM chain ID of the genesis file when not 0.", least=0, most=2**63 - 1
+        0,
+        "Overrides the EVM chain ID of the genesis file when not 0.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
     )
-    http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
-    http_port: int = flag(9650, "Port of HTTP and WebSocket.", least=0, most=65_535)
+    http_host: str = flag(
+        "127.0.0.1", "Address that HTTP and WebSocket listen on.", options=("--host",)
+    )
+    http_port: int = flag(
+        9650,
+        "Port of HTTP and WebSocket; 0: one that is free.",
+        least=0,
+        most=65_535,
+        options=("--port", "-p"),
+    )
     staking_host: str = flag("127.0.0.1", "Address that peers connect to.")
-    staking_port: int = flag(9651, "Port that peers connect to.", least=0, most=65_535)
+    staking_port: int = flag(
+        9651, "Port that peers connect to; 0: one that is free.", least=0, most=65_535
+    )
     public_ip: str = flag(
         "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
     )
@@ -126,6 +191,23 @@ class NodeSettings:
         "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     )
+    quiet: bool = flag(
+        default=False,
+        meaning="Say nothing at the start, neither addresses nor keys, and log nothing below a warning.",
+        options=("--silent", "-q"),
+    )
+    config_out: str = flag(
+        "",
+        "File that the start writes accounts, keys and fees of a local chain to, as JSON.",
+        options=(),
+    )
+    client_name: str = flag(
+        "",
+        "What web3_clientVersion begins with, for tools that look for a name: `anvil/v1.7.1`, "
+        "`HardhatNetwork/3`.",
+        form=_CLIENT_NAME,
+        options=(),
+    )
     engine: str = flag(
         "auto",
         "EVM engine; `auto` takes `native` where it is built.",
@@ -154,9 +236,15 @@ class NodeSettings:
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
+        constants={"--no-mining": "manual"},
+        options=(),
     )
     block_interval: float = flag(
-        2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05
+        2.0,
+        "Seconds between blocks when NODE_MINING is `interval`.",
+        least=0.05,
+        options=("--block-time", "-b"),
+        implies={"mining": "interval"},
     )
     min_base_fee: int = flag(
         1_000_000_000,
@@ -282,6 +370,11 @@ class NodeSettings:
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
 
     @property
+    def logged_level(self) -> str:
+        """The lowest level that is logged, also where the node is to be quiet."""
+        return "WARNING" if self.quiet and self.log_level in {"DEBUG", "INFO"} else self.log_level
+
+    @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
@@ -366,25 +459,3 @@ def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
         return ip_address(host.removeprefix("[").removesuffix("]")), int(port)
     except ValueError:
         return None, None
-
-
-def with_platform(given: NodeSettings) -> NodeSettings:
-    """Return settings of a node that takes part in the P-Chain, as every node does.
-
-    Raises:
-        BadSetting: NODE_CHAINS leaves it out.
-    """
-    if "P" not in given.chains:
-        raise BadSetting(
-            f"NODE_CHAINS is {','.join(given.chains)!r}; every node takes part in the P-Chain: it "
-            "must be P or P,C"
-        )
-    return given
-
-
-GIVEN = with_platform(read(NodeSettings))
-"""As the environment has it."""
-NODE = replace(
-    GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
-)
-"""A node does not follow itself: one that is told to is like one that is told nothing."""
