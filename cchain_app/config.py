@@ -225,7 +225,7 @@ def with_fork_from_start(document: Document, fork: str) -> Document:
         document: Another one; all that is no schedule stays.
         fork: One of `CHOSEN_FORKS`.
     """
-    keys = {name: key for name, key in (*_BLOCK_FORKS, *_TIME_FORKS)}
+    keys = dict((*_BLOCK_FORKS, *_TIME_FORKS))
     keys |= {key: key for key in _QUIET_FORKS}
     last = FORKS.index(fork)
     begun = {key for name, key in keys.items() if name in FORKS and FORKS.index(name) <= last}

@@ -50,7 +50,7 @@ def print_banner(node: Node) -> None:
 
 def print_listening(host: str, port: int) -> None:
     """Print the line that programs wait for: from now on connections are accepted."""
-    print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # noqa: T201  # for programs
+    print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs
 
 
 def _platform_keys(chain: PlatformChain) -> Iterator[tuple[str, str]]:

@@ -22,9 +22,7 @@ from nodeproject.settings.options import Contradiction, add_options, environment
 START: Final = "runnode"
 """The command that runs the node."""
 
-USAGE: Final = (
-    "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
-)
+USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
 
 NO_PORT_FOR_PEERS: Final = "0"
 
@@ -68,6 +66,7 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
         given = environment(NodeSettings, parser.parse_args(arguments))
     except Contradiction as error:
         parser.error(str(error))
+        raise  # it has ended the process
     if "NODE_HTTP_PORT" in given and "NODE_STAKING_PORT" not in {**environ, **given}:
         given["NODE_STAKING_PORT"] = NO_PORT_FOR_PEERS
     environ.update(given)
@@ -81,9 +80,7 @@ class StartCommand(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.usage = USAGE
-        parser.epilog = (
-            "Each setting of docs/settings.md has a flag by its name. Flags win over the environment."
-        )
+        parser.epilog = "Each setting of docs/settings.md has a flag by its name. Flags win over the environment."
         add_options(parser, NodeSettings)
 
 

@@ -28,7 +28,9 @@ def write_config(node: Node, path: Path) -> None:
         NoConfigFile: The network is none whose keys everybody may know, or the file cannot be written.
     """
     if node.settings.network_id != LOCAL:
-        raise NoConfigFile("NODE_CONFIG_OUT is for the local network alone: it has private keys in it")
+        raise NoConfigFile(
+            "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
+        )
     new = path.with_name(f"{path.name}.new")
     try:
         new.write_text(json.dumps(config_of(node), indent=2) + "\n")

@@ -6,10 +6,13 @@ from django.template.loader import render_to_string
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from cchain_app.selectors.blocks import NoGenesis
 from chaindb.chains import Chain
 from nodeproject.addresses import base_url
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.theme import FAVICON
+from platform_app.api.own_node import own_node_id
+from platform_app.chain import NoGenesis as NoPlatformGenesis
 from platform_app.chain import PlatformChain
 from primitives.networks import LOCAL, name_of
 
@@ -53,12 +56,24 @@ class StartPage:
             "network": name_of(settings.network_id),
             "network_id": settings.network_id,
             "is_local": settings.network_id == LOCAL,
-            "node_id": str(self._platform.node_id),
-            "platform_height": self._platform.tip().height,
+            "node_id": str(own_node_id(self._platform) or ""),
+            "platform_height": self._platform_height(),
             "chain_id": self._evm.config.chain_id if has_cchain else None,
-            "head": blocks.head(self._evm).header if has_cchain else None,
+            "height": self._height() if has_cchain else None,
             "doors": [*(_CCHAIN if has_cchain else ()), *_ALWAYS],
         }
+
+    def _platform_height(self) -> int | None:
+        try:
+            return self._platform.tip().height
+        except NoPlatformGenesis:
+            return None
+
+    def _height(self) -> int | None:
+        try:
+            return blocks.head(self._evm).number
+        except NoGenesis:
+            return None
 
 
 _CCHAIN = (

@@ -11,7 +11,7 @@ from chainvm.consensus import SoleConsensus
 
 def compose(chain: EvmChain) -> EvmChain:
     """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
-    chain.local_file = partial(local_genesis.local_file, chain)
+    chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm
     chain.consensus = SoleConsensus(vm, chain.building.count)

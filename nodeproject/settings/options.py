@@ -24,7 +24,9 @@ class Contradiction(Exception):
     """Two flags that exclude each other."""
 
     def __init__(self, option: str, implied: str, given: str) -> None:
-        super().__init__(f"{option} means {implied}, but {given} is given too: leave one of them out")
+        super().__init__(
+            f"{option} means {implied}, but {given} is given too: leave one of them out"
+        )
 
 
 class Row(NamedTuple):
@@ -54,7 +56,8 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
         Contradiction: One flag implies what another one denies.
     """
     given: dict[str, Any] = {
-        declared.name: getattr(options, _DEST + declared.name, None) for declared, _ in declared_in(cls)
+        declared.name: getattr(options, _DEST + declared.name, None)
+        for declared, _ in declared_in(cls)
     }
     texts = {
         name: ",".join(text) if isinstance(text, list) else text
@@ -67,7 +70,9 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
         for name, implied in declared.metadata["implies"].items():
             if texts.setdefault(name, implied) != implied:
                 raise Contradiction(
-                    _names(declared)[0], f"{_dashed(name)} {implied}", f"{_dashed(name)} {texts[name]}"
+                    _names(declared)[0],
+                    f"{_dashed(name)} {implied}",
+                    f"{_dashed(name)} {texts[name]}",
                 )
     return {
         variable(declared): texts[declared.name]

@@ -31,7 +31,9 @@ def flags_markdown() -> str:
 class Command(BaseCommand):
     """Prints the tables."""
 
-    help = "Print the tables of NODE_… variables, and of flags with names of their own, in Markdown."
+    help = (
+        "Print the tables of NODE_… variables, and of flags with names of their own, in Markdown."
+    )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
