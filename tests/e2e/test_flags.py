@@ -90,6 +90,15 @@ async def test_a_script_s_node(flagged: CheckedNode, config: Path) -> None:
     assert b"<dd>31337</dd>" in page
 
 
+@pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
+    line = f"Listening on 127.0.0.1:{node.port}\n"
+    node.wait_for_words(line)
+
+    assert node.log().count("Listening on 127.0.0.1") == 1
+    assert node.log().index("Node ───") < node.log().index(line)
+
+
 def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> None:
     node = started_by(make_node, "--no-mining", "--quiet", NODE_HARDFORK="london")
     assert node.rpc("eth_getBlockByNumber", "0x0", False).get("withdrawalsRoot") is None
