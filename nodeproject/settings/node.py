@@ -3,15 +3,13 @@
 The tables in docs/settings.md are made from this class (`manage.py node_settings`), and a test compares them.
 """
 
-import re
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from cchain_app.config import CHOSEN_FORKS, fork_named
-from cchain_app.feemarket import MINIMUM_GAS_LIMIT
 from nodeproject.settings.flags import Form, flag
+from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -22,24 +20,6 @@ def _redis_url(text: str) -> None:
         raise ValueError
 
 
-def _client_name(text: str) -> None:
-    if not re.fullmatch(r"[!-~]{1,64}", text):
-        raise ValueError
-
-
-def _hardfork(text: str) -> None:
-    if fork_named(text) is None:
-        raise ValueError
-
-
-def _gas_limit(number: int) -> None:
-    if not MINIMUM_GAS_LIMIT <= number < 2**63:
-        raise ValueError
-
-
-_HARDFORK = Form(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
-_GAS_LIMIT = Form(f"0, or a whole number from {MINIMUM_GAS_LIMIT} to 2**63 - 1", _gas_limit)
-_CLIENT_NAME = Form("a name without blanks, of 64 characters at most", _client_name)
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
 _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
@@ -69,13 +49,13 @@ class NodeSettings:
         "",
         "The rules that a new local chain has from its first block on: a hard fork by name, from `frontier` "
         "to `osaka`. Default: the genesis file's.",
-        form=_HARDFORK,
+        form=HARDFORK,
         options=(),
     )
     gas_limit: int = flag(
         0,
         "Gas limit of the blocks of a new local chain; 0: the genesis file's.",
-        form=_GAS_LIMIT,
+        form=GAS_LIMIT,
         options=(),
     )
     base_fee: int = flag(
@@ -205,7 +185,7 @@ class NodeSettings:
         "",
         "What web3_clientVersion begins with, for tools that look for a name: `anvil/v1.7.1`, "
         "`HardhatNetwork/3`.",
-        form=_CLIENT_NAME,
+        form=CLIENT_NAME,
         options=(),
     )
     engine: str = flag(
