@@ -43,8 +43,10 @@ from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
 
-CCHAIN_PATHS = paths_of(CCHAIN_ALIASES, "/rpc")
-CCHAIN_WEBSOCKETS = paths_of(CCHAIN_ALIASES, "/ws")
+ROOT = "/"
+"""Where tools look for a chain that is the only one of a node."""
+CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
+CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
 """The only paths of WebSockets."""
 PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
@@ -93,6 +95,8 @@ class Doors:
     @cached_property
     def cchain(self) -> Endpoint:
         """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
+
+        It is at `/` as well, where a GET is for a page (`plain`).
 
         The only one with a limit of requests (specification 8).
         """

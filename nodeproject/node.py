@@ -24,6 +24,7 @@ from nodeproject.identity import files_of
 from nodeproject.observation import Observation
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
+from nodeproject.start_page import StartPage
 from platform_app.api import PlatformRpc
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
@@ -104,7 +105,11 @@ class Node:
     @cached_property
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
-        return Plain(self.doors, self.observation)
+        return Plain(
+            self.doors,
+            self.observation,
+            StartPage(self.settings, self.evm_chain, self.platform_chain),
+        )
 
     def _least_time(self) -> int:
         """Return the P-Chain's time in Unix seconds: the clock of both chains does not go below it."""

@@ -65,7 +65,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
 
 
 def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("web3_clientVersion", node.client_version, hot=True, computes=True)
+    methods.add("web3_clientVersion", rpc.bind(node.client_version), hot=True, computes=True)
     methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True, computes=True)
     methods.add("net_version", rpc.bind(node.network_version), hot=True, computes=True)
     methods.add("net_listening", node.listening, hot=True, computes=True)

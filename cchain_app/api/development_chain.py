@@ -160,7 +160,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
     chain = rpc.chain
     head = blocks.head(chain)
     return {
-        "clientVersion": node.client_version(),
+        "clientVersion": node.client_version(rpc),
         "clientSemver": node.VERSION,
         "chainId": chain.config.chain_id,
         "instanceId": encode_data(snapshots.instance_id(chain)),

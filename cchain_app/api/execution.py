@@ -217,6 +217,9 @@ def make_context(
 ) -> CallContext:
     """Return where a call at a block is run, with its overrides.
 
+    Unspecified: at `pending` it is the head's environment, but on a chain where PREVRANDAO differs from block
+    to block that of the block to come.
+
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
@@ -226,11 +229,16 @@ def make_context(
     found = block_tags.require(rpc, block)
     reader = state.state_at(rpc.chain, found.number)
     context = context_on(rpc, found, reader, accounts, None, share=share)
-    if block is Tag.PENDING and rpc.chain.is_development:
+    if block is Tag.PENDING and _has_next_env(rpc):
         context = context._replace(env=_with_moves(context.env, _next_env(rpc, found)))
     if block_override is not None:
         context = context._replace(env=block_override.apply(context.env))
     return context
+
+
+def _has_next_env(rpc: EvmRpc) -> bool:
+    """Say whether calls on `pending` see the next block's environment: where it tells something."""
+    return rpc.chain.is_development or rpc.chain.config.fresh_prev_randao
 
 
 def _next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:

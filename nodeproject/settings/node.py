@@ -1,14 +1,15 @@
-"""Every `NODE_…` variable: the only place where the node reads the environment.
+"""Every `NODE_…` variable, which are the start command's flags as well; `given` has what was said.
 
-The table in docs/settings.md is made from this class (`manage.py node_settings`), and a test compares them.
+The tables in docs/settings.md are made from this class (`manage.py node_settings`), and a test compares them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from nodeproject.settings.flags import BadSetting, Form, flag, read
+from nodeproject.settings.flags import Form, flag
+from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -38,8 +39,38 @@ class NodeSettings:
         least=1,
         most=2**32 - 1,
     )
-    data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
-    genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
+    data_dir: str = flag(
+        "", "Keys, database and genesis. Default: `data/network-<id>` here.", options=()
+    )
+    genesis: str = flag(
+        "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
+    )
+    hardfork: str = flag(
+        "",
+        "The rules that a new local chain has from its first block on: a hard fork by name, from `frontier` "
+        "to `osaka`. Default: the genesis file's.",
+        form=HARDFORK,
+        options=(),
+    )
+    gas_limit: int = flag(
+        0,
+        "Gas limit of the blocks of a new local chain; 0: the genesis file's.",
+        form=GAS_LIMIT,
+        options=(),
+    )
+    base_fee: int = flag(
+        -1,
+        "Base fee of the first block of a new local chain, in wei for each gas; below NODE_MIN_BASE_FEE it "
+        "is the chain's floor too. -1: the genesis file's.",
+        least=-1,
+        options=("--block-base-fee-per-gas",),
+    )
+    state: str = flag(
+        "",
+        "File with the state of a local chain, in Anvil's format: loaded at the start if it is there, written "
+        "at the end.",
+        options=(),
+    )
     platform_genesis: str = flag(
         "",
         "The P-Chain's genesis file (the reference's JSON). Default: a network of this one node.",
@@ -56,12 +87,26 @@ class NodeSettings:
     staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
     signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
     chain_id: int = flag(
-        0, "Overrides the EVM chain ID of the genesis file when not 0.", least=0, most=2**63 - 1
+        0,
+        "Overrides the EVM chain ID of the genesis file when not 0.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
     )
-    http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
-    http_port: int = flag(9650, "Port of HTTP and WebSocket.", least=0, most=65_535)
+    http_host: str = flag(
+        "127.0.0.1", "Address that HTTP and WebSocket listen on.", options=("--host",)
+    )
+    http_port: int = flag(
+        9650,
+        "Port of HTTP and WebSocket; 0: one that is free.",
+        least=0,
+        most=65_535,
+        options=("--port", "-p"),
+    )
     staking_host: str = flag("127.0.0.1", "Address that peers connect to.")
-    staking_port: int = flag(9651, "Port that peers connect to.", least=0, most=65_535)
+    staking_port: int = flag(
+        9651, "Port that peers connect to; 0: one that is free.", least=0, most=65_535
+    )
     public_ip: str = flag(
         "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
     )
@@ -137,6 +182,23 @@ class NodeSettings:
         "the local network alone.",
         choices=("local", "on", "off"),
     )
+    quiet: bool = flag(
+        default=False,
+        meaning="Say nothing at the start, neither addresses nor keys, and log nothing below a warning.",
+        options=("--silent", "-q"),
+    )
+    config_out: str = flag(
+        "",
+        "File that the start writes accounts, keys and fees of a local chain to, as JSON.",
+        options=(),
+    )
+    client_name: str = flag(
+        "",
+        "What web3_clientVersion begins with, for tools that look for a name: `anvil/v1.7.1`, "
+        "`HardhatNetwork/3`.",
+        form=CLIENT_NAME,
+        options=(),
+    )
     engine: str = flag(
         "auto",
         "EVM engine; `auto` takes `native` where it is built.",
@@ -165,6 +227,8 @@ class NodeSettings:
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
+        constants={"--no-mining": "manual"},
+        options=(),
     )
     development: bool = flag(
         True,
@@ -172,7 +236,11 @@ class NodeSettings:
         "where this node decides alone.",
     )
     block_interval: float = flag(
-        2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05
+        2.0,
+        "Seconds between blocks when NODE_MINING is `interval`.",
+        least=0.05,
+        options=("--block-time", "-b"),
+        implies={"mining": "interval"},
     )
     min_base_fee: int = flag(
         1_000_000_000,
@@ -298,6 +366,11 @@ class NodeSettings:
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
 
     @property
+    def logged_level(self) -> str:
+        """The lowest level that is logged, also where the node is to be quiet."""
+        return "WARNING" if self.quiet and self.log_level in {"DEBUG", "INFO"} else self.log_level
+
+    @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
@@ -389,25 +462,3 @@ def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
         return ip_address(host.removeprefix("[").removesuffix("]")), int(port)
     except ValueError:
         return None, None
-
-
-def with_platform(given: NodeSettings) -> NodeSettings:
-    """Return settings of a node that takes part in the P-Chain, as every node does.
-
-    Raises:
-        BadSetting: NODE_CHAINS leaves it out.
-    """
-    if "P" not in given.chains:
-        raise BadSetting(
-            f"NODE_CHAINS is {','.join(given.chains)!r}; every node takes part in the P-Chain: it "
-            "must be P or P,C"
-        )
-    return given
-
-
-GIVEN = with_platform(read(NodeSettings))
-"""As the environment has it."""
-NODE = replace(
-    GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
-)
-"""A node does not follow itself: one that is told to is like one that is told nothing."""

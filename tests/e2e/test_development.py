@@ -1,6 +1,5 @@
 """What was done by hand survives SIGKILL: balances, the clock, snapshots, and how blocks are made."""
 
-import itertools
 import random
 import threading
 from collections.abc import Iterator
@@ -68,7 +67,8 @@ def _busy_until_killed(
     height = int(client.call("eth_blockNumber"), 16)
     balance = int(client.call("eth_getBalance", SOMEBODY, "latest"), 16)
     threading.Timer(steps / 20, node.kill).start()
-    for step in itertools.count():
+    step = 0
+    while True:
         snapshot = None
         after = (height, balance)
         try:
@@ -86,3 +86,4 @@ def _busy_until_killed(
             heights = {height, after[0], height + 1} if snapshot else {height, after[0]}
             return heights, {balance, after[1]}
         height, balance = after
+        step += 1
