@@ -1,14 +1,15 @@
 """One EVM chain of a process: its rules, its rows, and all that the process keeps of it in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from django.conf import settings
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
-from cchain_app.config import ChainConfig
+from cchain_app.config import ChainConfig, fork_named
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
@@ -16,6 +17,7 @@ from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from cchain_app.forking.client import ClientSettings, Upstream
 from cchain_app.forking.origin import Fork, read_headers, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, load_genesis
+from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.memory import FEW, Memory
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
@@ -106,6 +108,10 @@ class EvmChain:
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
+        """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
+        self.local_file = self.new_local_file
+        """Says what a local chain's genesis file is; `services.composition` has it look at what is there."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody
@@ -210,15 +216,16 @@ class EvmChain:
         found, fork = self.own_genesis, self.fork
         if fork is None:
             return found
-        # Its base fee follows from the pin's by EIP-1559 alone, its gas limit is the pin's.
+        # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit goes on as the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
-        return replace(found, config=config, gas_limit=fork.gas_limit)
+        return replace(found, config=config, gas_limit=self.node.gas_limit or fork.gas_limit)
 
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.
 
         Unless the chain was given one, it is the one that NODE_GENESIS names, else the one that other
-        nodes of the network gave, else the one that comes with the node.
+        nodes of the network gave, else the one that comes with the node; a local chain goes on with
+        the one that it began with, whatever comes with this version.
         """
         if self._genesis_file is not None:
             return self._genesis_file()
@@ -226,12 +233,48 @@ class EvmChain:
             return Path(self.node.genesis).read_bytes()
         if self.fetched_genesis.exists():
             return self.fetched_genesis.read_bytes()
-        return built_in_text(_NETWORKS.get(self.node.network_id, "local"))
+        network = _NETWORKS.get(self.node.network_id)
+        return self.local_file() if network is None else built_in_text(network)
+
+    def new_local_file(self) -> bytes:
+        """Return the genesis file with which a local chain begins now, as the settings want it."""
+        return local_text(self.local_choices)
+
+    @property
+    def local_choices(self) -> LocalChoices:
+        """What the settings want of a local chain that begins."""
+        node = self.node
+        return LocalChoices(
+            hardfork=fork_named(node.hardfork) or "",
+            gas_limit=node.gas_limit,
+            base_fee=node.base_fee,
+            min_base_fee=node.min_base_fee,
+        )
+
+    @property
+    def is_local_genesis(self) -> bool:
+        """Whether nobody gives this chain a genesis file, so that it has the local one."""
+        given = self._genesis_file is not None or self.node.genesis or self.fetched_genesis.exists()
+        return not given and self.node.network_id not in _NETWORKS
+
+    @property
+    def kept_genesis(self) -> Path:
+        """Where the genesis file is kept with which a local chain has begun."""
+        return Path(self.node.directory) / "cchain_genesis.json"
 
     @property
     def fetched_genesis(self) -> Path:
         """Where a genesis file that came from other nodes is kept."""
         return Path(self.node.directory) / "genesis" / "cchain.json"
+
+    def read_genesis(self) -> None:
+        """Read which genesis this is where rows may be read: event loops ask for it, and must not.
+
+        Raises:
+            GenesisFileError: The file cannot be used.
+            DatabaseError: What is there cannot be read.
+        """
+        _ = self.genesis
 
     def read_genesis_again(self) -> None:
         """Forget which genesis was read: other nodes have given another one."""

@@ -13,6 +13,7 @@ from cchain_app.genesis_fields import (
     ForkOrderError,
     MalformedFieldError,
     UnsupportedForkError,
+    read_flag,
     read_number,
     read_object,
     read_optional_number,
@@ -25,11 +26,23 @@ FORKS = (
 )  # fmt: skip
 """Every rule set by name, oldest first. Forks that only moved the difficulty bomb are not here."""
 
+CHOSEN_FORKS = FORKS[: FORKS.index("osaka") + 1]
+"""Those that a local chain can be told to have from its first block on."""
+
+_OTHER_NAMES = {
+    "merge": "paris",
+    "petersburg": "constantinople",
+    "tangerine": "tangerinewhistle",
+}
+
 BLACKHOLE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
 """Where tips go on a C-Chain: nobody has the key."""
 
 MIN_BASE_FEE = "minBaseFee"
 """Key of the file's `config`: wei, the floor of the base fee."""
+
+FRESH_PREV_RANDAO = "freshPrevRandao"
+"""Key of the file's `config`: whether PREVRANDAO is another number in each block."""
 
 _BLOCK_FORKS = (
     ("homestead", "homesteadBlock"),
@@ -54,8 +67,21 @@ _QUIET_FORKS = (
     "grayGlacierBlock", "mergeNetsplitBlock",
 )  # fmt: skip
 """Keys of forks that begin no rule set of their own here; peers count them all the same."""
+_QUIET_WITH = {
+    "eip155Block": "spurious_dragon", "petersburgBlock": "constantinople", "muirGlacierBlock": "istanbul",
+    "arrowGlacierBlock": "london", "grayGlacierBlock": "london",
+}  # fmt: skip
+"""With which rule set those begin that a chain without a past has."""
+_TERMINAL_DIFFICULTY = "terminalTotalDifficulty"
 _OPTIONAL_FORKS = frozenset({"bpo1", "bpo2"})
 _UNKNOWN_TIMES = ("bpo3Time", "bpo4Time", "bpo5Time", "amsterdamTime", "verkleTime", "ubtTime")
+
+
+def fork_named(name: str) -> str | None:
+    """Return the one of `CHOSEN_FORKS` that a name means, or None: `Prague`, `spuriousDragon`, `merge`."""
+    plain = name.casefold().replace("_", "").replace("-", "")
+    meant = _OTHER_NAMES.get(plain, plain)
+    return next((fork for fork in CHOSEN_FORKS if fork.replace("_", "") == meant), None)
 
 
 class BlobParameters(NamedTuple):
@@ -150,6 +176,8 @@ class ChainConfig:
     free_base_fee: bool = False
     """Whether a base fee that was put below the floor by hand follows EIP-1559 from there: on a chain to
     develop against."""
+    fresh_prev_randao: bool = False
+    """Whether PREVRANDAO is another number in each block; the file's `freshPrevRandao`."""
 
     def floor_after(self, base_fee: int | None) -> int:
         """Return the floor under the base fee of the block after one with this base fee, in wei."""
@@ -174,8 +202,9 @@ def parse_config(
 ) -> ChainConfig:
     """Return the chain's parameters from the `config` object of a genesis file.
 
-    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored. One is
-    known that geth does not have: `minBaseFee`, since all nodes of a network must agree on it.
+    Keys that are not known (Avalanche's apricot… to etna…, consensus engines) are ignored. Two are
+    known that geth does not have, since all nodes of a network must agree on them: `minBaseFee` and
+    `freshPrevRandao`.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures.
 
@@ -193,7 +222,27 @@ def parse_config(
         blobs=_parse_blobs(read_object(document, "blobSchedule", "config."), schedule),
         min_base_fee=min_base_fee if floor is None else floor,
         coinbase=coinbase,
+        fresh_prev_randao=read_flag(document, FRESH_PREV_RANDAO, "config."),
     )
+
+
+def with_fork_from_start(document: Document, fork: str) -> Document:
+    """Return a `config` object with a rule set in force from block 0 on, and none after it.
+
+    Args:
+        document: Another one; all that is no schedule stays.
+        fork: One of `CHOSEN_FORKS`.
+    """
+    keys = dict((*_BLOCK_FORKS, *_TIME_FORKS))
+    keys |= {key: key for key in _QUIET_FORKS}
+    last = FORKS.index(fork)
+    begun = {key for name, key in keys.items() if name in FORKS and FORKS.index(name) <= last}
+    begun |= {key for key, name in _QUIET_WITH.items() if FORKS.index(name) <= last}
+    if at_least(fork, "paris"):
+        begun.add(_TERMINAL_DIFFICULTY)
+    dropped = {*keys.values(), _TERMINAL_DIFFICULTY}
+    rest = {key: value for key, value in document.items() if key not in dropped}
+    return {**rest, **dict.fromkeys(sorted(begun), 0)}
 
 
 def _parse_schedule(document: Document) -> ForkSchedule:
@@ -215,7 +264,7 @@ def _parse_schedule(document: Document) -> ForkSchedule:
         times=times,
         paris_block=read_optional_number(document, "mergeNetsplitBlock", "config."),
         terminal_difficulty=read_optional_number(
-            document, "terminalTotalDifficulty", "config.", bits=256
+            document, _TERMINAL_DIFFICULTY, "config.", bits=256
         ),
         quiet_blocks=tuple(_read_starts(document, [(key, key) for key in _QUIET_FORKS]).values()),
     )

@@ -83,6 +83,18 @@ def read_optional_number(
     return number
 
 
+def read_flag(document: Document, name: str, path: str = "") -> bool:
+    """Return a truth value; an absent one is false.
+
+    Raises:
+        MalformedFieldError: It is something else than true or false.
+    """
+    value = document.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise MalformedFieldError(f"{path}{name}: not true or false: {_text(value)}")
+
+
 def parse_number(value: object, path: str) -> int:
     """Return the whole number that a JSON value stands for.
 

@@ -24,6 +24,22 @@ class Settings(Protocol):
         """The genesis file's path; empty: the network's own."""
 
     @property
+    def hardfork(self) -> str:
+        """The hard fork with which a new local chain begins; empty: the file's."""
+
+    @property
+    def gas_limit(self) -> int:
+        """Gas limit of a new local chain; 0: the file's."""
+
+    @property
+    def base_fee(self) -> int:
+        """Base fee of a new local chain's first block, in wei for each gas; -1: the file's."""
+
+    @property
+    def client_name(self) -> str:
+        """What the client's version begins with; empty: this node's own name."""
+
+    @property
     def has_built_in_network(self) -> bool:
         """Whether the network's genesis comes with the node."""
 
@@ -158,6 +174,10 @@ class Settings(Protocol):
     @property
     def indexes_calls(self) -> bool:
         """Whether the calls inside of transactions are written as rows."""
+
+    @property
+    def logs_transactions(self) -> bool:
+        """Whether the log tells of each transaction and call."""
 
     @property
     def logs_block_range(self) -> int:

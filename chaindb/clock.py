@@ -73,8 +73,13 @@ def show(moment: int, *, least: int) -> int:
 
     For chains to develop against alone, that go back themselves. The caller holds the transaction.
     """
+    return restore(moment - wall(), least=least)
+
+
+def restore(seconds: int, *, least: int) -> int:
+    """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
     row = _held()
-    row.offset = max(moment, least) - int(time.time())
+    row.offset = max(seconds, least - wall())
     row.save(update_fields=["offset"])
     return row.offset
 

@@ -56,6 +56,14 @@ class Database:
         """This thread's connection."""
         return connections[self.alias]
 
+    def has_table(self, name: str) -> bool:
+        """Return whether a table is there. Where SQLite's file is missing none is made for the question."""
+        connection = self.connection
+        if connection.vendor == "sqlite" and not os.path.exists(connection.settings_dict["NAME"]):
+            return False
+        with connection.cursor() as cursor:
+            return name in connection.introspection.table_names(cursor)
+
     def objects(self, model: type[M]) -> QuerySet[M]:
         """Return all rows of a model in this database, as a queryset."""
         return model._default_manager.using(self.alias)  # noqa: SLF001  # Django documents it

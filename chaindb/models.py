@@ -10,17 +10,15 @@ class Clock(models.Model):
     """The one row is the node's clock, once it has been moved; without it the clock is wall time."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
-    offset = models.BigIntegerField(help_text="Seconds ahead of wall time")
+    offset = models.BigIntegerField(help_text="Seconds ahead of wall time; below zero: behind it")
 
     class Meta:
         verbose_name_plural = "clock"
         constraints: ClassVar = [
             models.CheckConstraint(condition=models.Q(id=1), name="chaindb_one_clock"),
-            models.CheckConstraint(
-                condition=models.Q(offset__gte=0), name="chaindb_clock_never_behind"
-            ),
         ]
 
     @override
     def __str__(self) -> str:
-        return f"{self.offset} s ahead of wall time"
+        behind = self.offset < 0
+        return f"{abs(self.offset)} s {'behind' if behind else 'ahead of'} wall time"

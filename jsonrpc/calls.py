@@ -23,6 +23,10 @@ from jsonrpc.registry import Method, MethodRegistry
 Observer = Callable[[str, float, int], None]
 """Told of each executed call: method, seconds, code of the error (0 for a result)."""
 
+Announcer = Callable[[str, int], None]
+"""Told the name of a method, and of how many calls, before they are executed in a thread, once they were on
+the event loop. Of a method that does not exist, too."""
+
 Outage = Callable[[BaseException], str]
 """Says which server is away, if that is why something failed; empty: it is not."""
 
@@ -59,6 +63,7 @@ class Executor:
         *,
         clock: Callable[[], float],
         observer: Observer | None,
+        announcer: Announcer | None,
         inflight: Inflight | None,
         outage: Outage,
         interpreter: Interpreter,
@@ -68,6 +73,7 @@ class Executor:
         self._map_error = registry.errors
         self._clock = clock
         self._observer = observer
+        self._announcer = announcer
         self._inflight = inflight
         self._outage = outage
         self._interpreter = interpreter
@@ -86,6 +92,7 @@ class Executor:
             if len(name) > MAX_METHOD_LENGTH:
                 text = f"method name too long: {len(name)}>{MAX_METHOD_LENGTH}"
                 raise errors.invalid_request(text)
+            self._announce(name)
             raise self.dialect.unknown_method(name, self._methods)
         return method
 
@@ -133,10 +140,13 @@ class Executor:
             answer = self.failure(identifier, failure)
         if observer is not None:
             observer(method.name, self._clock() - started, code)
+        if passing:
+            self._announce(method.name)
         return answer if identifier else None
 
     def run(self, method: Method, call: Call, connection: object) -> bytes | None:
         """Execute in a worker thread: the call is entered as running."""
+        self._announce(method.name)
         with self._running(method), self._turn(method):
             return self.run_hot(method, call, connection, ())
 
@@ -145,6 +155,8 @@ class Executor:
     ) -> list[bytes | JsonRpcError]:
         """Execute calls of a vectorized method as one: an encoded result or error for each."""
         assert method.vectorized is not None
+        if not passing:
+            self._announce(method.name, len(arguments))
         started = self._clock()
         outcomes: Sequence[object]
         try:
@@ -164,6 +176,8 @@ class Executor:
         if blocked is not None:
             raise blocked
         answers = [self._encoded(outcome, method.name) for outcome in outcomes]
+        if passing:
+            self._announce(method.name, len(arguments))
         if self._observer is not None:
             share = (self._clock() - started) / len(answers)
             for answer in answers:
@@ -204,6 +218,10 @@ class Executor:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def _announce(self, method: str, count: int = 1) -> None:
+        if self._announcer is not None:
+            self._announcer(method, count)
 
     def _running(self, method: Method) -> AbstractContextManager[None]:
         """Enter a call in a thread while it runs."""

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from jsonrpc import errors
 from jsonrpc.batch import Batch
-from jsonrpc.calls import LATE, REFUSED, Executor, Observer, Outage
+from jsonrpc.calls import LATE, REFUSED, Announcer, Executor, Observer, Outage
 from jsonrpc.counting import may_hold_more
 from jsonrpc.dialects import GETH, Dialect
 from jsonrpc.envelope import NULL, Body, Call, Said, valid_id
@@ -78,6 +78,7 @@ class Dispatcher:
         would_block: tuple[type[Exception], ...] = (),
         one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
         observer: Observer | None = None,
+        announcer: Announcer | None = None,
         inflight: Inflight | None = None,
         outage: Outage = lambda _error: "",
         clock: Callable[[], float] = time.monotonic,
@@ -94,6 +95,7 @@ class Dispatcher:
             one_request: entered around the calls of a batch that are tried on the event loop,
                 where all of them have to share what one request may take.
             observer: told of every executed call.
+            announcer: told the name of each method that is called.
             inflight: where calls in worker threads are entered while they run.
             outage: says whether a server that is away made a method fail.
             clock: seconds, rising.
@@ -114,6 +116,7 @@ class Dispatcher:
             dialect,
             clock=clock,
             observer=observer,
+            announcer=announcer,
             inflight=inflight,
             outage=outage,
             interpreter=interpreter or Interpreter(),

@@ -99,7 +99,10 @@ def by_path(endpoints: Iterable[Endpoint]) -> dict[str, Endpoint]:
     table = {}
     for endpoint in endpoints:
         for path in endpoint.paths:
-            table[path.rstrip("/")] = table[path.rstrip("/") + "/"] = endpoint
+            plain = path.rstrip("/")
+            table[plain + "/"] = endpoint
+            if plain:
+                table[plain] = endpoint
     return table
 
 

@@ -195,6 +195,7 @@ def _genesis() -> GenesisBytes:
 
 def _begin(reports: DatabaseRecords, chains: Sequence[NetworkChain[Any]]) -> None:
     """Note that nobody has looked at peers until now, and let the chains be ready for them."""
+    evm_chain().read_genesis()
     for chain in chains:
         chain.begin()
     reports.begin()

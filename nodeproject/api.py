@@ -19,6 +19,7 @@ api = NinjaAPI(title="Node", version="1", docs_url="/ext/docs", openapi_url="/ex
 
 _OTHER_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 _NOT_GET: Final = ("HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+_ROOT_OTHERS: Final = ("HEAD",) if Chain.C.is_here else _NOT_GET
 
 
 def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str, Any]:
@@ -39,6 +40,7 @@ def serve(
     example: dict[str, Any],
     shown: int = 1,
     others: Sequence[str] = _OTHER_METHODS,
+    operation_id: str = "",
 ) -> None:
     """Add an interface's paths: POST for the page, other methods for probes and CORS preflights.
 
@@ -53,7 +55,7 @@ def serve(
             path,
             summary=summary,
             description=description,
-            operation_id=path.strip("/").replace("/", "_"),
+            operation_id=operation_id or path.strip("/").replace("/", "_"),
             openapi_extra=example,
             include_in_schema=place < shown,
         )
@@ -76,11 +78,20 @@ def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] =
 
 if Chain.C.is_here:
     serve(
-        doors.CCHAIN_PATHS,
+        tuple(path for path in doors.CCHAIN_PATHS if path != doors.ROOT),
         lambda doors: doors.cchain,
         summary="C-Chain: Ethereum-compatible JSON-RPC",
         description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
         example=json_rpc("eth_blockNumber", [], batches=True),
+    )
+    serve(
+        (doors.ROOT,),
+        lambda doors: doors.cchain,
+        summary="C-Chain: the same",
+        description="As /ext/bc/C/rpc, where tools look that know one chain only.",
+        example=json_rpc("eth_blockNumber", [], batches=True),
+        operation_id="root",
+        others=("OPTIONS", "PUT", "PATCH", "DELETE"),
     )
 serve(
     doors.PLATFORM_PATHS,
@@ -123,4 +134,5 @@ show("/ext/health", "Health: all checks. 503 when one of them fails; `?tag=…` 
 show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
 show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
+show(doors.ROOT, "Start page", shown=False, others=_ROOT_OTHERS)
 show(plain.METRICS_PATH, "Metrics for Prometheus", others=_NOT_GET)

@@ -3,13 +3,15 @@
 Its life is that of the process: the follower and the health checks begin and end with it.
 """
 
+import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
+from django.db import DatabaseError
 from django.urls import Resolver404, path, re_path, resolve
 
 from nodeproject.profile import choose_settings
@@ -22,6 +24,7 @@ from cchain_app.consumers import EthConsumer  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.asgi import RawDoor  # noqa: E402
+from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.gate import Gate  # noqa: E402
 from jsonrpc.gathering import Gatherers  # noqa: E402
 from jsonrpc.http import by_path  # noqa: E402
@@ -37,6 +40,12 @@ from nodeproject.plain import PlainDoor  # noqa: E402
 # Before Django makes its middleware, which counts.
 this_node().processes.enrol("web")
 django_application: Any = get_asgi_application()
+
+
+_SECONDS: Final = 30.0
+"""So long the start waits for the database."""
+
+_log: Final = logging.getLogger(__name__)
 
 
 class Application:
@@ -76,6 +85,7 @@ class Application:
         self._follower = HeadListener(node.evm_rpc) if Chain.C.is_here else None
         self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
         node.observation.observe_web(workers)
+        node.transaction_log.begin()
         raw = RawDoor(
             by_path(doors.endpoints()),
             behind,
@@ -103,11 +113,22 @@ class Application:
         if self._follower is not None:
             self._follower.start()
 
+    async def _know_genesis(self) -> None:
+        """Read by which rules the C-Chain goes: calls on the event loop need them, and read no rows.
+
+        Where the database is away they are read with the first call that has a thread.
+        """
+        try:
+            await self._node.doors.workers.run(_SECONDS, self._node.evm_chain.read_genesis)
+        except (DatabaseError, Overloaded, TimeoutError) as error:
+            _log.warning("the C-Chain's genesis could not be looked up yet: %s", error)
+
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and watch the node's health from start-up to shutdown of the server."""
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                await self._know_genesis()
                 self._follow()
                 self._node.observation.reporter.start()
                 await send({"type": "lifespan.startup.complete"})
@@ -116,6 +137,7 @@ class Application:
                 if self._follower is not None:
                     await self._follower.stop()
                 self._node.doors.workers.close()
+                self._node.transaction_log.end()
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return

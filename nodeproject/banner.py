@@ -6,6 +6,7 @@ from rich.markup import escape
 
 from cchain_app.selectors import blocks, development
 from chaindb.chains import Chain
+from nodeproject.addresses import base_url
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
 from nodeproject.node import Node
@@ -19,12 +20,12 @@ from primitives.networks import LOCAL
 def print_banner(node: Node) -> None:
     """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
-    base = f"http://{_reachable(settings.http_host)}:{settings.http_port}"
+    base = base_url(settings)
     mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
     facts = {
         "P-Chain RPC": f"{base}/ext/bc/P",
-        "C-Chain RPC": f"{base}/ext/bc/C/rpc",
-        "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws",
+        "C-Chain RPC": f"{base}/ext/bc/C/rpc, and {base}",
+        "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
         "Admin": f"{base}/admin/",
         "Admin login": f"user {settings.admin_user}, password in {password_file(settings)}",
         "Network": f"{settings.network_id}, chain ID {evm.config.chain_id}",
@@ -49,10 +50,9 @@ def print_banner(node: Node) -> None:
         )
 
 
-def _reachable(host: str) -> str:
-    """Return where a browser on this machine finds what listens on an address: all of them is none."""
-    ip = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # it is replaced
-    return f"[{ip}]" if ":" in ip else ip
+def print_listening(host: str, port: int) -> None:
+    """Print the line that programs wait for: from now on connections are accepted."""
+    print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs
 
 
 def _platform_keys(chain: PlatformChain) -> Iterator[tuple[str, str]]:

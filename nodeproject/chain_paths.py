@@ -35,12 +35,12 @@ class SocketPaths(Container[str]):
     Which ID is which chain's is asked behind it (`ChainPaths`).
 
     Args:
-        paths: by alias, all with the same end.
+        paths: by alias, all with the same end; `/` may be among them.
     """
 
     def __init__(self, paths: Collection[str]) -> None:
         self._paths = frozenset(paths)
-        self._ends = {path[path.rindex("/") :] for path in paths}
+        self._ends = {path[path.rindex("/") :] for path in paths} - {"/"}
 
     @override
     def __contains__(self, path: object) -> bool:

@@ -9,6 +9,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
+from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
 from chaindb import servers
 from chaindb.chains import Chain
@@ -42,8 +43,10 @@ from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
 
-CCHAIN_PATHS = paths_of(CCHAIN_ALIASES, "/rpc")
-CCHAIN_WEBSOCKETS = paths_of(CCHAIN_ALIASES, "/ws")
+ROOT = "/"
+"""Where tools look for a chain that is the only one of a node."""
+CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
+CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
 """The only paths of WebSockets."""
 PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
@@ -93,17 +96,22 @@ class Doors:
     def cchain(self) -> Endpoint:
         """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
 
+        It is at `/` as well, where a GET is for a page (`plain`).
+
         The only one with a limit of requests (specification 8).
         """
         node = self._settings
         limits = Limits(batch=node.batch_limit, response=node.response_limit)
+        methods = cchain_api.registry(self._evm_rpc)
+        log = self._evm_rpc.transaction_log
         dispatcher = Dispatcher(
-            cchain_api.registry(self._evm_rpc),
+            methods,
             GETH,
             limits,
             would_block=(SynchronousOnlyOperation, WouldBlock),
             one_request=one_request,
             observer=self._metrics.tally("C").observe,
+            announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
             inflight=self._metrics.inflight,
             outage=servers.away,
             turn=self._turn,

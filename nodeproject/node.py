@@ -11,6 +11,7 @@ from pathlib import Path
 from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.composition import compose as compose_cchain
+from cchain_app.services.transaction_log import TransactionLog
 from chaindb.database import Database
 from chaindb.pointers import Pointers
 from health_app.metrics.process import ProcessMetrics
@@ -23,6 +24,7 @@ from nodeproject.identity import files_of
 from nodeproject.observation import Observation
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
+from nodeproject.start_page import StartPage
 from platform_app.api import PlatformRpc
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
@@ -66,6 +68,8 @@ class Node:
         )
         self.evm_chain.has_peers = lambda: bool(connected_ids())
         self.evm_chain.least_time = self._least_time
+        self.transaction_log = TransactionLog(self.evm_chain)
+        """What the log tells of the C-Chain; a process that serves or accepts blocks begins it."""
         self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
         """The node as its network knows it."""
         self.turn = LoopTurn()
@@ -74,7 +78,7 @@ class Node:
     @cached_property
     def evm_rpc(self) -> EvmRpc:
         """What the C-Chain's doors keep, HTTP's and the WebSocket's."""
-        return EvmRpc(self.evm_chain, self.turn)
+        return EvmRpc(self.evm_chain, self.turn, self.transaction_log)
 
     @cached_property
     def platform_rpc(self) -> PlatformRpc:
@@ -101,7 +105,11 @@ class Node:
     @cached_property
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
-        return Plain(self.doors, self.observation)
+        return Plain(
+            self.doors,
+            self.observation,
+            StartPage(self.settings, self.evm_chain, self.platform_chain),
+        )
 
     def _least_time(self) -> int:
         """Return the P-Chain's time in Unix seconds: the clock of both chains does not go below it."""

@@ -1,23 +1,90 @@
 """The web server that `runnode` starts: uvicorn, or daphne where NODE_SERVER says so."""
 
+import contextlib
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
 from django.conf import settings
+from typing_extensions import override
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.server import Server
+from uvicorn.supervisors import Multiprocess
 
 from nodeproject import process
 
 APPLICATION = "nodeproject.asgi:application"
 
 
-def serve() -> None:
-    """Serve HTTP and WebSocket until interrupted."""
+Listening = Callable[[str, int], object]
+"""Is told the address and port once connections are accepted there, and only then."""
+
+
+def serve(listening: Listening = lambda _host, _port: None) -> None:
+    """Serve HTTP and WebSocket until interrupted.
+
+    Args:
+        listening: Is told where, once.
+
+    Raises:
+        SystemExit: The server cannot listen, or its processes end at their start.
+    """
     process.raise_descriptors()
-    {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server]()
+    {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server](listening)
 
 
-def _uvicorn() -> None:
-    import uvicorn
+class _TellingServer(Server):
+    """A server in this process that says when it listens."""
 
+    def __init__(self, config: uvicorn.Config, listening: Listening) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port, *_ = self.servers[0].sockets[0].getsockname()
+            self._listening(host, port)
+
+
+class _TellingProcesses(Multiprocess):
+    """Several processes on one port, of which the first one's listening is told."""
+
+    def __init__(
+        self, config: uvicorn.Config, sockets: list[socket.socket], listening: Listening
+    ) -> None:
+        super().__init__(config, sockets)
+        self._listening: Listening | None = listening
+
+    @override
+    def keep_subprocess_alive(self) -> None:
+        # Called twice a second, after the signals.
+        if self._listening is not None and self.processes[0].is_ready():
+            host, port, *_ = self.sockets[0].getsockname()
+            self._listening(host, port)
+            self._listening = None
+        super().keep_subprocess_alive()
+
+
+def _uvicorn(listening: Listening) -> None:
+    config = _uvicorn_config()
+    if config.workers > 1:
+        _TellingProcesses(config, [config.bind_socket()], listening).run()
+        return
+    config.load_app()  # before there is an event loop: models may read rows while they are made
+    server = _TellingServer(config, listening)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _uvicorn_config() -> uvicorn.Config:
     node = settings.NODE
-    uvicorn.run(
+    return uvicorn.Config(
         APPLICATION,
         host=node.http_host,
         port=node.http_port,
@@ -39,7 +106,7 @@ def _uvicorn() -> None:
     )
 
 
-def _daphne() -> None:
+def _daphne(listening: Listening) -> None:
     from daphne import server
     from daphne.ws_protocol import WebSocketFactory
 
@@ -60,7 +127,15 @@ def _daphne() -> None:
     server.HTTPFactory = BoundedFactory
     WebSocketFactory.protocol = ClosingProtocol
     host = node.http_host.replace(":", r"\:")
-    server.Server(
+
+    class TellingServer(server.Server):  # type: ignore[misc]  # daphne has no types
+        @override
+        def listen_success(self, port: Any) -> None:
+            super().listen_success(port)
+            host = port.getHost()
+            listening(host.host, host.port)
+
+    TellingServer(
         application=application,
         endpoints=[f"tcp:port={node.http_port}:interface={host}"],
         ping_interval=30,

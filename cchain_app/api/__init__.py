@@ -19,6 +19,7 @@ from cchain_app.api import (
     execution,
     execution_gas,
     forked,
+    log_methods,
     node,
     params,
     params_call,
@@ -60,13 +61,14 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     state_methods.add(methods, rpc)
     if rpc.chain.is_development:
         development_methods.add(methods, rpc)
+        log_methods.add(methods, rpc)
         if rpc.chain.fork is not None:
             forked.add(methods, rpc)
     return methods
 
 
 def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("web3_clientVersion", node.client_version, hot=True, computes=True)
+    methods.add("web3_clientVersion", rpc.bind(node.client_version), hot=True, computes=True)
     methods.add("web3_sha3", node.sha3, params=[_RAW], hot=True, computes=True)
     methods.add("net_version", rpc.bind(node.network_version), hot=True, computes=True)
     methods.add("net_listening", node.listening, hot=True, computes=True)

@@ -216,7 +216,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
     chain = rpc.chain
     head, fork = blocks.head(chain), chain.fork
     return {
-        "clientVersion": node.client_version(),
+        "clientVersion": node.client_version(rpc),
         "clientSemver": node.VERSION,
         "chainId": chain.config.chain_id,
         "instanceId": encode_data(snapshots.instance_id(chain)),

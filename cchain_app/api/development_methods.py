@@ -40,7 +40,7 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 class _Table:
-    """Adds one method under several names: those of Hardhat's answer true where others answer null."""
+    """Adds one method under several names."""
 
     def __init__(self, methods: MethodRegistry, rpc: EvmRpc) -> None:
         self._methods = methods
@@ -51,19 +51,24 @@ class _Table:
     ) -> None:
         """Add a method under each of some names, which blanks part."""
         for name in names.split():
-            bound = self._rpc.bind(handler)
-            answers = _true_for_null(bound) if name.startswith(HARDHAT) else bound
-            self._methods.add(name, answers, params=takes)
+            nothing = True if name.startswith(HARDHAT) else None
+            self._methods.add(name, _named(name, self._rpc.bind(handler), nothing), params=takes)
 
 
-def _true_for_null(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler that answers true where it has nothing to say: Hardhat's own code looks at it."""
+def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[..., Any]:
+    """Return a handler under one of its names.
+
+    Args:
+        name: Of the method, in its documentation too.
+        handler: Answers it.
+        nothing: The answer where it has nothing to say: Hardhat's own code looks at it.
+    """
 
     def answer(*arguments: Any) -> Any:
         found = handler(*arguments)
-        return True if found is None else found
+        return nothing if found is None else found
 
-    answer.__doc__, answer.__name__ = handler.__doc__, handler.__name__
+    answer.__doc__ = f"{name}: {(handler.__doc__ or '').partition(': ')[2]}"
     return answer
 
 

@@ -6,13 +6,14 @@ needs more is sent to a thread by `WouldBlock`.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
-from cchain_app.api.loop_gas import Share
+from cchain_app.api.loop_gas import Share, in_batch
 from cchain_app.api.params import BlockParam, Tag
 from cchain_app.api.params_call import CallRequest
 from cchain_app.api.rpc import EvmRpc
@@ -37,6 +38,8 @@ from cchain_app.evm.overrides import (
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.processing import BlockRules
 from cchain_app.selectors import development, state
+from cchain_app.services.transaction_log import RECORDING, SECONDS_A_TRANSACTION
+from cchain_app.transaction_log.console import WatchedState
 from cchain_app.txs.transaction import Authorization
 from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
@@ -44,6 +47,8 @@ from jsonrpc.errors import JsonRpcError
 from primitives import rlp
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address, encode_data
+
+T = TypeVar("T")
 
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
@@ -72,7 +77,7 @@ def call(
     message = make_message(rpc, request, context.env)
     try:
         check_fees(request, context.env)
-        result = context.run(message)
+        result = context.logged("eth_call", message, lambda logged: logged.run(message))
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
@@ -143,6 +148,41 @@ class CallContext(NamedTuple):
             env, message, self.state, recording, time_limit=time_limit
         )
 
+    def logged(self, method: str, message: CallMessage, run: Callable[["CallContext"], T]) -> T:
+        """Run a call, once or several times, and tell the log of it once; return what came of it.
+
+        What is sent on to a thread is told there. The log executes a call that called console.log once
+        more, later and in a thread of its own. The name of a call in a batch of which another one has to be
+        sent on is counted twice, its messages are not.
+
+        Args:
+            method: How the client asked for it.
+            message: The call, with all the gas that it may have.
+            run: Runs it in the context that it is given.
+
+        Raises:
+            WouldBlock: It called console.log, in a batch that may have to be sent on to a thread.
+        """
+        log = self.rpc.transaction_log
+        if not log.takes_calls(that_act=True):
+            return run(self)
+        watched = WatchedState(self.state)
+        try:
+            outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
+        except (CallRejected, JsonRpcError):
+            self._tell_log(method, message, watched)
+            raise
+        self._tell_log(method, message, watched)
+        return outcome
+
+    def _tell_log(self, method: str, message: CallMessage, watched: WatchedState) -> None:
+        trace = None
+        if watched.console_was_called:
+            if in_batch():
+                raise WouldBlock
+            trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
+        self.rpc.transaction_log.called(method, trace=trace)
+
     def _seconds(self) -> float:
         return max(self.deadline - time.monotonic(), 0.001)
 
@@ -177,6 +217,9 @@ def make_context(
 ) -> CallContext:
     """Return where a call at a block is run, with its overrides.
 
+    Unspecified: at `pending` it is the head's environment, but on a chain where PREVRANDAO differs from block
+    to block that of the block to come.
+
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
@@ -186,11 +229,16 @@ def make_context(
     found = block_tags.require(rpc, block)
     reader = state.state_at(rpc.chain, found.number)
     context = context_on(rpc, found, reader, accounts, None, share=share)
-    if block is Tag.PENDING and rpc.chain.is_development:
+    if block is Tag.PENDING and _has_next_env(rpc):
         context = context._replace(env=_with_moves(context.env, _next_env(rpc, found)))
     if block_override is not None:
         context = context._replace(env=block_override.apply(context.env))
     return context
+
+
+def _has_next_env(rpc: EvmRpc) -> bool:
+    """Say whether calls on `pending` see the next block's environment: where it tells something."""
+    return rpc.chain.is_development or rpc.chain.config.fresh_prev_randao
 
 
 def _next_env(rpc: EvmRpc, head: AcceptedBlock) -> BlockEnv:

@@ -50,9 +50,12 @@ def estimate_gas(
     context = execution.make_context(rpc, block, accounts, block_override)
     message = execution.make_message(rpc, request, context.env)
     highest = _highest(rpc, request, context)
+    message = message._replace(gas=highest)
     try:
         execution.check_fees(request, context.env)
-        gas, failed_call = context.estimate(message._replace(gas=highest), ERROR_RATIO)
+        gas, failed_call = context.logged(
+            "eth_estimateGas", message, lambda logged: logged.estimate(message, ERROR_RATIO)
+        )
     except CallRejected as refusal:
         raise server_error(f"failed with {highest} gas: {refusal}") from refusal
     if gas is not None:

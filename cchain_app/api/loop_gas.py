@@ -46,6 +46,11 @@ def one_request() -> Iterator[None]:
         _batch.reset(token)
 
 
+def in_batch() -> bool:
+    """Say whether a batch is being tried on the event loop, whose calls may all be executed once more."""
+    return _batch.get() is not None
+
+
 class LoopGas:
     """Hands out shares of one event loop's time.
 

@@ -2,12 +2,11 @@
 
 import platform
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.config import BlobParameters, ChainConfig
+from cchain_app.config import FRESH_PREV_RANDAO, BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development
 from primitives.evm import Address
@@ -31,11 +30,16 @@ def network_version(rpc: EvmRpc) -> str:
     return str(rpc.chain.config.chain_id)
 
 
-@cache
-def client_version() -> str:
-    """web3_clientVersion: name, version, system and language."""
+def client_version(rpc: EvmRpc) -> str:
+    """web3_clientVersion: name, version, system and language.
+
+    Unspecified: tools that change the clock or the state of a chain look for their own node's name at the
+    beginning; where a setting has it, what this node is stands behind it in brackets.
+    """
     system = f"{platform.system().lower()}-{platform.machine()}"
-    return f"{NAME}/v{VERSION}/{system}/python{platform.python_version()}"
+    own = f"{NAME}/v{VERSION}/{system}/python{platform.python_version()}"
+    name = rpc.chain.node.client_name
+    return f"{name} ({own})" if name else own
 
 
 def sha3(data: bytes) -> str:
@@ -126,6 +130,8 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     if schedule.terminal_difficulty is not None:
         answer["terminalTotalDifficulty"] = schedule.terminal_difficulty
     answer.update({f"{fork}Time": first for fork, first in schedule.times.items()})
+    if config.fresh_prev_randao:
+        answer[FRESH_PREV_RANDAO] = True
     if config.blobs:
         answer["blobSchedule"] = {fork: _to_json(blobs) for fork, blobs in config.blobs.items()}
     return answer

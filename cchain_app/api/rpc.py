@@ -15,6 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
+from cchain_app.services.transaction_log import TransactionLog
 from jsonrpc.hub import Hub, HubLimits
 from jsonrpc.turn import LoopTurn
 
@@ -28,9 +29,15 @@ class EvmRpc:
     Args:
         chain: Whose door it is.
         turn: What all doors of the process may take of a turn of the event loop.
+        transaction_log: Is told what is called; without, it has one that has not begun.
     """
 
-    def __init__(self, chain: EvmChain, turn: LoopTurn | None = None) -> None:
+    def __init__(
+        self,
+        chain: EvmChain,
+        turn: LoopTurn | None = None,
+        transaction_log: TransactionLog | None = None,
+    ) -> None:
         self.chain = chain
         node = chain.node
         # So that nobody alone keeps all others out.
@@ -44,6 +51,7 @@ class EvmRpc:
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
+        self.transaction_log = transaction_log or TransactionLog(chain)
         self.trace_turns = TraceTurns(node.trace_calls)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Hash
-from primitives.hashing import EMPTY_ROOT
+from primitives.hashing import EMPTY_ROOT, keccak256
 
 OrderedRoot = Callable[[Sequence[bytes]], Hash]
 """Root of the trie of a list, as `StateTrie.ordered_root` computes it."""
@@ -30,7 +30,8 @@ def next_env(
 ) -> BlockEnv:
     """Return what the block after `parent` sees of its environment.
 
-    Unspecified: PREVRANDAO reads zero, as the header's mixHash shows (`cchain.md` 7).
+    Unspecified: PREVRANDAO reads zero, as the header's mixHash shows (`cchain.md` 7), unless the chain's
+    rules want a fresh one (`fresh_prev_randao`).
 
     Args:
         parent: The block before.
@@ -50,12 +51,24 @@ def next_env(
         coinbase=config.coinbase,
         gas_limit=gas_limit,
         base_fee=base_fee,
-        prev_randao=ZERO_HASH,
+        prev_randao=fresh_prev_randao(parent.hash, number)
+        if config.fresh_prev_randao and at_least(fork, "paris")
+        else ZERO_HASH,
         excess_blob_gas=None if blobs is None else excess_after(parent.header, blobs, fork),
         blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
         parent_hash=parent.hash,
         parent_beacon_block_root=ZERO_HASH if at_least(fork, "cancun") else None,
     )
+
+
+def fresh_prev_randao(parent_hash: Hash, number: int) -> Hash:
+    """Return the PREVRANDAO of a block on a chain where it differs from block to block.
+
+    Unspecified: the Keccak-256 of the parent's hash and the block's number in 8 bytes, so whoever verifies
+    the block knows it as well as its builder does. It can be foreseen: it is for contracts under
+    development, and no lottery.
+    """
+    return Hash(keccak256(parent_hash + number.to_bytes(8, "big")))
 
 
 def env_of(header: Header, config: ChainConfig) -> BlockEnv:

@@ -105,3 +105,5 @@ def _move(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> None:
         memory.advance(one.block, one.executed.changes)
     last = verified[-1].block
     notifications.head_accepted(chain, last.number, last.hash)
+    for listener in chain.on_accepted:
+        listener([one.block for one in verified])

@@ -4,7 +4,7 @@ from functools import partial
 
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
-from cchain_app.services import admissions
+from cchain_app.services import admissions, local_genesis
 from cchain_app.services.vm import EvmVM
 from cchain_app.store.forked import read_fork
 from chaindb.group_commit import GroupCommit
@@ -13,6 +13,7 @@ from chainvm.consensus import SoleConsensus
 
 def compose(chain: EvmChain) -> EvmChain:
     """Give a chain its VM and let this node decide alone on what it builds; return the chain."""
+    chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm
     alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)

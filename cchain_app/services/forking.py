@@ -21,7 +21,7 @@ from cchain_app.forking.errors import (
 )
 from cchain_app.forking.origin import Fork, Wanted, read_wanted
 from cchain_app.selectors.forked import fetch_accounts, upstream_of
-from cchain_app.services import by_hand, snapshots
+from cchain_app.services import by_hand, local_genesis, snapshots
 from cchain_app.services.rewinding import moved
 from cchain_app.store import chain as stored
 from cchain_app.store import development
@@ -59,9 +59,12 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     if stored.head_number(chain.db) is not None:
         raise NotAFork
     beginning = _prepare(chain, upstream_of(chain), wanted.number)
+    if chain.is_local_genesis:
+        local_genesis.keep(chain)
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         _write(chain, beginning)
+    chain.memory.begin_at(beginning.block)  # nothing of what was read before the funds came
     return beginning.block
 
 

@@ -1,21 +1,17 @@
 """The first block of a chain: written once, checked at every start."""
 
-from collections.abc import Sequence
-
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.config import at_least
-from cchain_app.evm.trie import TrieUpdate
+from cchain_app.first_block import first_block
 from cchain_app.foreign.genesis import verify_supported
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.genesis import load_genesis as read_genesis
+from cchain_app.services import local_genesis
 from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
 from primitives.evm import Hash
-from primitives.hashing import EMPTY_ROOT
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds at which the C-Chain of the reference's local network begins."""
@@ -79,7 +75,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         first = stored.load_block(chain.db, 0)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
-        block, _ = _first_block(chain, genesis)
+        block, _ = first_block(chain.trie, genesis)
         if block.hash != first.hash:
             raise OtherGenesis(first.hash, block.hash)
         stored_id = stored.chain_id(chain.db)
@@ -114,7 +110,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
                 raise OtherChainId(given.config.chain_id, chain.config.chain_id)
             return _begin(chain, chain.genesis, makes_blocks=False)
     first = load_genesis(chain)
-    block, _ = _first_block(chain, given)
+    block, _ = first_block(chain.trie, given)
     if block.hash != first.hash:
         raise OtherGenesis(first.hash, block.hash)
     return first
@@ -165,44 +161,9 @@ def _write(chain: EvmChain, genesis: Genesis) -> AcceptedBlock:
 
 
 def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> AcceptedBlock:
-    block, update = _first_block(chain, genesis)
+    if chain.is_local_genesis:
+        local_genesis.keep(chain)
+    block, update = first_block(chain.trie, genesis)
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     return block
-
-
-def _first_block(chain: EvmChain, genesis: Genesis) -> tuple[AcceptedBlock, TrieUpdate]:
-    """Return the genesis block and the trie of its state."""
-    update = chain.trie.update(EMPTY_ROOT, genesis.state_changes(), _Nothing())
-    fork = genesis.fork
-    header = Header(
-        parent_hash=genesis.parent_hash,
-        coinbase=genesis.coinbase,
-        state_root=update.root,
-        transactions_root=EMPTY_ROOT,
-        receipts_root=EMPTY_ROOT,
-        logs_bloom=bytes(256),
-        difficulty=genesis.difficulty,
-        number=genesis.number,
-        gas_limit=genesis.gas_limit,
-        gas_used=genesis.gas_used,
-        timestamp=genesis.timestamp,
-        extra_data=genesis.extra_data,
-        mix_hash=genesis.mix_hash,
-        nonce=genesis.nonce,
-        base_fee=genesis.base_fee,
-        withdrawals_root=EMPTY_ROOT if at_least(fork, "shanghai") else None,
-        blob_gas_used=genesis.blob_gas_used,
-        excess_blob_gas=genesis.excess_blob_gas,
-        parent_beacon_block_root=genesis.parent_beacon_block_root,
-        requests_hash=EMPTY_REQUESTS_HASH if at_least(fork, "prague") else None,
-    )
-    return make_block(header, (), ()), update
-
-
-class _Nothing:
-    """No nodes: the trie of the genesis state begins empty."""
-
-    def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return None for every key."""
-        return [None] * len(keys)

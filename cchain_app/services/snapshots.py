@@ -5,7 +5,6 @@ copied. What it costs to go back depends on what changed since.
 """
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -75,7 +74,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     with _going_back(chain) as conditions:
         rewind(chain, snapshot.number, snapshot.changes)
         _restore_pool(chain, snapshot)
-        clock.show(int(time.time()) + snapshot.clock_offset, least=chain.least_time())
+        clock.restore(snapshot.clock_offset, least=chain.least_time())
         conditions(
             lambda found: replace(
                 found,
@@ -118,13 +117,13 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         rewind(chain, first, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
-        now = int(time.time())
-        if fund is not None:
+        if fund is None:
+            clock.restore(0, least=chain.least_time())
+        else:
             begun = stored.load_block(chain.db, first)
             chain.memory.begin_at(begun)
             fund(begun)
-            now = begun.header.timestamp
-        clock.show(now, least=chain.least_time())
+            clock.show(begun.header.timestamp, least=chain.least_time())
         conditions(
             lambda found: Conditions(
                 instance_id=Hash(secrets.token_bytes(32)),

@@ -49,6 +49,14 @@ def head_pointer(db: Database) -> tuple[int, Hash] | None:
     return None if found is None else (found[0], Hash(bytes(found[1])))
 
 
+def first_block(db: Database) -> tuple[Hash, int] | None:
+    """Return hash and time (Unix seconds) of block 0, or None where there is none, or no tables yet."""
+    if not db.has_table("cchain_app_block"):
+        return None
+    found = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
+    return None if found is None else (Hash(bytes(found[0])), int(found[1]))
+
+
 def head_number(db: Database) -> int | None:
     """Return the height of the chain, or None when there is no genesis block."""
     pointer = head_pointer(db)

@@ -23,7 +23,9 @@ _LEAVES = "SELECT key, number FROM cchain_app_forkedleaf WHERE key IN ({keys})"
 
 
 def read_fork(db: Database) -> Fork | None:
-    """Return which fork the database holds; None: none, or no chain yet."""
+    """Return which fork the database holds; None: none, no chain or no tables yet."""
+    if not db.has_table("cchain_app_forkedleaf"):
+        return None
     found = db.objects(models.Chain).filter(fork_number__isnull=False).first()
     if found is None:
         return None

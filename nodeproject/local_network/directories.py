@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from cchain_app.genesis import built_in_text
+from cchain_app.local_genesis import local_text
 from nodeproject.identity import make_files
 from nodeproject.local_network.standing import Quorum, in_words
 from platform_app.config import specification_config
@@ -170,7 +170,7 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quo
 
 
 def _write_genesis(files: Files, founders: Iterable[Founder], now: int) -> None:
-    cchain = json.dumps(json.loads(built_in_text("local")) | {"timestamp": hex(now)}, indent=2)
+    cchain = json.dumps(json.loads(local_text()) | {"timestamp": hex(now)}, indent=2)
     files.cchain.write_text(cchain)
     config = own_network(
         specification_config(LOCAL), list(founders), start_time=now, c_chain_genesis=cchain

@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.utils import get_random_secret_key
 
 from nodeproject.settings.flags import BadSetting
-from nodeproject.settings.node import BASE_DIR, NODE
+from nodeproject.settings.given import NODE
+from nodeproject.settings.node import BASE_DIR
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
 
 ROOT_URLCONF = "nodeproject.urls"
@@ -129,9 +130,12 @@ SESSION_COOKIE_SAMESITE = "Lax"
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)-7s %(name)s  %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": NODE.log_level},
+    "formatters": {
+        "text": {"()": "nodeproject.log_format.text_formatter"},
+        "json": {"()": "nodeproject.log_format.json_formatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": NODE.log_format}},
+    "root": {"handlers": ["console"], "level": NODE.logged_level},
     # One line a task or a tick would drown what an operator looks for.
     "loggers": {
         name: {"level": "WARNING"} for name in ("celery", "django_celery_beat", "kombu", "uvicorn")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nodeproject.settings.node import NODE
+from nodeproject.settings.given import NODE
 
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"cchain_app.*": {"queue": "chain"}, "platform_app.*": {"queue": "chain"}}

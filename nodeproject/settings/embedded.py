@@ -6,7 +6,7 @@ from nodeproject.settings.base import *  # noqa: F403  # a profile is the base p
 from nodeproject.settings.base import LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database
-from nodeproject.settings.node import NODE
+from nodeproject.settings.given import NODE
 
 DATABASES = {"default": database(NODE)}
 

@@ -36,7 +36,7 @@ class Form(NamedTuple):
 
     words: str
     """What it is, with an article."""
-    read: Callable[[str], object]
+    read: Callable[[Any], object]
     """Raises ValueError for what is none."""
 
 
@@ -56,8 +56,13 @@ def flag(
     most: float | None = None,
     form: Form | None = None,
     secret: bool = False,
+    options: tuple[str, ...] | None = None,
+    constants: Mapping[str, str] | None = None,
+    implies: Mapping[str, str] | None = None,
 ) -> T:
     """Declare a setting with its default and the sentence that documents it.
+
+    The start command has a flag for it by its name: `http_port` is `--http-port` (`options`).
 
     Args:
         default: Where the environment says nothing.
@@ -67,9 +72,16 @@ def flag(
         most: The largest.
         form: How the text, or each part of it, has to be written.
         secret: Whether its value is never shown: it may hold a key.
+        options: Further names of its flag, such as `-p`. Given, even empty, the flag is one of those
+            that the start command's help names first.
+        constants: Flags without a value, and the text that each of them stands for.
+        implies: Other settings by name, and the texts that they have where this one's flag is given.
     """
     limits = {"choices": choices, "least": least, "most": most, "form": form, "secret": secret}
-    made: T = field(default=default, repr=not secret, metadata={"meaning": meaning, **limits})
+    names = {"options": options, "constants": constants or {}, "implies": implies or {}}
+    made: T = field(
+        default=default, repr=not secret, metadata={"meaning": meaning, **limits, **names}
+    )
     return made
 
 
@@ -81,13 +93,28 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
     Raises:
         BadSetting: A value does not fit its type or choices.
     """
-    types = get_type_hints(cls)
     values: dict[str, Any] = {}
-    for declared in fields(cls):  # type: ignore[arg-type]  # T is a dataclass by convention
-        name = PREFIX + declared.name.upper()
+    for declared, wanted in declared_in(cls):
+        name = variable(declared)
         if name in environ:
-            values[declared.name] = _value(name, environ[name], types[declared.name], declared)
+            try:
+                values[declared.name] = value_of(environ[name], wanted, declared)
+            except ValueError as error:
+                secret = declared.metadata["secret"]
+                said = "cannot be read" if secret else f"is {environ[name].strip()!r}"
+                raise BadSetting(f"{name} {said}; {error}") from None
     return cls(**values)
+
+
+def declared_in(cls: type[T]) -> "list[tuple[Field[Any], object]]":
+    """Return each setting with its type, in the order in which they are declared."""
+    types = get_type_hints(cls)
+    return [(one, types[one.name]) for one in fields(cls)]  # type: ignore[arg-type]  # T is a dataclass by convention
+
+
+def variable(declared: "Field[Any]") -> str:
+    """Return the variable of the environment that has a setting."""
+    return PREFIX + declared.name.upper()
 
 
 def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, str | None]:
@@ -105,7 +132,7 @@ def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, 
 def table(cls: type[T]) -> Iterator[tuple[str, str, str]]:
     """Yield (variable, default, meaning) of every setting, for documents and tests."""
     for declared in fields(cls):  # type: ignore[arg-type]  # as above
-        yield PREFIX + declared.name.upper(), _default(declared), declared.metadata["meaning"]
+        yield variable(declared), _default(declared), declared.metadata["meaning"]
 
 
 def _default(declared: "Field[Any]") -> str:
@@ -115,26 +142,33 @@ def _default(declared: "Field[Any]") -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _value(name: str, text: str, wanted: object, declared: "Field[Any]") -> object:
+def value_of(text: str, wanted: object, declared: "Field[Any]") -> object:
     """Return the value that a text means.
 
+    Args:
+        text: As it stands in the environment.
+        wanted: The setting's type.
+        declared: The setting.
+
     Raises:
-        BadSetting: It means none that the setting may have.
+        ValueError: It means none that the setting may have; the message is what it must be.
     """
     limits = declared.metadata
-    text = text.strip()
     try:
-        value = _converted(text, wanted)
-        if limits["choices"]:
-            return _among(value, limits["choices"])
-        for part in value if isinstance(value, tuple) else (value,):
-            if limits["form"] is not None and part:
-                limits["form"].read(part)
-        if isinstance(value, int | float):
-            _verify_within(value, limits["least"], limits["most"])
+        return _value(text.strip(), wanted, limits)
     except ValueError:
-        said = "cannot be read" if limits["secret"] else f"is {text!r}"
-        raise BadSetting(f"{name} {said}; it must be {_allowed(wanted, limits)}") from None
+        raise ValueError(f"it must be {_allowed(wanted, limits)}") from None
+
+
+def _value(text: str, wanted: object, limits: Mapping[str, Any]) -> object:
+    value = _converted(text, wanted)
+    if limits["choices"]:
+        return _among(value, limits["choices"])
+    for part in value if isinstance(value, tuple) else (value,):
+        if limits["form"] is not None and part:
+            limits["form"].read(part)
+    if isinstance(value, int | float):
+        _verify_within(value, limits["least"], limits["most"])
     return value
 
 

@@ -1,16 +1,15 @@
-"""Every `NODE_…` variable: the only place where the node reads the environment.
+"""Every `NODE_…` variable, which are the start command's flags as well; `given` has what was said.
 
-The table in docs/settings.md is made from this class (`manage.py node_settings`), and a test compares them.
+The tables in docs/settings.md are made from this class (`manage.py node_settings`), and a test compares them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from cchain_app.forking.errors import MalformedForkSetting
-from cchain_app.forking.origin import read_headers, read_wanted
-from nodeproject.settings.flags import BadSetting, Form, flag, read
+from nodeproject.settings.flags import Form, flag
+from nodeproject.settings.forms import CLIENT_NAME, FORK_URL, GAS_LIMIT, HARDFORK, HEADER, WHOLE
 from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -22,25 +21,6 @@ def _redis_url(text: str) -> None:
 
 
 _NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
-
-
-def _fork_url(text: str) -> None:
-    try:
-        read_wanted([text])
-    except MalformedForkSetting as error:
-        raise ValueError from error
-
-
-def _header(text: str) -> None:
-    try:
-        read_headers([text])
-    except MalformedForkSetting as error:
-        raise ValueError from error
-
-
-_FORK_URL = Form("a URL like https://HOST/PATH or URL@BLOCK", _fork_url)
-_HEADER = Form("a header like NAME: VALUE", _header)
-_WHOLE = Form("a whole number", partial(int, base=0))
 _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
@@ -59,8 +39,38 @@ class NodeSettings:
         least=1,
         most=2**32 - 1,
     )
-    data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
-    genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
+    data_dir: str = flag(
+        "", "Keys, database and genesis. Default: `data/network-<id>` here.", options=()
+    )
+    genesis: str = flag(
+        "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
+    )
+    hardfork: str = flag(
+        "",
+        "The rules that a new local chain has from its first block on: a hard fork by name, from `frontier` "
+        "to `osaka`. Default: the genesis file's.",
+        form=HARDFORK,
+        options=(),
+    )
+    gas_limit: int = flag(
+        0,
+        "Gas limit of the blocks of a new local chain; 0: the genesis file's.",
+        form=GAS_LIMIT,
+        options=(),
+    )
+    base_fee: int = flag(
+        -1,
+        "Base fee of the first block of a new local chain, in wei for each gas; below NODE_MIN_BASE_FEE it "
+        "is the chain's floor too. -1: the genesis file's.",
+        least=-1,
+        options=("--block-base-fee-per-gas",),
+    )
+    state: str = flag(
+        "",
+        "File with the state of a local chain, in Anvil's format: loaded at the start if it is there, written "
+        "at the end.",
+        options=(),
+    )
     platform_genesis: str = flag(
         "",
         "The P-Chain's genesis file (the reference's JSON). Default: a network of this one node.",
@@ -77,12 +87,26 @@ class NodeSettings:
     staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
     signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
     chain_id: int = flag(
-        0, "Overrides the EVM chain ID of the genesis file when not 0.", least=0, most=2**63 - 1
+        0,
+        "Overrides the EVM chain ID of the genesis file when not 0.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
     )
-    http_host: str = flag("127.0.0.1", "Address that HTTP and WebSocket listen on.")
-    http_port: int = flag(9650, "Port of HTTP and WebSocket.", least=0, most=65_535)
+    http_host: str = flag(
+        "127.0.0.1", "Address that HTTP and WebSocket listen on.", options=("--host",)
+    )
+    http_port: int = flag(
+        9650,
+        "Port of HTTP and WebSocket; 0: one that is free.",
+        least=0,
+        most=65_535,
+        options=("--port", "-p"),
+    )
     staking_host: str = flag("127.0.0.1", "Address that peers connect to.")
-    staking_port: int = flag(9651, "Port that peers connect to.", least=0, most=65_535)
+    staking_port: int = flag(
+        9651, "Port that peers connect to; 0: one that is free.", least=0, most=65_535
+    )
     public_ip: str = flag(
         "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
     )
@@ -147,6 +171,34 @@ class NodeSettings:
         "Lowest level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     )
+    log_format: str = flag(
+        "text",
+        "How the log is written: `text` for people, `json` with an object on each line.",
+        choices=("text", "json"),
+    )
+    log_transactions: str = flag(
+        "local",
+        "Whether the log tells of each transaction of the C-Chain, of console.log and of calls. `local`: on "
+        "the local network alone.",
+        choices=("local", "on", "off"),
+    )
+    quiet: bool = flag(
+        default=False,
+        meaning="Say nothing at the start, neither addresses nor keys, and log nothing below a warning.",
+        options=("--silent", "-q"),
+    )
+    config_out: str = flag(
+        "",
+        "File that the start writes accounts, keys and fees of a local chain to, as JSON.",
+        options=(),
+    )
+    client_name: str = flag(
+        "",
+        "What web3_clientVersion begins with, for tools that look for a name: `anvil/v1.7.1`, "
+        "`HardhatNetwork/3`.",
+        form=CLIENT_NAME,
+        options=(),
+    )
     engine: str = flag(
         "auto",
         "EVM engine; `auto` takes `native` where it is built.",
@@ -175,6 +227,8 @@ class NodeSettings:
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
+        constants={"--no-mining": "manual"},
+        options=(),
     )
     development: bool = flag(
         True,
@@ -185,18 +239,26 @@ class NodeSettings:
         (),
         "JSON-RPC URL of a chain that the local one goes on from, or URL@BLOCK; several take turns, the next "
         "after a failure. What stands behind the host is kept secret.",
-        form=_FORK_URL,
+        form=FORK_URL,
         secret=True,
+        options=("-f",),
     )
     fork_block_number: str = flag(
         "",
         "The block that a fork goes on from; negative: so many before the last one. Default: the last one.",
-        form=_WHOLE,
+        form=WHOLE,
+        options=(),
     )
     fork_headers: tuple[str, ...] = flag(
-        (), "Headers for that URL, each `NAME: VALUE`.", form=_HEADER, secret=True
+        (),
+        "Headers for that URL, each `NAME: VALUE`.",
+        form=HEADER,
+        secret=True,
+        options=("--fork-header",),
     )
-    fork_retries: int = flag(5, "Tries after one that failed and may work later.", least=0)
+    fork_retries: int = flag(
+        5, "Tries after one that failed and may work later.", least=0, options=("--retries",)
+    )
     fork_timeout: float = flag(
         45.0, "Seconds for one question to that URL, with all its tries.", least=0.1
     )
@@ -204,10 +266,18 @@ class NodeSettings:
         1.0, "Seconds before each further try, unless the server names others.", least=0.0
     )
     fork_chain_id: int = flag(
-        0, "Chain ID of a fork. 0: NODE_CHAIN_ID, else that chain's.", least=0, most=2**63 - 1
+        0,
+        "Chain ID of a fork. 0: NODE_CHAIN_ID, else that chain's.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
     )
     block_interval: float = flag(
-        2.0, "Seconds between blocks when NODE_MINING is `interval`.", least=0.05
+        2.0,
+        "Seconds between blocks when NODE_MINING is `interval`.",
+        least=0.05,
+        options=("--block-time", "-b"),
+        implies={"mining": "interval"},
     )
     min_base_fee: int = flag(
         1_000_000_000,
@@ -333,6 +403,11 @@ class NodeSettings:
     admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
 
     @property
+    def logged_level(self) -> str:
+        """The lowest level that is logged, also where the node is to be quiet."""
+        return "WARNING" if self.quiet and self.log_level in {"DEBUG", "INFO"} else self.log_level
+
+    @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
@@ -342,6 +417,13 @@ class NodeSettings:
         """Whether the calls inside of transactions are written as rows."""
         return self.trace_index == "on" or (
             self.trace_index == "local" and self.network_id == LOCAL
+        )
+
+    @property
+    def logs_transactions(self) -> bool:
+        """Whether the log tells of each transaction and call."""
+        return self.log_transactions == "on" or (
+            self.log_transactions == "local" and self.network_id == LOCAL
         )
 
     @property
@@ -417,25 +499,3 @@ def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:
         return ip_address(host.removeprefix("[").removesuffix("]")), int(port)
     except ValueError:
         return None, None
-
-
-def with_platform(given: NodeSettings) -> NodeSettings:
-    """Return settings of a node that takes part in the P-Chain, as every node does.
-
-    Raises:
-        BadSetting: NODE_CHAINS leaves it out.
-    """
-    if "P" not in given.chains:
-        raise BadSetting(
-            f"NODE_CHAINS is {','.join(given.chains)!r}; every node takes part in the P-Chain: it "
-            "must be P or P,C"
-        )
-    return given
-
-
-GIVEN = with_platform(read(NodeSettings))
-"""As the environment has it."""
-NODE = replace(
-    GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
-)
-"""A node does not follow itself: one that is told to is like one that is told nothing."""

@@ -7,7 +7,7 @@ from nodeproject.settings.base import LOGGING, LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database, is_postgresql
 from nodeproject.settings.flags import BadSetting
-from nodeproject.settings.node import NODE
+from nodeproject.settings.given import NODE
 
 if not is_postgresql(NODE.database_url):
     raise BadSetting(

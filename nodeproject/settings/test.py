@@ -10,7 +10,7 @@ if "NODE_DATA_DIR" not in os.environ:
     os.environ["NODE_DATA_DIR"] = tempfile.mkdtemp(prefix="node-test-")
     atexit.register(shutil.rmtree, os.environ["NODE_DATA_DIR"], ignore_errors=True)
 
-from nodeproject.settings.node import NODE  # after the data directory is chosen
+from nodeproject.settings.given import NODE  # after the data directory is chosen
 
 if NODE.profile == "production":
     from nodeproject.settings.production import *  # noqa: F403

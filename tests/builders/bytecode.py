@@ -178,3 +178,18 @@ def transfer_call(to: Address, amount: int) -> bytes:
 def balance_call(holder: Address) -> bytes:
     """Return the call data of balanceOf(holder)."""
     return _BALANCE_OF + words(holder)
+
+
+_CONSOLE = int.from_bytes(b"console.log")
+
+TELLER = assemble(
+    "CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0", _CONSOLE, "GAS STATICCALL POP"
+)
+"""(call data of the console): hands it on to console.log."""
+
+TELLING_REVERTER = assemble(
+    "32 CALLDATASIZE SUB 32 0 CALLDATACOPY 0 0 0 CALLDATALOAD 0",
+    _CONSOLE,
+    "GAS STATICCALL POP 0 CALLDATALOAD 32 CALLDATASIZE SUB SUB 0 CALLDATALOAD REVERT",
+)
+"""(size, call data of the console of that size, data): tells console.log, then reverts with the data."""

@@ -138,7 +138,7 @@ class RecomputedChain:
             coinbase=Address(bytes(given.coinbase)),
             gas_limit=int(given.gas_limit),
             base_fee=int(given.base_fee_per_gas) if hasattr(given, "base_fee_per_gas") else None,
-            prev_randao=Hash(bytes(given.prev_randao)),
+            prev_randao=Hash(bytes(_mix_hash(given))),
             difficulty=int(given.difficulty),
             excess_blob_gas=None if blobs is None else int(given.excess_blob_gas),
             blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
@@ -239,3 +239,9 @@ def _read(shown: Shown, name: str) -> Any:
     key, kind = _SHOWN[name]
     text = shown[key]
     return kind(int(text, 16)) if kind in {Uint, U64, U256} else kind(bytes.fromhex(text[2:]))
+
+
+def _mix_hash(header: Header) -> bytes:
+    """Return a header's mixHash, which has had two names."""
+    before_paris = hasattr(header, "mix_digest")
+    return bytes(header.mix_digest if before_paris else header.prev_randao)

@@ -27,7 +27,7 @@ class CheckedNode(RunningNode):
         super().__init__(directory, **options)
         self.transcript = Transcript()
         self._tap = Tap(self.port, lambda: Overheard(Dialogue(self.transcript)))
-        self._replay = Replay()
+        self._replay = Replay(self._kept_genesis)
 
     @property
     @override
@@ -58,6 +58,11 @@ class CheckedNode(RunningNode):
             check_rows(ask)
             check_platform_rows(ask)
             self._replay.follow(ask)
+
+    def _kept_genesis(self) -> bytes:
+        """Return the genesis file that a local chain has kept; empty where there is none."""
+        kept = self.directory / "data" / "cchain_genesis.json"
+        return kept.read_bytes() if kept.exists() else b""
 
     @override
     def close(self) -> None:

@@ -1,13 +1,15 @@
 """Every block of a node's database computed anew by the reference engine, and held against its rows."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ethereum.crypto.hash import keccak256
 
 from cchain_app.evm.engine import Log, TransactionResult
 from cchain_app.genesis import BUILT_IN, Genesis, built_in_text, load_genesis
+from cchain_app.local_genesis import OLD_NAME, local_text
 from cchain_app.models import row_id
 from primitives.evm import Address, Hash, Word
 from tests.builders.recompute import Recomputed, RecomputedChain, decode_header
@@ -23,9 +25,14 @@ class Mined(NamedTuple):
 
 
 class Replay:
-    """The chain of one database as the reference engine makes it; each block is computed once."""
+    """The chain of one database as the reference engine makes it; each block is computed once.
 
-    def __init__(self) -> None:
+    Args:
+        genesis: Reads the file that the chain began with; empty: a network's that comes with the node.
+    """
+
+    def __init__(self, genesis: Callable[[], bytes] = bytes) -> None:
+        self._genesis = genesis
         self._chain: RecomputedChain | None = None
 
     def follow(self, ask: Ask) -> int:
@@ -35,7 +42,7 @@ class Replay:
             AssertionError: A header, hash or receipt is another than the transactions make, or a
                 block that was there before is not there any more.
         """
-        chain = self._chain = self._chain or _begun(ask)
+        chain = self._chain = self._chain or _begun(ask, self._genesis())
         self._check_last(ask, chain)
         first = chain.height + 1
         transactions = _transactions(ask, first)
@@ -59,15 +66,17 @@ class Replay:
             assert hashes == [chain.state.hashes[chain.height]], f"block {chain.height} is gone"
 
 
-def _begun(ask: Ask) -> RecomputedChain:
-    """Return the chain of the built-in network that the database is of, before its first block."""
+def _begun(ask: Ask, given: bytes) -> RecomputedChain:
+    """Return the chain that the database is of, before its first block."""
     ((chain_id,),) = ask("SELECT chain_id FROM cchain_app_chain")
-    genesis = next(one for one in _built_in() if one.config.chain_id == chain_id)
-    return RecomputedChain(genesis.config, genesis.state_changes())
+    genesis = load_genesis(given) if given else _built_in(chain_id)
+    return RecomputedChain(replace(genesis.config, chain_id=chain_id), genesis.state_changes())
 
 
-def _built_in() -> Iterator[Genesis]:
-    return (load_genesis(built_in_text(name)) for name in BUILT_IN)
+def _built_in(chain_id: int) -> Genesis:
+    """Return the genesis of the network that comes with the node and has a chain ID."""
+    texts = [local_text(), *(built_in_text(name) for name in BUILT_IN if name != OLD_NAME)]
+    return next(one for one in map(load_genesis, texts) if one.config.chain_id == chain_id)
 
 
 def _transactions(ask: Ask, first: int) -> defaultdict[int, list[Mined]]:

@@ -54,6 +54,15 @@ async def test_the_c_chain_s_websocket_by_its_other_names(node: CheckedNode, nam
 
 
 @everywhere
+async def test_the_c_chain_at_the_root(node: CheckedNode) -> None:
+    for method in ("eth_chainId", "eth_config", "eth_nothing"):
+        assert post(node, "/", method, []) == post(node, "/ext/bc/C/rpc", method, [])
+
+    async with AsyncWeb3(WebSocketProvider(f"ws://127.0.0.1:{node.port}")) as client:
+        assert await client.eth.chain_id == CHAIN_ID
+
+
+@everywhere
 @pytest.mark.parametrize(("alias", "method"), [("X", "avm.getTxFee"), ("P", "platform.getHeight")])
 def test_the_others_by_their_other_names(node: CheckedNode, alias: str, method: str) -> None:
     wanted = post(node, f"/ext/bc/{alias}", method, {})

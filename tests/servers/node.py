@@ -141,6 +141,14 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         """Return when the node answers."""
         self._processes[0].wait_until(self._answers, START_SECONDS)
 
+    def wait_for_words(self, words: str) -> None:
+        """Return when the web server's process has said something.
+
+        Raises:
+            ServerError: It has not.
+        """
+        self._processes[0].wait_until(lambda: words in self.log(), START_SECONDS)
+
     def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
         if self._production:
             self._initialise()

@@ -1,4 +1,4 @@
-"""`node_settings`: the table of `NODE_…` variables, as docs/settings.md shows it."""
+"""`node_settings`: the tables of `NODE_…` variables and of flags, as docs/settings.md shows them."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
+from nodeproject.settings.options import option_table
 
 
 def markdown() -> str:
@@ -18,11 +19,22 @@ def markdown() -> str:
     return "\n".join(["| Variable | Default | Meaning |", "|---|---|---|", *rows])
 
 
-class Command(BaseCommand):
-    """Prints the table."""
+def flags_markdown() -> str:
+    """Return the table of the start command's flags that have names of their own, in Markdown."""
+    rows = [
+        f"| {', '.join(f'`{option}`' for option in row.options)} | `{row.variable}` | {row.remarks} |"
+        for row in option_table(NodeSettings)
+    ]
+    return "\n".join(["| Flag | Variable | Besides |", "|---|---|---|", *rows])
 
-    help = "Print the table of NODE_… variables in Markdown."
+
+class Command(BaseCommand):
+    """Prints the tables."""
+
+    help = (
+        "Print the tables of NODE_… variables, and of flags with names of their own, in Markdown."
+    )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(markdown())
+        self.stdout.write(f"{markdown()}\n\n{flags_markdown()}")

@@ -13,5 +13,10 @@ class Command(runnetwork.Command):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        this_node().observation.observe("network")
-        super().handle(*args, **options)
+        node = this_node()
+        node.observation.observe("network")
+        node.transaction_log.begin()
+        try:
+            super().handle(*args, **options)
+        finally:
+            node.transaction_log.end()

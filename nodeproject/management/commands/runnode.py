@@ -4,14 +4,18 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Protocol
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections
 from typing_extensions import override
 
+from cchain_app.services import local_genesis
 from nodeproject.apps import this_node
-from nodeproject.banner import print_banner
+from nodeproject.banner import print_banner, print_listening
+from nodeproject.cli import StartCommand
+from nodeproject.config_out import write_config
 from nodeproject.initialise import initialise_or_explain
 from nodeproject.node import Node
 from nodeproject.peers import EmbeddedNetwork
@@ -35,10 +39,8 @@ class Companion(Protocol):
         """End it and wait for that."""
 
 
-class Command(BaseCommand):
-    """Runs the node until it is interrupted."""
-
-    help = "Run the node: in the embedded profile with its workers, in production the web server."
+class Command(StartCommand):
+    """Runs the node until it is interrupted. Its flags are in the environment by now (`cli`)."""
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,17 +67,26 @@ class Command(BaseCommand):
     def _run(self, node: Node, companions: Sequence[Companion]) -> None:
         if node.evm_chain.engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
-        print_banner(node)
+        for remark in local_genesis.remarks(node.evm_chain):
+            self.stderr.write(remark)
+        if node.settings.config_out:
+            write_config(node, Path(node.settings.config_out))
+        if not node.settings.quiet:
+            print_banner(node)
         # The server raises the signal again when it has ended: then the companions' turn has come.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         connections.close_all()
         for one in companions:
             one.start()
         try:
-            serve()
+            serve(_told if node.settings.quiet else print_listening)
         finally:
             for one in reversed(companions):
                 one.stop()
+
+
+def _told(_host: str, _port: int) -> None:
+    """Keep to oneself where the node listens."""
 
 
 def _companions(node: Node) -> list[Companion]:

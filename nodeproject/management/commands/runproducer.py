@@ -24,6 +24,7 @@ class Command(BaseCommand):
         if node.settings.profile == "embedded":
             raise CommandError("In the embedded profile `runnode` makes blocks itself.")
         node.observation.observe("producer")
+        node.transaction_log.begin()
         connections.close_all()
         process.tune()
         stopping = threading.Event()
@@ -35,3 +36,4 @@ class Command(BaseCommand):
         stopping.wait()
         for maker in makers:
             maker.join()
+        node.transaction_log.end()

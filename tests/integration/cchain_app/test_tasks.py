@@ -150,7 +150,7 @@ def test_expiry_runs_by_the_clock(chain: Chain) -> None:
     assert tasks.expire_pool() == {"expired": 1}
 
 
-def test_the_schedule_names_tasks_that_exist() -> None:
+def test_the_schedule_names_tasks_that_exist(db: None) -> None:
     from nodeproject.celery import app
 
     app.loader.import_default_modules()

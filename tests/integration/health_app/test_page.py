@@ -15,6 +15,7 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
     document = json.loads(Client(headers={"host": "localhost"}).get("/ext/openapi.json").content)
 
     assert {path: sorted(methods) for path, methods in document["paths"].items()} == {
+        "/": ["post"],
         "/ext/bc/C/rpc": ["post"],
         "/ext/P": ["post"],
         "/ext/bc/P": ["post"],

@@ -76,7 +76,11 @@ def test_status_without_a_chain_says_how_to_begin() -> None:
 
 
 def test_settings_are_printed_as_a_table() -> None:
-    assert "| `NODE_HTTP_PORT` | `9650` | Port of HTTP and WebSocket. |" in said("node_settings")
+    shown = said("node_settings")
+    assert (
+        "| `NODE_HTTP_PORT` | `9650` | Port of HTTP and WebSocket; 0: one that is free. |" in shown
+    )
+    assert "| `--host`, `--http-host` | `NODE_HTTP_HOST` |  |" in shown
 
 
 @pytest.mark.node_settings(genesis="/nowhere/genesis.json")
@@ -101,9 +105,20 @@ def test_a_public_network_has_its_own_chain_id() -> None:
 
 @pytest.mark.parametrize("network_id", [1, 5, 12345])
 def test_the_networks_own_files_pass(
-    network_id: int, node_settings: object, settings: object
+    db: None, network_id: int, node_settings: object, settings: object
 ) -> None:
     settings.NODE = replace(settings.NODE, network_id=network_id)  # type: ignore[attr-defined]
+
+    assert check_genesis() == []
+
+
+def test_a_database_that_is_away_is_the_starts_business(
+    db: None, node_settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr("cchain_app.store.chain.first_block", away)
 
     assert check_genesis() == []
 

@@ -82,7 +82,7 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
     assert files[1].read_bytes() in c_chain.raw
 
 
-@pytest.mark.usefixtures("node_settings")
+@pytest.mark.usefixtures("db", "node_settings")
 def test_the_same_node_twice_is_refused(tmp_path: Path, nodes: list[IdentityFiles]) -> None:
     with pytest.raises(CommandError, match=r"^NodeID-\w+ is named twice$"):
         make(tmp_path / "network", [nodes[0], nodes[0]])

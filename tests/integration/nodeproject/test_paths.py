@@ -35,7 +35,7 @@ def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("client")
-@pytest.mark.parametrize("path", ["/ext/bc/C/nope", "/ext/bc/C/rpc", "/"])
+@pytest.mark.parametrize("path", ["/ext/bc/C/nope", "/ext/bc/C/rpc", "/admin/"])
 async def test_a_websocket_where_there_is_none_is_refused(path: str) -> None:
     from nodeproject.asgi import application
 

@@ -7,7 +7,8 @@ import pytest
 
 from chaindb.chains import Chain, present
 from nodeproject.settings.flags import BadSetting, read
-from nodeproject.settings.node import NodeSettings, with_platform
+from nodeproject.settings.given import with_platform
+from nodeproject.settings.node import NodeSettings
 
 
 def chains(text: str) -> tuple[str, ...]:

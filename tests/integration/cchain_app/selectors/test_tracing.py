@@ -67,6 +67,7 @@ def test_what_a_block_changed_is_read_at_once(made, django_assert_max_num_querie
     made.chain.mine()
     made.chain.forget()
     block = blocks.by_number(made.chain.evm, block.number)
+    assert made.chain.evm.config  # a process looks once at which genesis its chain has
 
     with django_assert_max_num_queries(6):
         tracing.trace_block(made.chain.evm, block, FRAMES, time_limit=SECONDS)

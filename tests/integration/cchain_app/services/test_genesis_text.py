@@ -9,7 +9,8 @@ import pytest
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
-from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.genesis import load_genesis
+from cchain_app.local_genesis import local_text
 from cchain_app.services import genesis as service
 from tests.integration.cchain_app.followed import dump, follow, rewind
 from tests.integration.conftest import Chain
@@ -24,7 +25,7 @@ def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
 
 def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
     document = json.loads(service.genesis_text(evm_chain()))
-    built_in = json.loads(built_in_text("local"))
+    built_in = json.loads(local_text())
 
     assert int(document["timestamp"], 16) == chain.genesis.header.timestamp > 0
     assert document["config"]["chainId"] == 43112
@@ -78,8 +79,8 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     assert evm_chain().pool_limits.minimum_fee == 5
 
 
-def test_files_are_looked_for_in_their_order(directory: Path, settings: Any) -> None:
-    assert evm_chain().genesis_file() == built_in_text("local")
+def test_files_are_looked_for_in_their_order(db: None, directory: Path, settings: Any) -> None:
+    assert evm_chain().genesis_file() == local_text(evm_chain().local_choices)
 
     (directory / "genesis").mkdir()
     (directory / "genesis" / "cchain.json").write_bytes(b"given by others")

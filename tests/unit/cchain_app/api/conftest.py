@@ -12,9 +12,11 @@ import pytest
 from cchain_app.api import EvmRpc, registry
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.conditions import Conditions
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.pool import PoolContent
 from cchain_app.txs.transaction import Transaction
+from chaindb import clock
 from jsonrpc.dispatch import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -75,7 +77,10 @@ class MemoryChain:
         return PoolContent(of(self.pending), of(self.queued))
 
     def memory(self) -> Any:
-        return SimpleNamespace(blocks=SimpleNamespace(head=self.head(), by_number=self.by_number))
+        return SimpleNamespace(
+            blocks=SimpleNamespace(head=self.head(), by_number=self.by_number),
+            conditions=Conditions(),
+        )
 
 
 @pytest.fixture
@@ -86,6 +91,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
         monkeypatch.setattr(blocks, name, _of_chain(getattr(chain, name)))
     monkeypatch.setattr(blocks, "catch_up", _of_chain(chain.head))
     monkeypatch.setattr(EvmChain, "memory", property(lambda _: chain.memory()))
+    monkeypatch.setattr(clock, "now", lambda: chain.head().header.timestamp + 1)
     monkeypatch.setattr(state, "state_at", lambda _, _number: chain.state)
     monkeypatch.setattr(state, "prefetch_accounts", lambda _, _addresses, _number: None)
     monkeypatch.setattr(pool, "transactions", _of_chain(chain.waiting))

@@ -3,6 +3,7 @@
 import pytest
 
 from cchain_app.api import errors
+from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.overrides import BadOverride
 from cchain_app.feemarket import InvalidPercentiles
@@ -22,6 +23,7 @@ from cchain_app.tracing.options import BadTraceConfig
 from cchain_app.txs.errors import InvalidTransaction
 
 ROOTS = (
+    DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
     BlockNotTraceable, BadTraceConfig,

@@ -8,15 +8,25 @@ from hypothesis import strategies as st
 
 from cchain_app.api import registry
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.errors import JsonRpcError
+from jsonrpc.params import bind_positional
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.accepted import log
 from tests.builders.transactions import RECIPIENT, signed
 from tests.searching import cases
 
-STORED = {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"} | {
-    method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name
-}
+DEVELOPMENT = [
+    method
+    for method in registry(this_node().evm_rpc)
+    if method.name.startswith(("anvil_", "hardhat_", "evm_", "tenderly_"))
+]
+STORED = (
+    {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"}
+    | {"eth_pendingTransactions", "debug_clearTxpool"}
+    | {method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name}
+    | {method.name for method in DEVELOPMENT}
+)
 """Methods that need rows, or a cache that outlives the test: they have tests of their own."""
 
 NAMES = sorted(method.name for method in registry(this_node().evm_rpc) if method.name not in STORED)
@@ -63,3 +73,18 @@ def test_no_arguments_crash_a_method(dispatcher, method, params):
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer = json.loads(dispatcher.answer(json.dumps(body).encode()))
     assert answer.get("error", {}).get("code") != -32603, (method, params)
+
+
+@given(method=st.sampled_from(DEVELOPMENT), params=st.lists(values, max_size=4))
+@settings(max_examples=cases(80))
+def test_arguments_of_development_methods_are_read_or_refused_in_words(method, params):
+    assert _refusal(method, params) in {None, -32602}
+
+
+def _refusal(method, params):
+    """Return the code with which arguments are refused, None when they can be read."""
+    try:
+        bind_positional(method.params, params)
+    except JsonRpcError as refused:
+        return refused.code if refused.message else None
+    return None

@@ -163,10 +163,17 @@ def test_the_version_is_the_projects():
 
 
 def test_the_client_version_has_four_parts():
-    name, version, system, language = node.client_version().split("/")
+    name, version, system, language = node.client_version(this_node().evm_rpc).split("/")
     assert (name, version) == ("PyChain", f"v{node.VERSION}")
     assert "-" in system
     assert language.startswith("python3.")
+
+
+@pytest.mark.node_settings(client_name="anvil/v1.7.1")
+def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings):
+    assert node.client_version(this_node().evm_rpc).startswith(
+        f"anvil/v1.7.1 (PyChain/v{node.VERSION}/"
+    )
 
 
 def test_web3_sha3_is_keccak():

@@ -1,0 +1,80 @@
+"""ABI-encoded arguments as values that can be shown. Pure.
+
+Decoding is eth-abi's. Who encoded the bytes is a contract, which may mean harm, so they are short enough to
+be decoded at once, and texts are read whatever bytes they have.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from primitives.evm import Address
+from primitives.hashing import keccak256
+from primitives.hexadecimal import checksum_address
+
+MOST_BYTES: Final = 1_000_000
+"""Of arguments that are decoded."""
+
+SELECTOR_BYTES: Final = 4
+
+Value = str | int | bool | tuple["Value", ...]
+"""A decoded argument. Addresses are texts as EIP-55 writes them, bytes are texts in hex; an array is a tuple."""
+
+
+class Undecodable(Exception):
+    """Bytes that are not the ABI encoding of such arguments, or too many of them."""
+
+
+def selector_of(signature: str) -> bytes:
+    """Return the four bytes by which a function or an error of this signature is known."""
+    return keccak256(signature.encode())[:SELECTOR_BYTES]
+
+
+def types_of(signature: str) -> tuple[str, ...]:
+    """Return the types of a signature's parameters, none of which is a tuple."""
+    inside = signature.partition("(")[2].removesuffix(")")
+    return tuple(inside.split(",")) if inside else ()
+
+
+def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
+    """Read arguments.
+
+    Args:
+        types: Elementary ones and arrays of such.
+        data: The encoding, without a selector.
+
+    Raises:
+        Undecodable: It is none of such arguments, or longer than `MOST_BYTES`.
+    """
+    # Only here: it takes a fifth of a second to import, and most chains never log.
+    from eth_abi.abi import decode as decode_abi
+    from eth_abi.exceptions import DecodingError, ParseError
+
+    if len(data) > MOST_BYTES:
+        raise Undecodable
+    try:
+        # A string is encoded as bytes are: so one that is no UTF-8 can be shown as well.
+        found = decode_abi([one.replace("string", "bytes") for one in types], data)
+    except (DecodingError, ParseError, OverflowError, ValueError) as error:
+        raise Undecodable from error
+    return tuple(_value(type_, value) for type_, value in zip(types, found, strict=True))
+
+
+def _value(type_: str, value: object) -> Value:
+    if isinstance(value, list | tuple):
+        element = type_.rpartition("[")[0]
+        return tuple(_value(element, one) for one in value)
+    if type_ == "address":
+        return checksum_address(Address(bytes.fromhex(str(value).removeprefix("0x"))))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace") if type_ == "string" else "0x" + value.hex()
+    assert isinstance(value, int)
+    return value
+
+
+def text_of(value: Value) -> str:
+    """Return a value as people read it: numbers in decimal, arrays in brackets."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(text_of, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

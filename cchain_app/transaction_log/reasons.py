@@ -1,0 +1,98 @@
+"""Why a transaction or call failed, in words, and in which frame (tracing.md 4 and 8). Pure."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cchain_app.evm import failures
+from cchain_app.evm.reverts import ERROR, PANIC, reason_of
+from cchain_app.evm.tracing import Frame
+from cchain_app.transaction_log.abi import SELECTOR_BYTES
+from cchain_app.transaction_log.known import KnownSignatures
+from primitives.hexadecimal import checksum_address
+
+_PANIC_BYTES: Final = 36
+_MOST_BYTES: Final = 256
+"""Of an unknown error that are shown."""
+
+
+class Failure(NamedTuple):
+    """A failure in words."""
+
+    reason: str
+    """What went wrong."""
+    frame: str | None = None
+    """The call inside of the transaction that failed first; None: its own frame."""
+
+
+def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> Failure | None:
+    """Return why the outermost frame failed; None if it did not."""
+    path = _path(frames)
+    if not path:
+        return None
+    inner = path[-1]
+    frame = _named(inner, known) if inner.depth else None
+    return Failure(_reason(inner, known), frame)
+
+
+def _path(frames: Sequence[Frame]) -> list[Frame]:
+    """Return the failed frames from the outermost one to where it began.
+
+    A frame that reverts with the very output of the call that it made last hands that one's failure on.
+    """
+    path: list[Frame] = []
+    start = 0
+    while start < len(frames) and frames[start].error is not None:
+        frame = frames[start]
+        path.append(frame)
+        last = _last_call(frames, start)
+        if last is None or frame.error != failures.REVERTED:
+            break
+        if frames[last].output != frame.output:
+            break
+        start = last
+    return path
+
+
+def _last_call(frames: Sequence[Frame], start: int) -> int | None:
+    """Return where the last frame is that a frame opened itself."""
+    depth = frames[start].depth
+    last = None
+    for index in range(start + 1, len(frames)):
+        if frames[index].depth <= depth:
+            break
+        if frames[index].depth == depth + 1:
+            last = index
+    return last
+
+
+def _reason(frame: Frame, known: KnownSignatures) -> str:
+    if frame.error != failures.REVERTED:
+        return str(frame.error)
+    output = frame.output
+    if not output:
+        return "reverted without a reason"
+    reason = reason_of(output)
+    if reason is not None and output.startswith(ERROR):
+        return f"reverted with reason string '{reason}'"
+    if reason is not None and output.startswith(PANIC):
+        code = int.from_bytes(output[SELECTOR_BYTES:_PANIC_BYTES], "big")
+        return f"reverted with panic code {code:#x} ({reason})"
+    if len(output) < SELECTOR_BYTES:
+        return f"reverted with data 0x{output.hex()}"
+    shown = known.error(output)
+    if shown is None:
+        shown = f"0x{output[:SELECTOR_BYTES].hex()}"
+        if arguments := output[SELECTOR_BYTES:]:
+            cut = "…" if len(arguments) > _MOST_BYTES else ""
+            shown += f" with data 0x{arguments[:_MOST_BYTES].hex()}{cut}"
+    return f"reverted with custom error {shown}"
+
+
+def _named(frame: Frame, known: KnownSignatures) -> str:
+    """Return a frame as `TYPE ADDRESS METHOD`."""
+    parts = [frame.type]
+    if frame.to is not None:
+        parts.append(checksum_address(frame.to))
+    if not frame.type.startswith("CREATE") and (method := known.method(frame.input)):
+        parts.append(method)
+    return " ".join(parts)

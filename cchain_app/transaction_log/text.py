@@ -1,0 +1,186 @@
+"""How an entry of the log is written: as lines for people, or as members for who parses it. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from cchain_app.transaction_log.entries import (
+    CallEntry,
+    EmptyBlockEntry,
+    Entry,
+    SummaryEntry,
+    TransactionEntry,
+)
+from primitives.hexadecimal import checksum_address
+
+COIN: Final = 10**18
+"""Wei of one coin."""
+
+RED: Final = "\x1b[31m"
+GREEN: Final = "\x1b[32m"
+PLAIN: Final = "\x1b[0m"
+
+COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+"""What sets colours on a terminal; contracts may write some, too (forge-std's StdStyle)."""
+
+_UNPRINTABLE: Final = re.compile(r"(?!\x1b\[[0-9;]*m)[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LINES: Final = re.compile(r"\r\n|\n|\r")
+_WIDTH: Final = 21
+"""Of names in front of values."""
+
+
+class Written(NamedTuple):
+    """An entry as the log takes it."""
+
+    text: str
+    """Lines for people, with colours."""
+    fields: dict[str, Any]
+    """The same for JSON; `event` says what it is."""
+
+
+def write(entry: Entry) -> Written:
+    """Return an entry as it is written."""
+    match entry:
+        case TransactionEntry():
+            return Written(_lines(_transaction_lines(entry)), _transaction_fields(entry))
+        case EmptyBlockEntry():
+            return _empty_block(entry)
+        case SummaryEntry():
+            return _summary(entry)
+        case CallEntry():
+            return _call(entry)
+
+
+def coins(wei: int) -> str:
+    """Return an amount in coins, exactly."""
+    whole, rest = divmod(wei, COIN)
+    fraction = f"{rest:018d}".rstrip("0")
+    return f"{whole}.{fraction}" if fraction else str(whole)
+
+
+def _lines(lines: Iterator[str]) -> str:
+    return "\n".join(lines)
+
+
+def _named(name: str, value: str) -> str:
+    return f"  {name + ':':<{_WIDTH}}{value}"
+
+
+def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
+    if entry.to is None:
+        assert entry.created is not None
+        yield _named("Contract created", checksum_address(entry.created))
+    elif entry.method is not None:
+        yield _named("Method", entry.method)
+    yield _named("Transaction", _hex(entry.hash))
+    yield _named("From", checksum_address(entry.sender))
+    if entry.to is not None:
+        yield _named("To", checksum_address(entry.to))
+    yield _named("Value", f"{coins(entry.value)} {'coin' if entry.value == COIN else 'coins'}")
+    yield _named("Gas used", f"{entry.gas_used} of {entry.gas_limit}")
+    yield _named(f"Block #{entry.block_number}", _hex(entry.block_hash))
+    inside = entry.recorded
+    if not entry.succeeded:
+        reason = "failed" if inside.failure is None else printable(inside.failure.reason)
+        yield _named("Error", RED + "\n    ".join(_LINES.split(reason)) + PLAIN)
+        if inside.failure is not None and inside.failure.frame is not None:
+            yield _named("Failed in", inside.failure.frame)
+    yield from _inside_lines(inside.messages, inside.missing)
+    yield ""
+
+
+def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]:
+    if missing is not None:
+        yield _named("Not recorded", printable(missing))
+    if messages:
+        yield ""
+        yield "  console.log:"
+        for message in messages:
+            for line in _LINES.split(printable(message)):
+                yield f"    {line}" if line else ""
+
+
+def printable(text: str) -> str:
+    """Return a text of a stranger without what would move a terminal's cursor, or worse; colours stay."""
+    return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", "\n".join(_LINES.split(text)))
+
+
+def _transaction_fields(entry: TransactionEntry) -> dict[str, Any]:
+    inside = entry.recorded
+    fields: dict[str, Any] = {
+        "event": "transaction",
+        "hash": _hex(entry.hash),
+        "from": checksum_address(entry.sender),
+        "to": None if entry.to is None else checksum_address(entry.to),
+        "contract": None if entry.created is None else checksum_address(entry.created),
+        "method": entry.method,
+        "value": coins(entry.value),
+        "gas_used": entry.gas_used,
+        "gas_limit": entry.gas_limit,
+        "block": entry.block_number,
+        "block_hash": _hex(entry.block_hash),
+        "succeeded": entry.succeeded,
+    }
+    if inside.failure is not None:
+        fields["error"] = inside.failure.reason
+        fields["failed_in"] = inside.failure.frame
+    return fields | _inside_fields(inside.messages, inside.missing)
+
+
+def _inside_fields(messages: Sequence[str], missing: str | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if messages:
+        fields["console"] = list(messages)
+    if missing is not None:
+        fields["not_recorded"] = missing
+    return fields
+
+
+def _empty_block(entry: EmptyBlockEntry) -> Written:
+    fee = "" if entry.base_fee is None else f" with base fee {entry.base_fee}"
+    fields = {
+        "event": "empty_block",
+        "block": entry.number,
+        "block_hash": _hex(entry.hash),
+        "base_fee": entry.base_fee,
+    }
+    return Written(f"Mined empty block #{entry.number}{fee}", fields)
+
+
+def _summary(entry: SummaryEntry) -> Written:
+    parts = []
+    if entry.first_block is not None:
+        name = f"block #{entry.first_block}"
+        if entry.last_block != entry.first_block:
+            name = f"blocks #{entry.first_block} to #{entry.last_block}"
+        many = "transaction" if entry.transactions == 1 else "transactions"
+        parts.append(f"{name} with {entry.transactions} {many} and {entry.gas_used} gas")
+    if entry.calls:
+        parts.append(f"{entry.calls} {'call' if entry.calls == 1 else 'calls'}")
+    fields = {
+        "event": "summary",
+        "first_block": entry.first_block,
+        "last_block": entry.last_block,
+        "transactions": entry.transactions,
+        "gas_used": entry.gas_used,
+        "calls": entry.calls,
+    }
+    return Written(f"Too many to show one by one: {', '.join(parts)}", fields)
+
+
+def _call(entry: CallEntry) -> Written:
+    method = printable(entry.method)
+    times = f" ({entry.count} times)" if entry.count > 1 else ""
+    head = f"{GREEN}{method}{PLAIN}" if entry.exists else f"{RED}{method}: no such method{PLAIN}"
+    text = _lines(iter([head + times, *_inside_lines(entry.messages, entry.missing)]))
+    fields = {
+        "event": "call",
+        "method": entry.method,
+        "count": entry.count,
+        "exists": entry.exists,
+    }
+    return Written(text, fields | _inside_fields(entry.messages, entry.missing))
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()

@@ -1,0 +1,66 @@
+"""The file for other programs that a local node writes at its start: accounts, keys and fees, as Anvil does."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from cchain_app.api.eth_fees import gas_price, next_base_fee
+from cchain_app.selectors import blocks
+from nodeproject.node import Node
+from nodeproject.process import CannotStart
+from primitives.hexadecimal import checksum_address
+from primitives.keys import DEV_KEYS
+from primitives.networks import LOCAL
+
+MNEMONIC: Final = "test test test test test test test test test test test junk"
+DERIVATION_PATH: Final = "m/44'/60'/0'/0/"
+
+
+class NoConfigFile(CannotStart):
+    """The file of NODE_CONFIG_OUT is not written; the message says why."""
+
+
+def write_config(node: Node, path: Path) -> None:
+    """Write the file anew, whole or not at all.
+
+    Raises:
+        NoConfigFile: The network is none whose keys everybody may know, or the file cannot be written.
+    """
+    if node.settings.network_id != LOCAL:
+        raise NoConfigFile(
+            "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
+        )
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.write_text(json.dumps(config_of(node), indent=2) + "\n")
+        new.replace(path)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise NoConfigFile(f"NODE_CONFIG_OUT cannot be written: {path}: {reason}") from error
+
+
+def config_of(node: Node) -> dict[str, Any]:
+    """Return what the file says; amounts are decimal texts, in wei.
+
+    Unspecified: the accounts of the mnemonic come first, as scripts count them, and "ewoq" after them.
+    """
+    first, *others = DEV_KEYS.items()
+    accounts, head = [*others, first], blocks.head(node.evm_chain).header
+    return {
+        "available_accounts": [checksum_address(address) for address, _ in accounts],
+        "private_keys": [key for _, key in accounts],
+        "wallet": {"mnemonic": MNEMONIC, "derivation_path": DERIVATION_PATH},
+        "mnemonic": MNEMONIC,
+        "chain_id": node.evm_chain.config.chain_id,
+        "base_fee": str(next_base_fee(node.evm_rpc)),
+        "gas_limit": str(head.gas_limit),
+        "gas_price": str(int(gas_price(node.evm_rpc), 16)),
+        "genesis_timestamp": str(_began(node)),
+    }
+
+
+def _began(node: Node) -> int:
+    genesis = blocks.by_number(node.evm_chain, node.evm_chain.first_number)
+    assert genesis is not None, "a chain that has a head has a genesis"
+    return genesis.header.timestamp

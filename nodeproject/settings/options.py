@@ -1,0 +1,162 @@
+"""The start command's flags, each made from a setting: its names, its help, and what it sets.
+
+A flag writes the variable that the environment would have had, so it wins over the environment, and processes
+that the node starts have it too.
+"""
+
+from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import Field
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from typing_extensions import override
+
+from nodeproject.settings.flags import declared_in, value_of, variable
+
+_DEST: Final = "setting_"
+"""What a flag's text is called among a command's options: they have names of Django's as well."""
+
+T = TypeVar("T")
+
+
+class Contradiction(Exception):
+    """Two flags that exclude each other."""
+
+    def __init__(self, option: str, implied: str, given: str) -> None:
+        super().__init__(
+            f"{option} means {implied}, but {given} is given too: leave one of them out"
+        )
+
+
+class Row(NamedTuple):
+    """A flag that has a name of its own, for documents."""
+
+    options: tuple[str, ...]
+    """All its names; those that stand for a text with it."""
+    variable: str
+    """What it sets."""
+    remarks: str
+    """What else it does."""
+
+
+def add_options(parser: ArgumentParser, cls: type[T]) -> None:
+    """Give a command's parser a flag for each setting; they are read by `environment`."""
+    first = parser.add_argument_group("flags that are used often")
+    rest = parser.add_argument_group("flags of all other settings")
+    for declared, wanted in declared_in(cls):
+        group = rest if declared.metadata["options"] is None else first
+        _add(group, declared, wanted)
+
+
+def environment(cls: type[T], options: Namespace) -> dict[str, str]:
+    """Return the variables that the flags of a command line stand for.
+
+    Raises:
+        Contradiction: One flag implies what another one denies.
+    """
+    given: dict[str, Any] = {
+        declared.name: getattr(options, _DEST + declared.name, None)
+        for declared, _ in declared_in(cls)
+    }
+    texts = {
+        name: ",".join(text) if isinstance(text, list) else text
+        for name, text in given.items()
+        if text is not None
+    }
+    for declared, _ in declared_in(cls):
+        if declared.name not in texts:
+            continue
+        for name, implied in declared.metadata["implies"].items():
+            if texts.setdefault(name, implied) != implied:
+                raise Contradiction(
+                    _names(declared)[0],
+                    f"{_dashed(name)} {implied}",
+                    f"{_dashed(name)} {texts[name]}",
+                )
+    return {
+        variable(declared): texts[declared.name]
+        for declared, _ in declared_in(cls)
+        if declared.name in texts
+    }
+
+
+def option_table(cls: type[T]) -> Iterator[Row]:
+    """Yield the flags that have another name than their setting, or do more than to set it."""
+    for declared, _ in declared_in(cls):
+        limits = declared.metadata
+        implied = [f"{_dashed(name)} {text}" for name, text in limits["implies"].items()]
+        if limits["options"] or implied:
+            remarks = f"implies `{', '.join(implied)}`" if implied else ""
+            yield Row(_names(declared), variable(declared), remarks)
+        for option, text in limits["constants"].items():
+            yield Row((option,), variable(declared), f"sets `{text}`")
+
+
+def _names(declared: "Field[Any]") -> tuple[str, ...]:
+    """Return all names of a flag, its setting's last."""
+    return (*(declared.metadata["options"] or ()), _dashed(declared.name))
+
+
+def _dashed(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _add(group: _ArgumentGroup, declared: "Field[Any]", wanted: object) -> None:
+    limits, names = declared.metadata, _names(declared)
+    shared: dict[str, Any] = {
+        "dest": _DEST + declared.name,
+        "default": SUPPRESS,
+        "help": f"{limits['meaning']} ({variable(declared)})".replace("%", "%%"),
+    }
+    if wanted is bool:
+        group.add_argument(*names, action="store_const", const="true", **shared)
+        group.add_argument(
+            f"--no-{declared.name.replace('_', '-')}",
+            action="store_const",
+            const="false",
+            **shared | {"help": f"the opposite of {names[-1]}"},
+        )
+        return
+    read: Callable[[str], str] = partial(_text, wanted, declared)
+    kind: dict[str, Any] = {"type": read, "metavar": "|".join(limits["choices"]) or "VALUE"}
+    if wanted == tuple[str, ...]:
+        group.add_argument(*names, action=_Append, **kind, **shared)
+    else:
+        group.add_argument(*names, **kind, **shared)
+    for option, text in limits["constants"].items():
+        group.add_argument(
+            option,
+            action="store_const",
+            const=text,
+            **shared | {"help": f"{names[-1]} {text}"},
+        )
+
+
+def _text(wanted: object, declared: "Field[Any]", text: str) -> str:
+    """Return a flag's text as it was given, if its setting can have it."""
+    try:
+        value_of(text, wanted, declared)
+    except ValueError as error:
+        given = (
+            "what was given cannot be read"
+            if declared.metadata["secret"]
+            else f"{text!r} was given"
+        )
+        raise ArgumentTypeError(f"{given}; {error}") from None
+    return text
+
+
+class _Append(Action):
+    """Collects what a flag is given that may be there several times."""
+
+    @override
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest, [])
+        setattr(namespace, self.dest, [*before, values])

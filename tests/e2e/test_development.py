@@ -1,0 +1,89 @@
+"""What was done by hand survives SIGKILL: balances, the clock, snapshots, and how blocks are made."""
+
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers.client import RpcClient, RpcUnreachable
+from tests.servers.node import RunningNode
+
+SOMEBODY = "0x" + "5a" * 20
+KILLS = 3
+
+
+@pytest.fixture
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    made = RunningNode(tmp_path_factory.mktemp("development"), env={"NODE_MINING": "manual"})
+    try:
+        yield made
+    finally:
+        made.kill()
+
+
+def test_changes_by_hand_and_snapshots_survive_a_kill(node: RunningNode) -> None:
+    node.start()
+    with node.client() as client:
+        client.call("anvil_setBalance", SOMEBODY, "0x7")
+        first = client.call("evm_snapshot")
+        client.call("evm_mine")
+        client.call("anvil_setBalance", SOMEBODY, "0x8")
+        client.call("evm_setAutomine", True)
+        ahead = client.call("evm_increaseTime", 86_400)
+    node.kill()
+    node.start()
+    with node.client() as client:
+        assert client.call("eth_getBalance", SOMEBODY, "latest") == "0x8"
+        assert client.call("eth_getBalance", SOMEBODY, "0x0") == "0x7"
+        assert client.call("anvil_getAutomine") is True
+        assert client.call("evm_increaseTime", 0) == ahead
+        assert client.call("evm_revert", first) is True
+        assert client.call("eth_blockNumber") == "0x0"
+        assert client.call("eth_getBalance", SOMEBODY, "latest") == "0x7"
+
+
+def test_killed_at_any_moment_it_is_as_it_was_acknowledged(node: RunningNode) -> None:
+    """Each kill finds the node while it changes, mines and goes back; what was answered holds."""
+    draw = random.Random(20_261_125)
+    node.start()
+    for _ in range(KILLS):
+        with node.client() as client:
+            height, balance = _busy_until_killed(node, client, draw.randrange(20, 60))
+        node.start()
+        with node.client() as client:
+            assert int(client.call("eth_blockNumber"), 16) in height
+            assert int(client.call("eth_getBalance", SOMEBODY, "latest"), 16) in balance
+            client.call("evm_mine")
+
+
+def _busy_until_killed(
+    node: RunningNode, client: RpcClient, steps: int
+) -> tuple[set[int], set[int]]:
+    """Work until a kill; return the heights and balances that may be there afterwards.
+
+    The step that the kill met may have been done or not.
+    """
+    height = int(client.call("eth_blockNumber"), 16)
+    balance = int(client.call("eth_getBalance", SOMEBODY, "latest"), 16)
+    threading.Timer(steps / 20, node.kill).start()
+    step = 0
+    while True:
+        snapshot = None
+        after = (height, balance)
+        try:
+            if step % 3 == 0:
+                after = (height, step)
+                client.call("anvil_setBalance", SOMEBODY, hex(step))
+            elif step % 3 == 1:
+                after = (height + 2, balance)
+                client.call("anvil_mine", 2)
+            else:
+                snapshot = client.call("evm_snapshot")
+                client.call("evm_mine")
+                client.call("evm_revert", snapshot)
+        except RpcUnreachable:
+            heights = {height, after[0], height + 1} if snapshot else {height, after[0]}
+            return heights, {balance, after[1]}
+        height, balance = after
+        step += 1

@@ -1,0 +1,138 @@
+"""A node that is started by flags, as scripts start one to develop against: on another port, without fees."""
+
+import http.client
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+from web3 import AsyncWeb3, Web3, WebSocketProvider
+
+from tests.e2e.checked import CheckedNode
+from tests.e2e.conftest import MakeNode
+from tests.servers.node import ROOT
+from tests.servers.ports import free_port
+
+RICH = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+"""The key of the first account of the mnemonic that everybody knows."""
+CHAIN_ID = 31337
+
+
+def started_by(make_node: MakeNode, *flags: str, **env: str) -> CheckedNode:
+    """Start a node whose port only its flag says."""
+    port = free_port()
+    command = [sys.executable, "manage.py", "runnode", "--port", str(port), *flags]
+    node = make_node(command=command, env={"NODE_HTTP_PORT": "1", **env})
+    node.port = port
+    return node.start()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config.json"
+
+
+@pytest.fixture(params=["uvicorn", "daphne"])
+def flagged(make_node: MakeNode, config: Path, request: pytest.FixtureRequest) -> CheckedNode:
+    """A node as scripts have it: chain ID, no fees, a small block, another name."""
+    return started_by(
+        make_node, "--chain-id", str(CHAIN_ID), "--base-fee", "0", "--gas-limit", "12000000",
+        "--client-name", "anvil/v1.7.1", "--config-out", str(config), "--server", request.param,
+    )  # fmt: skip
+
+
+def get(node: CheckedNode, path: str) -> tuple[int, str, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.headers["content-type"], answer.read()
+    finally:
+        connection.close()
+
+
+async def test_a_script_s_node(flagged: CheckedNode, config: Path) -> None:
+    w3 = Web3(Web3.HTTPProvider(f"http://127.0.0.1:{flagged.port}"))
+    account = Account.from_key(RICH)
+    assert w3.client_version.startswith("anvil/v1.7.1 (")
+    assert f"Listening on 127.0.0.1:{flagged.port}\n" in flagged.log()
+
+    raw = account.sign_transaction(
+        {
+            "chainId": CHAIN_ID, "nonce": 0, "gas": 21_000, "gasPrice": 0, "value": 5,
+            "to": Account.create().address,
+        }
+    ).raw_transaction  # fmt: skip
+    receipt: Any = w3.eth.wait_for_transaction_receipt(w3.eth.send_raw_transaction(raw))
+    block: Any = w3.eth.get_block("latest")
+
+    assert (receipt["status"], receipt["effectiveGasPrice"]) == (1, 0)
+    assert (block["baseFeePerGas"], block["gasLimit"]) == (0, 12_000_000)
+    assert block["mixHash"] != bytes(32)
+    assert w3.eth.get_balance(account.address) == 10_000 * 10**18 - 5
+    assert w3.eth.get_code("0xcA11bde05977b3631167028862bE2a173976CA11")
+
+    written = json.loads(config.read_text())
+    assert written["available_accounts"][0] == account.address
+    assert written["private_keys"][0] == RICH
+    assert (written["base_fee"], written["gas_limit"]) == ("0", "12000000")
+    assert written["wallet"]["mnemonic"].endswith(" junk")
+
+    async with AsyncWeb3(WebSocketProvider(f"ws://127.0.0.1:{flagged.port}")) as client:
+        assert await client.eth.chain_id == CHAIN_ID
+        assert await client.eth.subscribe("newHeads")
+
+    status, kind, page = get(flagged, "/")
+    assert (status, kind) == (200, "text/html; charset=utf-8")
+    assert b"<dd>31337</dd>" in page
+
+
+@pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
+def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
+    line = f"Listening on 127.0.0.1:{node.port}\n"
+    node.wait_for_words(line)
+
+    assert node.log().count("Listening on 127.0.0.1") == 1
+    assert node.log().index("Node ───") < node.log().index(line)
+
+
+def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> None:
+    node = started_by(make_node, "--no-mining", "--quiet", NODE_HARDFORK="london")
+    assert node.rpc("eth_getBlockByNumber", "0x0", False).get("withdrawalsRoot") is None
+    assert "Listening on" not in node.log()
+    assert "0x" not in node.log()
+    first = node.rpc("eth_getBlockByNumber", "0x0", False)["hash"]
+    node.stop()
+
+    node.set(NODE_HARDFORK="osaka")
+    node.start()
+    assert node.rpc("eth_getBlockByNumber", "0x0", False)["hash"] == first
+    assert (
+        "NODE_HARDFORK is osaka, but the chain here began with london and goes on so" in node.log()
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (
+            ["--hardfork", "atlantis"],
+            "'atlantis' was given; it must be one of frontier, homestead,",
+        ),
+        (["--port", "eighty"], "'eighty' was given; it must be a whole number from 0 to 65535"),
+        (["--prot", "8545"], "unrecognized arguments: --prot 8545"),
+    ],
+)
+def test_wrong_flags_end_with_words_and_two(flags: list[str], words: str, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "runnode", "--data-dir", str(tmp_path / "none"), *flags],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+    assert ended.returncode == 2
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,202 @@
+"""A local chain goes on with the genesis file that it began with, whatever comes with this version."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from cchain_app.apps import evm_chain
+from cchain_app.blocks.assembly import fresh_prev_randao
+from cchain_app.config import CHOSEN_FORKS, at_least
+from cchain_app.genesis import built_in_text
+from cchain_app.local_genesis import LocalChoices, local_text
+from cchain_app.services import local_genesis
+from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
+from cchain_app.store.chain import first_block
+from cchain_app.txs.transaction import LEGACY
+from primitives.evm import ZERO_HASH
+from tests.builders.process import begin_anew
+from tests.integration.conftest import Chain, Rpc
+from tests.integration.recomputed import assert_recomputes
+
+PREV_RANDAO = "0x445f5260205ff3"
+"""Code that returns PREVRANDAO."""
+CREATE2_DEPLOYER = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
+MULTICALL3 = "0xca11bde05977b3631167028862be2a173976ca11"
+AT = "0x00000000000000000000000000000000000000aa"
+
+Begin = Callable[..., None]
+
+
+@pytest.fixture
+def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
+    """Be a node that has just begun, on a data directory of the test's own, with some settings."""
+    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), mining="manual")
+
+    def anew(**changes: Any) -> None:
+        settings.NODE = replace(settings.NODE, **changes)
+        begin_anew()
+
+    return anew
+
+
+@pytest.fixture
+def old(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data directory that an older version has begun."""
+    with monkeypatch.context() as older:
+        older.setattr("cchain_app.chain.local_text", lambda _: built_in_text("local"))
+        older.setattr(local_genesis, "keep", lambda _: None)
+        load_genesis(evm_chain())
+    begin()
+    assert not evm_chain().kept_genesis.exists()
+
+
+def prev_randao_of_call(rpc: Rpc, block: str, **override: str) -> str:
+    answer: str = rpc("eth_call", {"to": AT}, block, {AT: {"code": PREV_RANDAO}}, override)
+    return answer
+
+
+@pytest.mark.usefixtures("begin")
+def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
+    load_genesis(evm_chain())
+
+    kept = evm_chain().kept_genesis.read_bytes()
+    assert kept == local_text(LocalChoices()) == evm_chain().genesis_file()
+    assert first_block(evm_chain().db) is not None
+
+
+@pytest.mark.usefixtures("old")
+def test_an_old_directory_goes_on_as_it_began() -> None:
+    first = first_block(evm_chain().db)
+    chain = Chain()
+
+    assert evm_chain().genesis_file() == built_in_text("local")
+    assert first is not None
+    assert chain.genesis.hash == first[0]
+    blocks = [chain.do()[1], chain.mine()]
+    assert [block.header.mix_hash for block in blocks] == [ZERO_HASH, ZERO_HASH]
+    assert local_genesis.remarks(evm_chain()) == []
+
+
+def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> None:
+    begin(hardfork="cancun", gas_limit=10_000_000, base_fee=5)
+    first = load_genesis(evm_chain())
+    assert (first.header.gas_limit, first.header.base_fee) == (10_000_000, 5)
+    assert first.header.requests_hash is None
+    assert local_genesis.remarks(evm_chain()) == []
+
+    begin(hardfork="", gas_limit=0, base_fee=-1)
+    assert load_genesis(evm_chain()).hash == first.hash
+    assert evm_chain().config.fork_at(1, 2**40) == "cancun"
+    assert local_genesis.remarks(evm_chain()) == []
+
+    begin(hardfork="London", gas_limit=20_000_000, base_fee=0)
+    assert load_genesis(evm_chain()).hash == first.hash
+    goes_on = "and goes on so: it is for local chains that begin, in a new data directory and without NODE_GENESIS."
+    assert local_genesis.remarks(evm_chain()) == [
+        f"NODE_HARDFORK is london, but the chain here began with cancun {goes_on}",
+        f"NODE_GAS_LIMIT is 20000000, but the chain here began with 10000000 {goes_on}",
+        f"NODE_BASE_FEE is 0, but the chain here began with 5 {goes_on}",
+    ]
+
+
+def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin: Begin) -> None:
+    """As on the second machine of the production profile, which has the rows and not the file."""
+    begin(hardfork="osaka")
+    first = load_genesis(evm_chain())
+    evm_chain().kept_genesis.unlink()
+
+    begin(hardfork="osaka")
+    assert load_genesis(evm_chain()).hash == first.hash
+    begin(hardfork="")
+    with pytest.raises(OtherGenesis):
+        load_genesis(evm_chain())
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b'{"config": 1}'])
+@pytest.mark.usefixtures("old")
+def test_a_kept_file_that_makes_no_chain_is_passed_over(text: bytes) -> None:
+    evm_chain().kept_genesis.write_bytes(text)
+
+    assert evm_chain().genesis_file() == built_in_text("local")
+
+
+@pytest.mark.usefixtures("old")
+def test_another_chain_id_is_refused(begin: Begin) -> None:
+    begin(chain_id=31337)
+
+    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 31337"):
+        load_genesis(evm_chain())
+
+
+def test_a_given_file_is_taken_as_it_is(begin: Begin, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(json.loads(built_in_text("local")) | {"timestamp": "0x5"}))
+    begin(genesis=str(path), gas_limit=9_000_000)
+    load_genesis(evm_chain())
+
+    assert not evm_chain().kept_genesis.exists()
+    assert evm_chain().genesis_file() == path.read_bytes()
+    assert [remark.split(",")[0] for remark in local_genesis.remarks(evm_chain())] == [
+        "NODE_GAS_LIMIT is 9000000"
+    ]
+
+
+def test_a_database_without_tables_is_one_without_a_chain(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_genesis(evm_chain())
+    assert first_block(evm_chain().db) is not None
+    monkeypatch.setattr(connection.introspection, "table_names", lambda _cursor: ["others"])
+    assert first_block(evm_chain().db) is None
+
+
+def test_a_block_has_another_prev_randao_than_the_one_before(chain: Chain, rpc: Rpc) -> None:
+    blocks = [chain.genesis, chain.do()[1], chain.mine(), chain.mine()]
+
+    randaos = [block.header.mix_hash for block in blocks[1:]]
+    assert randaos == [fresh_prev_randao(block.hash, block.number + 1) for block in blocks[:-1]]
+    assert len(set(randaos)) == len(randaos)
+    for tag in ("latest", "0x3"):
+        assert prev_randao_of_call(rpc, tag) == f"0x{randaos[-1].hex()}"
+    assert prev_randao_of_call(rpc, "0x1") == f"0x{randaos[0].hex()}"
+    assert rpc("eth_chainConfig")["freshPrevRandao"] is True
+
+
+def test_a_call_on_pending_sees_the_prev_randao_of_the_block_to_come(
+    chain: Chain, rpc: Rpc
+) -> None:
+    seen = prev_randao_of_call(rpc, "pending")
+    own = "0x" + "77" * 32
+    assert prev_randao_of_call(rpc, "pending", prevRandao=own) == own
+
+    assert seen == f"0x{chain.mine().header.mix_hash.hex()}"
+
+
+def test_predeployed_contracts_work(chain: Chain, rpc: Rpc) -> None:
+    # Salt zero, and code that deploys one byte: STOP.
+    deploy = bytes(32) + bytes.fromhex("60015f5360015ff3")
+    chain.do(to=bytes.fromhex(CREATE2_DEPLOYER[2:]), data=deploy, gas=200_000, value=0)
+    made = rpc("eth_call", {"to": CREATE2_DEPLOYER, "data": "0x" + deploy.hex()}, "0x0")
+    assert rpc("eth_getCode", made, "latest") == "0x01"
+
+    chain_id = rpc("eth_call", {"to": MULTICALL3, "data": "0x3408e470"}, "latest")
+    assert int(chain_id, 16) == 43112
+
+
+@pytest.mark.parametrize("fork", CHOSEN_FORKS)
+def test_a_chain_of_each_hard_fork_makes_blocks(begin: Begin, fork: str) -> None:
+    begin(hardfork=fork)
+    chain = Chain()
+    assert chain.evm.config.fork_at(1, chain.now) == fork
+
+    transaction, block = chain.do(type=LEGACY, max_fee_per_gas=2 * 10**9)
+
+    assert [one.hash for one in block.transactions] == [transaction.hash]
+    assert block.receipts[0].succeeded
+    if at_least(fork, "byzantium"):  # before it receipts have roots elsewhere
+        assert_recomputes(chain.evm)

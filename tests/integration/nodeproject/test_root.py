@@ -1,0 +1,215 @@
+"""The C-Chain at `/`: the same bytes at all doors as by its other paths, and a page for GET."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from jsonrpc.direct import RequestHeads
+from jsonrpc.http import by_path
+from nodeproject.apps import this_node
+from nodeproject.chain_paths import SocketPaths
+from nodeproject.doors import CCHAIN_WEBSOCKETS
+from nodeproject.node import Node
+from tests.integration.conftest import Chain
+from tests.integration.patience import PatientCommunicator
+from tests.integration.platform_app.conftest import PChain
+from tests.unit.jsonrpc.test_doors import JSON, Answer, ask
+
+PATH = "/ext/bc/C/rpc"
+CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+BODIES = [
+    CHAIN_ID,
+    b"[" + CHAIN_ID + b"," + CHAIN_ID + b"]",
+    b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",false]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
+    b'{"jsonrpc":"2.0","method":"eth_chainId"}',
+    b"nonsense",
+]
+
+
+@pytest.fixture
+def client(chain: Chain) -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+@pytest.fixture
+def application(shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """All that a server serves, of this process's node; nobody follows the chain or looks at its health."""
+    from nodeproject.asgi import Application
+
+    node = this_node()
+    monkeypatch.setattr(Application, "_follow", lambda _: None)
+    monkeypatch.setattr(node.observation.reporter, "start", lambda: None)
+    yield Application(node)
+    node.doors.workers.close()
+    node.plain.workers.close()
+
+
+def shown(response: HttpResponse) -> tuple[int, dict[str, str], bytes]:
+    return response.status_code, dict(response.headers), response.content
+
+
+def seen(answer: Answer) -> tuple[int, dict[str, str], bytes]:
+    return answer.status, answer.headers, answer.body
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_django_answers_the_same(client: Client, body: bytes) -> None:
+    answers = [
+        shown(client.post(path, body, content_type="application/json")) for path in ("/", PATH)
+    ]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 200
+
+
+async def test_the_raw_door_answers_the_same_as_django(application: Any) -> None:
+    for body in BODIES:
+        answers = [
+            seen(await ask(application, "POST", path, JSON, parts=(body,))) for path in ("/", PATH)
+        ]
+        assert answers[0] == answers[1]
+        assert answers[0][0] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example", "content-type": "application/json"}, HTTPStatus.FORBIDDEN),
+        ({"host": "localhost", "content-type": "text/plain"}, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+        (
+            {"host": "localhost", "content-type": "application/json", "content-length": "9" * 9},
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        ),
+    ],
+)
+async def test_the_gate_is_the_same(
+    application: Any, headers: dict[str, str], status: HTTPStatus
+) -> None:
+    answers = [
+        seen(await ask(application, "POST", path, headers, parts=(CHAIN_ID,)))
+        for path in ("/", PATH)
+    ]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == status
+
+
+@pytest.mark.node_settings(rate_limit=1)
+async def test_the_limit_of_calls_is_one_for_all_paths(application: Any) -> None:
+    first = await ask(application, "POST", PATH, JSON, parts=(CHAIN_ID,))
+    second = await ask(application, "POST", "/", JSON, parts=(CHAIN_ID,))
+
+    assert (first.status, second.status) == (200, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+async def test_a_preflight_is_answered_as_by_the_chains_path(application: Any) -> None:
+    headers = {
+        "host": "localhost", "origin": "https://remix.example",
+        "access-control-request-method": "POST", "access-control-request-headers": "content-type",
+    }  # fmt: skip
+    answers = [seen(await ask(application, "OPTIONS", path, headers)) for path in ("/", PATH)]
+
+    assert answers[0] == answers[1]
+    assert answers[0][0] == HTTPStatus.NO_CONTENT
+
+
+@pytest.mark.usefixtures("chain")
+def test_the_direct_door_knows_it() -> None:
+    heads = RequestHeads(by_path(this_node().doors.of_cchain()))
+
+    def known(line: str) -> Any:
+        text = f"{line}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2"
+        return heads.read(text.encode())
+
+    assert known("POST / HTTP/1.1").endpoint is known(f"POST {PATH} HTTP/1.1").endpoint
+    for line in ("POST  HTTP/1.1", "POST // HTTP/1.1", "GET / HTTP/1.1", "POST /x HTTP/1.1"):
+        assert known(line) is None
+
+
+@pytest.mark.usefixtures("chain")
+def test_calls_are_counted_with_the_chains() -> None:
+    doors = this_node().doors
+    paths = by_path(doors.endpoints())
+
+    assert paths["/"] is paths[PATH] is doors.cchain
+    assert "" not in paths
+
+
+async def test_a_websocket_at_the_root(application: Any) -> None:
+    answers = []
+    for path in ("/", "/ext/bc/C/ws"):
+        communicator = PatientCommunicator(application, path)
+        connected, _ = await communicator.connect()
+        assert connected
+        await communicator.send_to(text_data=CHAIN_ID.decode())
+        answers.append(await communicator.receive_from())
+        await communicator.disconnect()
+
+    assert answers[0] == answers[1]
+    assert json.loads(answers[0])["result"] == hex(43112)
+
+
+def test_an_upgrade_is_one_at_the_root_and_not_at_a_chains_id() -> None:
+    paths = SocketPaths(CCHAIN_WEBSOCKETS)
+    chain_id = "2" * 49
+
+    assert "/" in paths
+    assert f"/ext/bc/{chain_id}/ws" in paths
+    for path in (f"/ext/bc/{chain_id}/", f"/ext/bc/{chain_id}", "", "//"):
+        assert path not in paths
+
+
+def test_a_browser_gets_a_page(client: Client, pchain: PChain, chain: Chain) -> None:
+    chain.do()
+    page = client.get("/")
+
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    text = page.content.decode()
+    for part in (
+        "<dd>1</dd>", "<dd>43112</dd>", "<dd>12345</dd>", 'href="/admin/"', 'href="/ext/docs"',
+        'href="/ext/metrics"', "http://127.0.0.1:9650/", "ws://127.0.0.1:9650/", "/ext/bc/P",
+        "local network",
+    ):  # fmt: skip
+        assert part in text
+    assert "https://" not in text
+
+
+async def test_the_page_is_the_same_at_the_raw_door(application: Any) -> None:
+    page = await ask(application, "GET", "/", {"host": "localhost"})
+    head = await ask(application, "HEAD", "/", {"host": "localhost"})
+
+    assert page.status == 200
+    assert page.body.startswith(b"<!doctype html>")
+    assert (head.status, head.headers, head.body) == (200, page.headers, b"")
+    stranger = await ask(application, "GET", "/", {"host": "evil.example"})
+    assert stranger.status == HTTPStatus.FORBIDDEN
+
+
+@pytest.mark.node_settings(chains=("P",))
+def test_without_the_chain_there_is_the_page_alone(
+    db: None, node_settings: Any, pchain: PChain
+) -> None:
+    node = Node(replace(node_settings, chains=("P",)))
+    front = node.plain.front
+
+    assert not front.passes("POST", "/")
+    assert b"this node does not take part in the C-Chain" in _reply(front, "POST")
+    assert not front.passes("GET", "/")
+    text = node.plain._start.html().decode()
+    assert "C-Chain" not in text
+    assert "/ext/bc/P" in text
+
+
+def _reply(front: Any, method: str) -> bytes:
+    from jsonrpc.gate import RequestHead
+
+    reply = front.page(RequestHead(method, {b"host": b"localhost"}, False, ""), "/")
+    assert reply.status == HTTPStatus.NOT_FOUND
+    body: bytes = reply.body
+    return body

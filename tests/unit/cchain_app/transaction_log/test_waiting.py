@@ -1,0 +1,149 @@
+"""The line has a bound, what repeats is one, and nobody is told more than can be read."""
+
+from cchain_app.transaction_log.allowance import Allowance
+from cchain_app.transaction_log.collapse import Collapse
+from cchain_app.transaction_log.entries import CallEntry, EmptyBlockEntry, SummaryEntry
+from cchain_app.transaction_log.methods import acts
+from cchain_app.transaction_log.waiting import Counted, WaitingBlock, WaitingCall, WaitingLine
+from primitives.evm import ZERO_HASH
+from tests.builders.accepted import accepted
+from tests.builders.transactions import signed
+
+BLOCK = EmptyBlockEntry(1, ZERO_HASH, None)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def taken(line: WaitingLine) -> list[object]:
+    return list(iter(line.take, None))
+
+
+def test_what_finds_no_room_is_counted_in_one_place() -> None:
+    line = WaitingLine(most=2)
+    blocks = [accepted(number, [signed()], gas_used=21_000) for number in range(1, 6)]
+    for one in blocks:
+        line.add_block(one)
+    line.add_call("eth_call", 3)
+
+    assert len(line) == 3
+    assert taken(line) == [
+        WaitingBlock(blocks[0]),
+        WaitingBlock(blocks[1]),
+        Counted(first_block=3, last_block=5, transactions=3, gas_used=63_000, calls=3),
+    ]
+
+
+def test_there_is_room_again_when_something_was_taken() -> None:
+    line = WaitingLine(most=1)
+    first, second = accepted(1), accepted(2)
+    line.add_block(first)
+    assert line.take() == WaitingBlock(first)
+    line.add_block(second)
+
+    assert line.take() == WaitingBlock(second)
+    assert line.take() is None
+
+
+def test_transactions_of_all_blocks_together_are_bounded() -> None:
+    line = WaitingLine(most=10, most_transactions=2)
+    two, one = accepted(1, [signed(), signed()]), accepted(2, [signed()])
+    line.add_block(two)
+    line.add_block(one)
+    assert taken(line) == [WaitingBlock(two), Counted(2, 2, 1, 21_000)]
+
+    line.add_block(one)
+    assert taken(line) == [WaitingBlock(one)]
+
+
+def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_again() -> None:
+    line, trace = WaitingLine(), lambda: None
+    line.add_call("eth_call")
+    line.add_call("eth_call", 2)
+    line.add_call("eth_call", trace=trace)
+    line.add_call("eth_call")
+    line.add_call("evm_mine")
+    line.add_call("evm_mine", exists=False)
+
+    assert taken(line) == [
+        WaitingCall("eth_call", 3), WaitingCall("eth_call", 1, trace=trace), WaitingCall("eth_call", 1),
+        WaitingCall("evm_mine", 1), WaitingCall("evm_mine", 1, exists=False),
+    ]  # fmt: skip
+
+
+def test_a_call_with_a_trace_finds_no_room_either() -> None:
+    line = WaitingLine(most=1)
+    for _ in range(1000):
+        line.add_call("eth_call", trace=lambda: None)
+
+    assert len(line) == 2
+    assert taken(line)[1] == Counted(calls=999)
+
+
+def test_an_allowance_comes_back_with_time() -> None:
+    clock = Clock()
+    allowance = Allowance(at_once=3, a_second=2, clock=clock)
+
+    assert [allowance.take(2), allowance.take(2), allowance.take(1)] == [True, False, True]
+    clock.now = 0.5
+    assert [allowance.take(2), allowance.take(1)] == [False, True]
+    clock.now = 100
+    assert [allowance.take(4), allowance.take(3)] == [False, True]
+
+
+def test_repeated_calls_are_one_entry_for_a_second() -> None:
+    clock = Clock()
+    collapse = Collapse(clock=clock)
+    call = CallEntry("eth_call")
+
+    assert list(collapse.put(call)) == [call]
+    assert collapse.seconds_left() is None
+    clock.now = 0.25
+    assert list(collapse.put(call)) + list(collapse.put(call)) == []
+    assert collapse.seconds_left() == 0.75
+    assert list(collapse.take_due()) == []
+    clock.now = 1.0
+    assert list(collapse.take_due()) == [CallEntry("eth_call", 2)]
+    assert list(collapse.put(call)) == []
+    assert list(collapse.take()) == [call]
+
+
+def test_what_is_held_back_comes_before_anything_else() -> None:
+    collapse = Collapse(clock=Clock())
+    call, other = CallEntry("eth_call"), CallEntry("evm_mine")
+    told = CallEntry("evm_mine", messages=("hello",))
+    given = (call, call, other, told, BLOCK, BLOCK, call)
+
+    assert [one for entry in given for one in collapse.put(entry)] == [
+        call, call, other, told, BLOCK, BLOCK, call,
+    ]  # fmt: skip
+
+
+def test_summaries_are_added_up() -> None:
+    collapse = Collapse(clock=Clock())
+    given = (
+        SummaryEntry(1, 1, 5, 100, 0), SummaryEntry(None, None, 0, 0, 2), SummaryEntry(2, 3, 7, 50, 0),
+        SummaryEntry(4, 4, 1, 50, 1),
+    )  # fmt: skip
+
+    found = [one for entry in given for one in collapse.put(entry)]
+    assert found == [given[0]]
+    assert list(collapse.take()) == [SummaryEntry(2, 4, 8, 100, 3)]
+
+
+def test_methods_that_read_are_not_named_but_those_that_act() -> None:
+    named = (
+        "eth_call", "eth_estimateGas", "eth_sendRawTransaction", "eth_sendTransaction", "eth_sign",
+        "eth_signTypedData_v4", "evm_mine", "anvil_setBalance", "hardhat_reset", "personal_sign",
+        "debug_traceCall", "trace_block", "eth_createAccessList", "eth_simulateV1",
+    )  # fmt: skip
+    passed_over = (
+        "eth_blockNumber", "eth_getBalance", "eth_chainId", "net_version", "web3_clientVersion",
+        "eth_getFilterChanges", "txpool_status", "debug_getRawBlock", "eth_callMany", "ots_hasCode",
+    )  # fmt: skip
+
+    assert [one for one in named + passed_over if acts(one)] == list(named)

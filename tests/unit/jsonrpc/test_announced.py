@@ -1,0 +1,70 @@
+"""What the announcer hears: each call's method once, before it is executed in a thread."""
+
+import pytest
+
+from jsonrpc.dispatch import MISS, Dispatcher, Limits
+from tests.unit.jsonrpc.test_hot import body
+
+Heard = list[tuple[str, int]]
+
+
+@pytest.fixture
+def heard(calls) -> Heard:
+    """What the announcer heard, and how many calls had been executed by then."""
+    return []
+
+
+@pytest.fixture
+def dispatcher(registry, clock, would_block, calls, heard: Heard) -> Dispatcher:
+    def announce(method: str, count: int) -> None:
+        heard.append((method, count))
+        calls.seen.append(("announced", method))
+
+    return Dispatcher(
+        registry, limits=Limits(), clock=clock, would_block=would_block, announcer=announce
+    )
+
+
+def test_a_method_is_announced_before_it_is_executed_in_a_thread(dispatcher, heard, calls) -> None:
+    dispatcher.answer(body("number"))
+
+    assert heard == [("number", 1)]
+    assert calls.seen == [("announced", "number"), ("number",)]
+
+
+def test_on_the_event_loop_it_is_announced_when_it_was_executed(dispatcher, heard, calls) -> None:
+    dispatcher.answer_hot(body("number"))
+
+    assert calls.seen == [("number",), ("announced", "number")]
+
+
+def test_a_call_that_is_sent_on_to_a_thread_is_announced_there_alone(
+    dispatcher, heard, calls
+) -> None:
+    calls.in_memory = False
+    assert dispatcher.answer_hot(body("balance", "0x1")) is MISS
+    assert heard == []
+
+    calls.in_memory = True
+    dispatcher.answer(body("balance", "0x1"))
+    assert heard == [("balance", 1)]
+
+
+def test_calls_that_are_executed_together_are_announced_together(dispatcher, heard) -> None:
+    dispatcher.answer(b"[%b,%b,%b]" % (body("send", "0x1"), body("send", "0x2"), body("number")))
+
+    assert heard == [("send", 2), ("number", 1)]
+
+
+def test_a_method_that_does_not_exist_is_announced_too(dispatcher, heard) -> None:
+    dispatcher.answer(body("nope"))
+    dispatcher.answer_hot(body("nope"))
+    dispatcher.answer(body("n" * 5000))
+
+    assert heard == [("nope", 1), ("nope", 1)]
+
+
+def test_a_method_that_fails_is_announced(dispatcher, heard) -> None:
+    dispatcher.answer(body("fail", 3))
+
+    assert heard == [("fail", 1)]
