@@ -178,6 +178,16 @@ class EvmChain:
             return None
         return Upstream(read_wanted(node.fork_url).urls, self.upstream_settings())
 
+    @property
+    def call_seconds(self) -> float:
+        """After how many seconds a call is given up; on a fork it may have to wait for the remote node, too."""
+        node = self.node
+        return (
+            node.rpc_call_timeout
+            if self.fork is None
+            else node.rpc_call_timeout + node.fork_timeout
+        )
+
     def upstream_settings(self) -> ClientSettings:
         """Return how the remote node is asked, by the settings."""
         node = self.node

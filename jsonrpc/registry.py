@@ -108,11 +108,16 @@ class MethodRegistry:
             name, tuple(params), handler, vectorized, hot, connection, client, computes
         )
 
-    def replace(self, name: str, handler: Handler, params: Sequence[Param]) -> None:
-        """Let another handler, with parameters of its own, answer a method, each call by itself."""
-        old = self._methods[name]
+    def replace(
+        self,
+        name: str,
+        handler: Handler,
+        params: Sequence[Param],
+        vectorized: VectorHandler | None = None,
+    ) -> None:
+        """Let other handlers, with parameters of their own, answer a method that is there."""
         self._methods[name] = replace(
-            old, handler=handler, params=tuple(params), vectorized=None, computes=False
+            self._methods[name], handler=handler, params=tuple(params), vectorized=vectorized
         )
 
     def include(self, other: "MethodRegistry") -> None:

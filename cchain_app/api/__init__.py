@@ -62,8 +62,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     if rpc.chain.is_development:
         development_methods.add(methods, rpc)
         log_methods.add(methods, rpc)
-        if rpc.chain.fork is not None:
-            forked.add(methods, rpc)
+        forked.add(methods, rpc)
     return methods
 
 

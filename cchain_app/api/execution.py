@@ -280,7 +280,7 @@ def context_on(
         env = block_override.apply(env)
     if share is not None:
         return CallContext(rpc, env, reader, share.deadline, share.gas)
-    return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.node.rpc_call_timeout)
+    return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.call_seconds)
 
 
 def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
@@ -351,7 +351,7 @@ def gas_price(request: CallRequest, env: BlockEnv) -> int:
 
 def timed_out(rpc: EvmRpc) -> JsonRpcError:
     """Return the error of a call that took longer than NODE_RPC_CALL_TIMEOUT."""
-    return server_error(f"execution aborted (timeout = {rpc.chain.node.rpc_call_timeout:g}s)")
+    return server_error(f"execution aborted (timeout = {rpc.chain.call_seconds:g}s)")
 
 
 def _unpaid(sender: Address, have: int, want: int) -> str:

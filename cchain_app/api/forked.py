@@ -5,6 +5,7 @@ pin nothing is shown: there the chain is another one.
 """
 
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any, Final, NamedTuple
 
 from cchain_app.api.params import BlockHash, Tag
@@ -62,23 +63,46 @@ class _Given(NamedTuple):
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Put a look at the pin in front of the methods that a fork does not answer itself."""
     for name, place in BODIES.items():
-        _wrap(methods, name, _Heights(rpc, name, place, with_pin=True))
+        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=True))
     for name, place in STATES.items():
-        _wrap(methods, name, _Heights(rpc, name, place, with_pin=False))
+        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=False))
     for name in TRANSACTIONS:
-        _wrap(methods, name, _Transactions(rpc, name))
+        _wrap(methods, rpc, name, _Transactions(rpc, name))
 
 
-def _wrap(methods: MethodRegistry, name: str, ask: Callable[[Handler, Sequence[Any]], Any]) -> None:
+def _wrap(
+    methods: MethodRegistry, rpc: EvmRpc, name: str, ask: Callable[[Handler, Sequence[Any]], Any]
+) -> None:
+    """Look at the arguments of each call before its handler; where the chain is no fork, at nothing."""
     method = methods.methods[name]
-    own = method.handler
-    assert own is not None, "only answers for one call at a time are upstream's"
+    own, own_vectorized = method.handler, method.vectorized
+    assert own is not None, "what is asked of upstream is one call"
 
     def handler(*arguments: Any) -> Any:
+        if rpc.chain.fork is None:
+            return own(*map(_value, arguments))
         return ask(own, arguments)
 
-    handler.__doc__ = own.__doc__
-    methods.replace(name, handler, [_keeping(one) for one in method.params])
+    def vectorized(calls: list[tuple[Any, ...]]) -> Sequence[object]:
+        if rpc.chain.fork is None:
+            assert own_vectorized is not None
+            return own_vectorized([tuple(map(_value, arguments)) for arguments in calls])
+        return [_outcome(handler, arguments) for arguments in calls]
+
+    methods.replace(
+        name,
+        update_wrapper(handler, own),
+        [_keeping(one) for one in method.params],
+        None if own_vectorized is None else update_wrapper(vectorized, own_vectorized),
+    )
+
+
+def _outcome(handler: Handler, arguments: tuple[Any, ...]) -> object:
+    """Return the answer to one call of several, or why there is none."""
+    try:
+        return handler(*arguments)
+    except Exception as error:  # of this call alone; who executes calls knows which are expected
+        return error
 
 
 def _keeping(param: Param) -> Param:

@@ -59,7 +59,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             budget=Budget(
                 gas=gas_cap(rpc),
                 bytes=chain.node.trace_bytes,
-                deadline=time.monotonic() + chain.node.rpc_call_timeout,
+                deadline=time.monotonic() + chain.call_seconds,
             ),
         )
         try:

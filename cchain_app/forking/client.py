@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 import urllib3
-from urllib3.exceptions import HTTPError, TimeoutError
+from urllib3.exceptions import HTTPError, NewConnectionError, TimeoutError
 
 from cchain_app.forking import retries
 from cchain_app.forking.errors import (
@@ -172,9 +172,8 @@ class Upstream:
                 answer.release_conn()
         except (HTTPError, OSError) as error:
             # Its own words have the whole URL.
-            words = (
-                "it did not answer in time" if isinstance(error, TimeoutError) else "no connection"
-            )
+            late = isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError)
+            words = "it did not answer in time" if late else "no connection"
             away = UpstreamAway(f"{target.shown} does not answer: {words}")
             raise _Again(away, self._settings.backoff) from None
         seconds = retries.seconds_until(answer.headers.get("Retry-After"), self._settings.backoff)

@@ -6,7 +6,7 @@ from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import admissions, local_genesis
 from cchain_app.services.vm import EvmVM
-from cchain_app.store.forked import read_fork
+from cchain_app.store import forked
 from chaindb.group_commit import GroupCommit
 from chainvm.consensus import SoleConsensus
 
@@ -19,6 +19,6 @@ def compose(chain: EvmChain) -> EvmChain:
     alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
     chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)
-    chain.find_fork = partial(read_fork, chain.db)
+    chain.find_fork = lambda: forked.read_fork(chain.db)
     chain.admissions = GroupCommit(partial(admissions.admit, chain))
     return chain

@@ -98,7 +98,9 @@ class OuterRows:
         genesis = self.genesis
         rows = [height for height in heights if genesis.height < height <= HIGHEST]
         found = outer.ids_at(self.db, self.alias, rows)
-        return [found.get(one) if one > genesis.height else genesis.block_id for one in heights]
+        return [
+            genesis.block_id if 0 <= one <= genesis.height else found.get(one) for one in heights
+        ]
 
     def heights_of(self, block_ids: Sequence[ID]) -> list[int | None]:
         """Return the heights of those of these blocks that are accepted."""

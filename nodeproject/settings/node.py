@@ -9,7 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 from nodeproject.settings.flags import Form, flag
-from nodeproject.settings.forms import CLIENT_NAME, FORK_URL, GAS_LIMIT, HARDFORK, HEADER, WHOLE
+from nodeproject.settings.fork import ForkSettings
+from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -25,7 +26,7 @@ _REDIS = Form("a URL like redis://HOST:6379/0", _redis_url)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSettings:
+class NodeSettings(ForkSettings):
     """What an operator can set, with its defaults."""
 
     profile: str = flag(
@@ -234,43 +235,6 @@ class NodeSettings:
         True,
         "Whether there are development methods (evm_, anvil_, hardhat_): on the local network alone, and only "
         "where this node decides alone.",
-    )
-    fork_url: tuple[str, ...] = flag(
-        (),
-        "JSON-RPC URL of a chain that the local one goes on from, or URL@BLOCK; several take turns, the next "
-        "after a failure. What stands behind the host is kept secret.",
-        form=FORK_URL,
-        secret=True,
-        options=("-f",),
-    )
-    fork_block_number: str = flag(
-        "",
-        "The block that a fork goes on from; negative: so many before the last one. Default: the last one.",
-        form=WHOLE,
-        options=(),
-    )
-    fork_headers: tuple[str, ...] = flag(
-        (),
-        "Headers for that URL, each `NAME: VALUE`.",
-        form=HEADER,
-        secret=True,
-        options=("--fork-header",),
-    )
-    fork_retries: int = flag(
-        5, "Tries after one that failed and may work later.", least=0, options=("--retries",)
-    )
-    fork_timeout: float = flag(
-        45.0, "Seconds for one question to that URL, with all its tries.", least=0.1
-    )
-    fork_retry_backoff: float = flag(
-        1.0, "Seconds before each further try, unless the server names others.", least=0.0
-    )
-    fork_chain_id: int = flag(
-        0,
-        "Chain ID of a fork. 0: NODE_CHAIN_ID, else that chain's.",
-        least=0,
-        most=2**63 - 1,
-        options=(),
     )
     block_interval: float = flag(
         2.0,
