@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from cchain_app.forking.errors import MalformedForkSetting
 from primitives.evm import Hash
 
+_TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _PINNED: Final = re.compile(r"(?P<url>.+)@(?P<block>-?(0x[0-9a-fA-F]+|[0-9]+))")
 _SCHEMES: Final = ("http", "https")
 _LATEST: Final = "latest"
@@ -96,9 +97,7 @@ def read_headers(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, colon, value = text.partition(":")
         name, value = name.strip(), value.strip()
-        if not (colon and name.isascii() and value.isprintable()) or re.search(
-            r"[^\w!#$%&'*+.^`|~-]", name
-        ):
+        if not (colon and _TOKEN.fullmatch(name) and value.isprintable()):
             raise MalformedForkSetting("NODE_FORK_HEADERS must be headers like NAME: VALUE")
         found[name] = value
     return found

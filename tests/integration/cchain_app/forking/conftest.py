@@ -1,0 +1,98 @@
+"""A chain that is a fork of a remote one, which a thread of the test tells."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from cchain_app.apps import evm_chain
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.services import transactions
+from cchain_app.services.genesis import load_genesis
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.signing import sign_transaction
+from cchain_app.txs.transaction import Transaction
+from chaindb import clock
+from tests.builders.evm_chains import produce
+from tests.builders.process import begin_anew
+from tests.builders.transactions import KEY, unsigned
+from tests.servers.upstream import RemoteChain, UpstreamServer
+
+PIN = 15
+"""The remote chain has five blocks more."""
+COUNTER = "0x" + "c0" * 20
+"""A contract that answers its slot 0, and with data adds one to it."""
+COUNTER_CODE = "0x3615600d5760015f54015f55005b5f545f5260205ff3"
+RICH = "0x" + "aa" * 20
+
+
+@pytest.fixture
+def remote() -> Iterator[UpstreamServer]:
+    """The remote node."""
+    chain = RemoteChain()
+    chain.accounts[COUNTER] = (3, 1, COUNTER_CODE)
+    chain.slots[COUNTER, 0] = 7
+    chain.accounts[RICH] = (10**20, 5, "0x")
+    with UpstreamServer(chain) as server:
+        yield server
+
+
+@dataclass
+class ForkedChain:
+    """A fork whose blocks are made on command."""
+
+    remote: UpstreamServer
+    nonce: int = 0
+
+    @property
+    def evm(self) -> EvmChain:
+        """The chain of this process."""
+        return evm_chain()
+
+    def mine(self, *sent: Transaction) -> AcceptedBlock:
+        """Send transactions, and make a block."""
+        for outcome in transactions.submit(self.evm, [one.raw for one in sent]) if sent else ():
+            assert not isinstance(outcome, Exception), outcome
+        block = produce(self.evm, now=clock.now() + 1, allow_empty=True)
+        assert block is not None
+        return block
+
+    def make(self, **fields: Any) -> Transaction:
+        """Return the next transaction of the well-known key's account."""
+        chain_id = self.evm.config.chain_id
+        wanted = unsigned(nonce=self.nonce, chain_id=chain_id, **fields)
+        made = decode_transaction(sign_transaction(wanted, KEY), chain_id)
+        self.nonce += 1
+        return made
+
+    def restart(self) -> AcceptedBlock:
+        """Be a process that has just begun."""
+        begin_anew()
+        return load_genesis(self.evm)
+
+    def asks_nothing(self) -> None:
+        """Count from now on what is asked."""
+        self.remote.asked.clear()
+
+
+@pytest.fixture
+def with_fork(
+    transactional_db: None, node_settings: Any, settings: Any, remote: UpstreamServer
+) -> None:
+    """Let the settings name the fork."""
+    settings.NODE = replace(
+        node_settings,
+        mining="manual",
+        fork_url=(f"{remote.url}@{PIN}",),
+        fork_retries=0,
+        fork_timeout=20.0,
+    )
+
+
+@pytest.fixture
+def forked(with_fork: None, remote: UpstreamServer) -> ForkedChain:
+    """A fork that has just begun."""
+    load_genesis(evm_chain())
+    return ForkedChain(remote)

@@ -1,0 +1,230 @@
+"""Where a fork may begin, what it goes on with, and that it becomes another one only by anvil_reset."""
+
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from cchain_app import models
+from cchain_app.apps import evm_chain
+from cchain_app.forking.errors import (
+    ForkNeedsOwnChain,
+    NoSuchPin,
+    NotAFork,
+    OtherFork,
+    UpstreamAway,
+)
+from cchain_app.services.genesis import load_genesis
+from primitives.evm import Address
+from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
+from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
+
+
+def again(settings, **changes):
+    """Begin again with other settings."""
+    settings.NODE = replace(settings.NODE, **changes)
+    return load_genesis(evm_chain())
+
+
+def test_what_is_asked_at_the_start(forked, remote):
+    names = [method for method, _ in remote.asked]
+    assert names[:3] == ["eth_getBlockByNumber", "eth_chainId", "eth_getAccountInfo"]
+    count = len([one for one in forked.evm.own_genesis.alloc.values() if one.balance])
+    assert remote.counts["eth_getBalance"] == count
+    assert set(names[2:]) == {
+        "eth_getAccountInfo", "eth_getBalance", "eth_getTransactionCount", "eth_getCode",
+    }  # fmt: skip
+
+
+def test_a_second_start_asks_nothing(forked, remote):
+    forked.asks_nothing()
+    assert forked.restart().number == PIN
+    assert remote.asked == []
+
+
+def test_the_row_of_the_chain_says_what_it_is_a_fork_of(forked, remote):
+    row = models.Chain.objects.get()
+    assert row.fork_url == remote.url.removesuffix("/v2/s3cr3tk3y")
+    assert (row.fork_number, row.chain_id) == (PIN, 777)
+    assert "0x" + row.genesis_hash.hex() == hash_of(PIN)
+    assert row.fork_block == remote.chain.block(PIN)
+
+
+@pytest.mark.parametrize(("number", "height"), [("", 20), ("-3", 17), ("0", 0)])
+def test_the_block_may_be_named_apart(with_fork, remote, settings, number, height):
+    assert again(settings, fork_url=(remote.url,), fork_block_number=number).number == height
+
+
+def test_the_chain_id_may_be_another(rpc, with_fork, settings):
+    again(settings, fork_chain_id=31_337)
+    assert rpc("eth_chainId") == hex(31_337)
+
+
+def test_a_chain_of_its_own_does_not_become_a_fork(
+    transactional_db, node_settings, settings, remote
+):
+    load_genesis(evm_chain())
+    with pytest.raises(NotAFork, match="has a chain that is no fork: choose another one"):
+        again(settings, fork_url=(remote.url,))
+    assert remote.asked == []
+
+
+def test_a_fork_is_not_another_one_by_its_settings(forked, remote, settings):
+    with pytest.raises(OtherFork, match="fork with block 15, but the settings give 14"):
+        again(settings, fork_url=(f"{remote.url}@14",))
+    with pytest.raises(OtherFork, match="fork with chain ID 777, but the settings give 5"):
+        again(settings, fork_url=(remote.url,), fork_chain_id=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"development": False}, "no development methods"),
+        ({"network_id": 99}, "no development methods"),
+        ({"bootstrap": ("127.0.0.1:9651",)}, "no development methods"),
+        ({"profile": "production"}, "NODE_PROFILE is not embedded"),
+    ],
+)
+def test_a_chain_of_others_is_no_fork(with_fork, settings, changes, words):
+    with pytest.raises(ForkNeedsOwnChain, match=words):
+        again(settings, **changes)
+
+
+def test_nothing_begins_where_nobody_answers(with_fork, remote, settings):
+    remote.stop()
+    with pytest.raises(UpstreamAway, match="failed to get fork block number") as failure:
+        again(settings, fork_url=(remote.url,))
+    assert "s3cr3t" not in str(failure.value)
+    assert not models.Chain.objects.exists()
+    assert not models.Block.objects.exists()
+
+
+def test_nothing_begins_at_a_block_that_is_not_there(with_fork, remote, settings):
+    with pytest.raises(NoSuchPin, match="does not have block 21"):
+        again(settings, fork_url=(f"{remote.url}@21",))
+    assert not models.Chain.objects.exists()
+
+
+def test_a_fork_is_not_exported(forked, tmp_path):
+    with pytest.raises(CommandError, match="This chain is a fork"):
+        call_command("export_chain", str(tmp_path / "blocks"))
+
+
+def test_tools_are_told_of_the_fork(rpc, forked, remote):
+    info = rpc("anvil_nodeInfo")["forkConfig"]
+    shown = remote.url.removesuffix("/v2/s3cr3tk3y")
+    assert info == {"forkUrl": shown, "forkBlockNumber": PIN, "forkRetryBackoff": 1000}
+    told = {"chainId": 777, "forkBlockNumber": PIN, "forkBlockHash": hash_of(PIN)}
+    assert rpc("anvil_metadata")["forkedNetwork"] == told
+    assert rpc("hardhat_metadata")["forkedNetwork"] == told
+
+
+def counter(rpc):
+    return int(rpc("eth_call", {"to": COUNTER}, "latest"), 16)
+
+
+@pytest.mark.parametrize("options", [(), ({},), ({"forking": {"blockNumber": PIN}},)])
+def test_reset_goes_back_to_the_pin(rpc, forked, remote, options):
+    rpc("anvil_setStorageAt", COUNTER, "0x0", "0x" + "11" * 32)
+    forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:]))))
+    forked.asks_nothing()
+    assert rpc("anvil_reset", *options) is None
+    assert remote.asked == []
+    assert rpc("eth_blockNumber") == hex(PIN)
+    assert counter(rpc) == 7
+    assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
+    owner = "0x" + forked.make().sender.hex()
+    assert int(rpc("eth_getBalance", owner, "latest"), 16) > 10**20
+    assert forked.mine().number == PIN + 1
+
+
+def test_reset_to_another_block_begins_anew(rpc, forked, remote):
+    forked.mine(forked.make())
+    assert counter(rpc) == 7
+    remote.chain.slots[COUNTER, 0] = 30
+    snapshot = rpc("evm_snapshot")
+    assert rpc("hardhat_reset", {"forking": {"blockNumber": 17}}) is True
+    assert rpc("eth_blockNumber") == hex(17)
+    assert counter(rpc) == 30
+    assert rpc("evm_revert", snapshot) is False
+    block = forked.mine()
+    assert (block.number, "0x" + block.header.parent_hash.hex()) == (18, hash_of(17))
+    assert forked.restart  # the settings still name the block that it began with
+    assert models.Chain.objects.get().fork_number == 17
+
+
+def test_reset_to_another_url_begins_anew(rpc, forked):
+    other = RemoteChain(head=40)
+    other.chain_id = 9
+    with UpstreamServer(other) as server:
+        rpc("anvil_reset", {"forking": {"jsonRpcUrl": server.url}})
+        assert rpc("eth_blockNumber") == hex(40)
+        assert rpc("eth_chainId") == "0x9"
+        assert rpc("eth_getCode", COUNTER, "latest") == "0x"
+        assert forked.mine().number == 41
+
+
+def test_a_reset_that_is_not_told_changes_nothing(rpc, forked):
+    block = forked.mine()
+    for options in ({"jsonRpcUrl": "http://127.0.0.1:1/"}, {"blockNumber": 99}):
+        with pytest.raises(Exception, match="fork block number|does not have block 99"):
+            rpc("anvil_reset", {"forking": options})
+    assert rpc("eth_getBlockByNumber", "latest", False)["hash"] == "0x" + block.hash.hex()
+
+
+@pytest.mark.parametrize(
+    ("forking", "words"),
+    [
+        (5, "forking must be an object"),
+        ({"jsonRpcUrl": 5}, "a URL was expected"),
+        ({"jsonRpcUrl": "sesame"}, "must be a URL"),
+        ({"blockNumber": "x"}, "is no number"),
+    ],
+)
+def test_a_reset_that_cannot_be_read_is_refused(rpc, forked, forking, words):
+    with pytest.raises(Exception, match=words) as refusal:
+        rpc("anvil_reset", {"forking": forking})
+    assert refusal.value.code == -32602
+
+
+def test_a_chain_of_its_own_is_not_reset_to_a_fork(rpc, chain, remote):
+    with pytest.raises(Exception, match="no fork") as refusal:
+        rpc("anvil_reset", {"forking": {"jsonRpcUrl": remote.url}})
+    assert refusal.value.code == -32602
+    with pytest.raises(Exception, match="no fork"):
+        rpc("anvil_setRpcUrl", remote.url)
+
+
+def test_another_url_can_be_asked(rpc, forked, remote):
+    other = RemoteChain()
+    other.accounts[RICH] = (3, 0, "0x")
+    remote.stop()
+    with UpstreamServer(other) as server:
+        assert rpc("anvil_setRpcUrl", server.url) is None
+        assert rpc("eth_getBalance", RICH, "latest") == "0x3"
+
+
+def test_it_goes_back_to_snapshots_and_blocks_as_any_chain(rpc, forked):
+    rpc("anvil_setBalance", RICH, "0x7")
+    first = forked.mine(
+        forked.make(to=Address(bytes.fromhex(COUNTER[2:])), data=b"\x01", gas=90_000, value=0)
+    )
+    snapshot = rpc("evm_snapshot")
+    rpc("anvil_setBalance", RICH, "0x8")
+    forked.mine(
+        forked.make(to=Address(bytes.fromhex(COUNTER[2:])), data=b"\x01", gas=90_000, value=0)
+    )
+    forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:]))))
+    assert counter(rpc) == 9
+    assert rpc("evm_revert", snapshot) is True
+    assert rpc("eth_getBlockByNumber", "latest", False)["hash"] == "0x" + first.hash.hex()
+    assert counter(rpc) == 8
+    assert rpc("eth_getBalance", RICH, "latest") == "0x7"
+    assert rpc("anvil_rollback", 1) is None
+    assert counter(rpc) == 7
+    assert models.ForkedLeaf.objects.count() == 0
+    assert models.TrieNode.objects.count() == 0
+    with pytest.raises(Exception, match="Rollback depth must not exceed"):
+        rpc("anvil_rollback", 1)
+    forked.nonce = 0
+    forked.mine()

@@ -1,0 +1,194 @@
+"""How a remote node is asked: retries, turns of URLs, what is refused, and that no key is told."""
+
+import pytest
+
+from cchain_app.forking import questions
+from cchain_app.forking.client import ClientSettings, Upstream
+from cchain_app.forking.errors import (
+    ArchiveNeeded,
+    BadUpstreamAnswer,
+    NoSuchPin,
+    UpstreamAway,
+    UpstreamRefused,
+)
+from primitives.evm import Address
+from tests.servers.upstream import RemoteChain, UpstreamServer, error
+
+ADDRESS = Address(b"\x11" * 20)
+SECRETS = ("s3cr3tk3y", "sesame")
+
+
+@pytest.fixture
+def server():
+    with UpstreamServer(RemoteChain()) as running:
+        yield running
+
+
+class Waits(list):
+    """Notes how long is waited, and does not."""
+
+    def __call__(self, seconds):
+        self.append(seconds)
+
+
+def client(*urls, waits=None, **settings):
+    return Upstream(urls, ClientSettings(**settings), sleep=waits if waits is not None else Waits())
+
+
+def failing(*failures):
+    """Fail one time after the other, then no more."""
+    left = list(failures)
+    return lambda _: left.pop(0) if left else None
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (429, {}, b""),
+        (503, {}, b"busy"),
+        (200, {}, error(-32005, "too many")),
+        (200, {}, error(-32000, "header not found")),
+    ],
+)
+def test_a_failure_that_may_pass_is_tried_again(server, failure):
+    server.fails = failing(failure, failure)
+    waits = Waits()
+    assert client(server.url, waits=waits, backoff=0.5).ask("eth_chainId", []) == "0x309"
+    assert waits == [0.5, 0.5]
+    assert server.counts == {"eth_chainId": 3}
+
+
+def test_the_server_says_when_to_try_again(server):
+    server.fails = failing((429, {"Retry-After": "7"}, b""))
+    waits = Waits()
+    client(server.url, waits=waits).ask("eth_chainId", [])
+    assert waits == [7.0]
+
+
+def test_nobody_waits_longer_than_the_time_for_one_question(server):
+    server.fails = lambda _: (429, {"Retry-After": "30"}, b"")
+    waits = Waits()
+    with pytest.raises(UpstreamAway, match="HTTP status 429"):
+        client(server.url, waits=waits, timeout=20).ask("eth_chainId", [])
+    assert waits == []
+
+
+def test_retries_end(server):
+    server.fails = lambda _: (200, {}, error(-32005, "rate limit"))
+    with pytest.raises(UpstreamRefused, match="rate limit"):
+        client(server.url, retries=2).ask("eth_chainId", [])
+    assert server.counts == {"eth_chainId": 3}
+
+
+def test_an_error_that_stays_is_not_tried_again(server):
+    server.fails = lambda _: (200, {}, error(-32000, "no such thing", "0x12"))
+    with pytest.raises(UpstreamRefused, match=r"^no such thing$") as refusal:
+        client(server.url).ask("eth_chainId", [])
+    assert (refusal.value.code, refusal.value.data) == (-32000, "0x12")
+    assert server.counts == {"eth_chainId": 1}
+
+
+def test_the_next_url_is_asked_after_a_failure(server):
+    with UpstreamServer(RemoteChain()) as first:
+        first.fails = lambda _: (502, {}, b"")
+        asked = client(first.url, server.url)
+        assert asked.ask("eth_chainId", []) == "0x309"
+        assert asked.ask("eth_chainId", []) == "0x309"
+        assert (first.counts.total(), server.counts.total()) == (1, 2)
+
+
+def test_who_was_away_is_asked_once_and_not_again_and_again(server):
+    waits = Waits()
+    asked = client(server.url, waits=waits, retries=3)
+    server.stop()
+    with pytest.raises(UpstreamAway, match="does not answer: no connection"):
+        asked.ask("eth_chainId", [])
+    assert len(waits) == 3
+    assert asked.is_away
+    with pytest.raises(UpstreamAway):
+        asked.ask("eth_chainId", [])
+    assert len(waits) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal", "words"),
+    [
+        ((200, {}, b"<html>"), BadUpstreamAnswer, "no JSON-RPC"),
+        ((200, {}, [1]), BadUpstreamAnswer, "no JSON-RPC"),
+        ((401, {}, b"who are you"), UpstreamRefused, "HTTP status 401"),
+        ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "no JSON-RPC"),
+        (
+            (200, {}, error(-32000, "missing trie node ab (path )")),
+            ArchiveNeeded,
+            "needs an archive node",
+        ),
+    ],
+)
+def test_what_is_refused(server, answer, refusal, words):
+    server.fails = lambda _: answer
+    with pytest.raises(refusal, match=words):
+        client(server.url, retries=0).ask("eth_chainId", [])
+
+
+def test_headers_and_passwords_are_sent_and_never_told(server):
+    url = server.url.replace("http://", "http://me:sesame1@")
+    server.fails = lambda _: (
+        200,
+        {},
+        error(-32000, f"{url} with sesame2 and sesame1 is not known"),
+    )
+    asked = client(url, headers={"X-Key": "sesame2"})
+    with pytest.raises(UpstreamRefused) as refusal:
+        asked.ask("eth_chainId", [])
+    assert server.headers[-1]["X-Key"] == "sesame2"
+    assert server.headers[-1]["authorization"].startswith("Basic ")
+    said = f"{refusal.value} {asked.host}"
+    assert not any(secret in said for secret in SECRETS)
+    assert "is not known" in said
+
+
+def test_an_account_is_three_questions_unless_one_has_answered(server):
+    server.chain.accounts["0x" + "11" * 20] = (5, 1, "0x60")
+    asked = client(server.url)
+    for _ in range(2):
+        assert questions.account(asked, ADDRESS, 7).code == b"\x60"
+    assert server.counts == {
+        "eth_getAccountInfo": 1, "eth_getBalance": 2, "eth_getTransactionCount": 2, "eth_getCode": 2,
+    }  # fmt: skip
+    assert {tuple(params) for _, params in server.asked} == {("0x" + "11" * 20, "0x7")}
+    server.chain.has_account_info = True
+    server.asked.clear()
+    other = client(server.url)
+    for _ in range(2):
+        assert questions.account(other, ADDRESS, 7).state.balance == 5
+    assert server.counts == {"eth_getAccountInfo": 2}
+
+
+def test_who_has_nothing_does_not_exist(server):
+    assert questions.account(client(server.url), ADDRESS, 7) == (None, b"")
+
+
+@pytest.mark.parametrize(("number", "height"), [(None, 20), (-3, 17), (0, 0), (4, 4)])
+def test_the_pin(server, number, height):
+    found = questions.header_of(questions.pinned_block(client(server.url), number))
+    assert (found.number, found.base_fee, found.requests_hash) == (
+        height,
+        server.chain.base_fee,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(21, "does not have block 21"), (-21, "fewer blocks")]
+)
+def test_a_pin_that_is_not_there(server, number, words):
+    with pytest.raises(NoSuchPin, match=words):
+        questions.pinned_block(client(server.url), number)
+
+
+@pytest.mark.parametrize("member", ["number", "hash", "gasLimit", "timestamp", "stateRoot"])
+def test_a_block_of_another_form(server, member):
+    told = dict(server.chain.block(3), **{member: "?"})
+    read = questions.hash_of if member == "hash" else questions.header_of
+    with pytest.raises(BadUpstreamAnswer):
+        read(told)

@@ -1,0 +1,233 @@
+"""State of a fork: asked for once, kept as rows, changed by our blocks, and there without the remote node."""
+
+import pytest
+
+from cchain_app import models
+from cchain_app.apps import evm_chain
+from cchain_app.forking.errors import UpstreamAway
+from cchain_app.selectors import state
+from cchain_app.services.genesis import load_genesis
+from primitives.evm import Address
+from tests.builders.transactions import SENDER
+from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
+from tests.servers.upstream import GWEI, error, hash_of
+
+NOBODY = "0x" + "99" * 20
+STATE = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
+
+
+def address(text):
+    return Address(bytes.fromhex(text[2:]))
+
+
+def counter(rpc, block="latest"):
+    return int(rpc("eth_call", {"to": COUNTER}, block), 16)
+
+
+def count(forked):
+    return forked.make(to=address(COUNTER), data=b"\x01", gas=100_000, value=0)
+
+
+def test_the_chain_goes_on_from_the_pin(rpc, forked):
+    assert rpc("eth_chainId") == hex(777)
+    assert rpc("eth_blockNumber") == hex(PIN)
+    block = forked.mine()
+    assert block.number == PIN + 1
+    assert "0x" + block.header.parent_hash.hex() == hash_of(PIN)
+    # The pin's gas is at its target, so the base fee stays; it is below no floor.
+    assert block.header.base_fee == 8 * GWEI
+    assert block.header.gas_limit == 30_000_000
+    assert block.header.timestamp > 1_700_000_000 + PIN
+
+
+def test_the_base_fee_has_no_floor_but_eip_1559(rpc, with_fork, remote):
+    remote.chain.base_fee = 50_000_000
+    load_genesis(evm_chain())
+    assert int(rpc("eth_gasPrice"), 16) <= 50_000_001
+    rpc("evm_mine")
+    rpc("evm_mine")
+    assert int(rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16) == 43_750_000
+
+
+def test_funded_accounts_get_their_balance_on_top_of_upstreams_nonce(rpc, with_fork, remote):
+    owner = "0x" + SENDER.hex()
+    remote.chain.accounts[owner] = (5, 9, "0x")
+    load_genesis(evm_chain())
+    alloc = evm_chain().own_genesis.alloc[SENDER]
+    assert int(rpc("eth_getBalance", owner, "latest"), 16) == alloc.balance
+    assert rpc("eth_getTransactionCount", owner, "latest") == "0x9"
+    change = models.DevelopmentChange.objects.get(address=SENDER)
+    assert (change.number, int.from_bytes(change.old, "big")) == (PIN + 1, 5)
+
+
+def test_an_account_is_asked_for_once(rpc, forked, remote):
+    forked.asks_nothing()
+    for _ in range(2):
+        assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
+        assert rpc("eth_getTransactionCount", RICH, "latest") == "0x5"
+    assert remote.counts == dict.fromkeys(STATE, 1)
+    assert {tuple(params) for _, params in remote.asked} == {(RICH, hex(PIN))}
+    row = models.ForkedAccount.objects.get(address=address(RICH))
+    assert (int(row.balance), row.nonce) == (10**20, 5)
+    assert models.Account.objects.get(address=address(RICH)).nonce == 5
+
+
+def test_who_does_not_exist_is_asked_for_once_too(rpc, forked, remote):
+    forked.asks_nothing()
+    for _ in range(2):
+        forked.restart()
+        assert rpc("eth_getBalance", NOBODY, "latest") == "0x0"
+        assert rpc("eth_getStorageAt", NOBODY, "0x0", "latest") == "0x" + "00" * 32
+    assert remote.counts == dict.fromkeys(STATE, 1)
+    assert models.ForkedAccount.objects.get(address=address(NOBODY)).balance is None
+    assert not models.Account.objects.filter(address=address(NOBODY)).exists()
+
+
+def test_a_slot_is_asked_for_once_also_where_it_is_zero(rpc, forked, remote):
+    assert counter(rpc) == 7
+    forked.asks_nothing()
+    for slot in ("0x0", "0x5", "0x5"):
+        rpc("eth_getStorageAt", COUNTER, slot, "latest")
+    assert remote.asked == [("eth_getStorageAt", [COUNTER, "0x5", hex(PIN)])]
+    assert models.ForkedSlot.objects.filter(key__gte=address(COUNTER)).count() == 2
+    assert models.StorageSlot.objects.filter(key__gte=address(COUNTER)).count() == 1
+
+
+def test_what_our_blocks_write_wins_and_the_pin_stays_as_it_was(rpc, forked):
+    forked.mine(count(forked))
+    forked.mine(count(forked))
+    assert [counter(rpc, hex(PIN + one)) for one in range(3)] == [7, 8, 9]
+    rpc("anvil_setStorageAt", COUNTER, "0x0", "0x" + "00" * 32)
+    assert counter(rpc) == 0
+    forked.restart()
+    assert counter(rpc) == 0
+    assert models.ForkedSlot.objects.get(key__gte=address(COUNTER)).value[-1] == 7
+
+
+def test_who_was_deleted_here_is_not_asked_for_again(rpc, forked, remote):
+    rpc("anvil_setBalance", RICH, "0x0")
+    rpc("anvil_setNonce", RICH, "0x0")
+    assert not models.Account.objects.filter(address=address(RICH)).exists()
+    forked.mine()
+    forked.asks_nothing()
+    forked.restart()
+    assert rpc("eth_getBalance", RICH, "latest") == "0x0"
+    assert remote.asked == []
+
+
+def test_without_the_remote_node_the_chain_goes_on(rpc, forked, remote):
+    sent = count(forked)
+    forked.mine(sent)
+    remote.stop()
+    first = forked.restart()
+    assert first.number == PIN
+    assert counter(rpc) == 8
+    forked.nonce = 1
+    forked.mine(count(forked))
+    assert counter(rpc) == 9
+    assert (
+        rpc("debug_traceTransaction", "0x" + sent.hash.hex(), {"tracer": "callTracer"})["type"]
+        == "CALL"
+    )
+    assert rpc("eth_getBlockByNumber", hex(PIN), False) == remote.chain.block(PIN)
+
+
+def test_what_was_not_kept_is_an_error_while_nobody_answers(rpc, forked, remote):
+    remote.stop()
+    with pytest.raises(Exception, match="does not answer") as failure:
+        rpc("eth_getBalance", RICH, "latest")
+    assert failure.value.code == -32603
+    assert "s3cr3t" not in failure.value.message
+    assert not models.ForkedAccount.objects.filter(address=address(RICH)).exists()
+
+
+def test_nothing_is_kept_of_an_account_that_was_told_in_part(rpc, forked, remote):
+    remote.fails = lambda method: (
+        (200, {}, error(-32000, "no code today")) if method == "eth_getCode" else None
+    )
+    with pytest.raises(Exception, match=r"^.*no code today") as failure:
+        rpc("eth_getBalance", RICH, "latest")
+    assert failure.value.code == -32603
+    assert not models.ForkedAccount.objects.filter(address=address(RICH)).exists()
+    remote.fails = lambda _: None
+    assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
+
+
+def test_an_archive_is_named_where_the_state_is_gone(rpc, forked, remote):
+    remote.fails = lambda _: (
+        200,
+        {},
+        error(-32000, "missing trie node 12 (path ) state is not available"),
+    )
+    with pytest.raises(Exception, match="needs an archive node"):
+        rpc("eth_getBalance", RICH, "latest")
+
+
+def test_a_block_whose_state_is_not_told_is_not_made(rpc, forked, remote):
+    counting = count(forked)
+    rpc("eth_sendRawTransaction", "0x" + counting.raw.hex())
+    remote.fails = lambda method: (503, {}, b"") if method == "eth_getStorageAt" else None
+    with pytest.raises(Exception, match="HTTP status 503"):
+        rpc("evm_mine")
+    assert rpc("eth_blockNumber") == hex(PIN)
+    assert rpc("txpool_status")["pending"] == "0x1"
+    remote.fails = lambda _: None
+    rpc("evm_mine")
+    assert counter(rpc) == 8
+
+
+def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
+    from dataclasses import replace
+
+    settings.NODE = replace(settings.NODE, fork_url=())
+    forked.restart()
+    assert rpc("eth_blockNumber") == hex(PIN)
+    with pytest.raises(Exception, match="without NODE_FORK_URL there is nobody to ask"):
+        rpc("eth_getBalance", RICH, "latest")
+
+
+def test_within_a_transaction_of_the_database_nobody_is_asked(forked, remote):
+    """Changes by hand ask before; here nobody has."""
+    from cchain_app.forking.errors import NotKept
+
+    chain = forked.evm
+    forked.asks_nothing()
+    with chain.db.atomic(), pytest.raises(NotKept):
+        state.state_at(chain, PIN).account(address(RICH))
+    assert remote.asked == []
+
+
+def test_blockhash_reads_before_the_pin_and_is_kept(rpc, forked, remote):
+    # PUSH1 3 BLOCKHASH PUSH0 MSTORE PUSH1 32 PUSH0 RETURN
+    code = "0x6003405f5260205ff3"
+    rpc("anvil_setCode", NOBODY, code)
+    forked.mine()
+    forked.asks_nothing()
+    for _ in range(2):
+        assert rpc("eth_call", {"to": NOBODY}, "latest") == hash_of(3)
+    assert remote.counts == {"eth_getBlockByNumber": 1}
+    remote.stop()
+    forked.restart()
+    assert rpc("eth_call", {"to": NOBODY}, "latest") == hash_of(3)
+
+
+def test_where_nobody_answers_slots_of_the_ring_buffers_do_not_stop_blocks(rpc, with_fork, remote):
+    """EIP-2935's contract is there upstream: each block overwrites another slot of it."""
+    ring = "0x0000f90827f1c53a10cb7a02335b175320002935"
+    # What its system call does, in short: SSTORE(NUMBER, CALLDATALOAD(0)).
+    remote.chain.accounts[ring] = (0, 1, "0x5f354355")
+    remote.chain.slots[ring, PIN + 1] = 5
+    load_genesis(evm_chain())
+    rpc("evm_mine")
+    assert rpc("eth_getStorageAt", ring, hex(PIN + 1), "latest") == hash_of(PIN)
+    assert rpc("eth_getStorageAt", ring, hex(PIN + 1), hex(PIN)) == f"0x{5:064x}"
+    remote.stop()
+    rpc("evm_mine")
+    block = rpc("eth_getBlockByNumber", hex(PIN + 1), False)
+    assert rpc("eth_getStorageAt", ring, hex(PIN + 2), "latest") == block["hash"]
+
+
+def test_an_error_has_its_own_class(forked, remote):
+    remote.stop()
+    with pytest.raises(UpstreamAway):
+        state.state_at(forked.evm, PIN).account(address(RICH))

@@ -1,0 +1,169 @@
+"""A remote node of a fork on loopback, with a chain that a test writes down; it counts what it is asked."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from primitives.hashing import keccak256
+
+GWEI = 10**9
+Failure = Callable[[str], tuple[int, dict[str, str], Any] | None]
+"""Says of a method with which status, headers and body it fails; None: it does not."""
+
+
+def hash_of(number: int) -> str:
+    """Return the hash of the block at a height."""
+    return "0x" + keccak256(number.to_bytes(8, "big")).hex()
+
+
+def transaction_hash(number: int) -> str:
+    """Return the hash of the one transaction of the block at a height."""
+    return "0x" + keccak256(b"tx" + number.to_bytes(8, "big")).hex()
+
+
+class RemoteChain:
+    """What the remote node tells: the same state at each height, unless `past` has another."""
+
+    def __init__(self, head: int = 20) -> None:
+        self.head = head
+        self.chain_id = 777
+        self.base_fee = 8 * GWEI
+        self.time = 1_700_000_000
+        self.accounts: dict[str, tuple[int, int, str]] = {}
+        """Balance, nonce and code by address, in lower case."""
+        self.slots: dict[tuple[str, int], int] = {}
+        self.has_account_info = False
+
+    def block(self, number: int) -> dict[str, Any] | None:
+        """Return a block with its transaction's hash."""
+        if not 0 <= number <= self.head:
+            return None
+        zero = "0x" + "00" * 32
+        return {
+            "number": hex(number), "hash": hash_of(number), "parentHash": hash_of(number - 1 if number else 0),
+            "timestamp": hex(self.time + number), "gasLimit": hex(30_000_000), "gasUsed": hex(15_000_000),
+            "baseFeePerGas": hex(self.base_fee), "miner": "0x" + "22" * 20, "stateRoot": zero,
+            "transactionsRoot": zero, "receiptsRoot": zero, "logsBloom": "0x" + "00" * 256,
+            "difficulty": "0x0", "extraData": "0x", "mixHash": zero, "nonce": "0x" + "00" * 8,
+            "sha3Uncles": zero, "size": "0x220", "uncles": [], "transactions": [transaction_hash(number)],
+            "somethingElse": {"of": "another client"},
+        }  # fmt: skip
+
+    def answer(self, method: str, params: list[Any]) -> Any:
+        """Return a method's result. Raises LookupError for a method that there is not."""
+        return self._answers[method](*params)
+
+    @property
+    def _answers(self) -> dict[str, Callable[..., Any]]:
+        info = {"eth_getAccountInfo": lambda address, _: self._account(address)}
+        return (info if self.has_account_info else {}) | {
+            "eth_chainId": lambda: hex(self.chain_id),
+            "eth_blockNumber": lambda: hex(self.head),
+            "eth_getBlockByNumber": lambda number, _: self.block(int(number, 16)),
+            "eth_getBlockByHash": lambda wanted, _: self.block(self._height(hash_of, wanted)),
+            "eth_getTransactionByHash": self._transaction,
+            "eth_getTransactionReceipt": self._transaction,
+            "eth_getLogs": lambda wanted: [
+                {"address": "0x" + "33" * 20, "blockNumber": wanted["toBlock"], "data": "0x"}
+            ],
+            "eth_getStorageAt": lambda address, slot, _: (
+                f"0x{self.slots.get((address.lower(), int(slot, 16)), 0):064x}"
+            ),
+            "eth_getBalance": lambda address, _: self._account(address)["balance"],
+            "eth_getTransactionCount": lambda address, _: self._account(address)["nonce"],
+            "eth_getCode": lambda address, _: self._account(address)["code"],
+        }
+
+    def _height(self, name: Callable[[int], str], wanted: str) -> int:
+        return next((one for one in range(self.head + 1) if name(one) == wanted), -1)
+
+    def _transaction(self, wanted: str) -> Any:
+        height = self._height(transaction_hash, wanted)
+        return None if height < 0 else {"hash": wanted, "blockNumber": hex(height)}
+
+    def _account(self, address: str) -> dict[str, str]:
+        balance, nonce, code = self.accounts.get(address.lower(), (0, 0, "0x"))
+        return {"balance": hex(balance), "nonce": hex(nonce), "code": code}
+
+
+class UpstreamServer:
+    """Serves a remote chain over HTTP from a thread.
+
+    Args:
+        chain: What it tells.
+    """
+
+    def __init__(self, chain: RemoteChain) -> None:
+        self.chain = chain
+        self.asked: list[tuple[str, list[Any]]] = []
+        self.headers: list[dict[str, str]] = []
+        self.fails: Failure = lambda _: None
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.headers.append(dict(self.headers))
+                status, headers, answer = server._answer(body)
+                content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where it is asked, with something secret behind the host."""
+        return f"http://127.0.0.1:{self._server.server_port}/v2/s3cr3tk3y"
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each method was asked."""
+        return Counter(method for method, _ in self.asked)
+
+    def stop(self) -> None:
+        """Be away from now on."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
+        method = body["method"]
+        self.asked.append((method, body["params"]))
+        failure = self.fails(method)
+        if failure is not None:
+            return failure
+        try:
+            result = self.chain.answer(method, body["params"])
+        except LookupError:
+            return 200, {}, error(-32601, f"no {method} here")
+        return 200, {}, {"jsonrpc": "2.0", "id": body["id"], "result": result}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread.is_alive():
+            self.stop()
+
+
+def error(code: int, message: str, data: Any = None) -> dict[str, Any]:
+    """Return a JSON-RPC error as a body."""
+    return {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": message, "data": data}}

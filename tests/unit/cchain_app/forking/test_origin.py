@@ -1,0 +1,67 @@
+"""URLs, heights and headers of a fork, and what of them is shown."""
+
+import pytest
+
+from cchain_app.forking.errors import MalformedForkSetting
+from cchain_app.forking.origin import read_headers, read_wanted, shown
+
+
+@pytest.mark.parametrize(
+    ("urls", "block", "wanted"),
+    [
+        (["https://a.example/v2/key"], "", (("https://a.example/v2/key",), None)),
+        (["https://a.example/v2/key@123"], "", (("https://a.example/v2/key",), 123)),
+        (["https://a.example/v2/key@0x10"], "16", (("https://a.example/v2/key",), 16)),
+        (["https://a.example@-3"], "", (("https://a.example",), -3)),
+        (["https://me:pass@a.example:8545"], "0", (("https://me:pass@a.example:8545",), 0)),
+        (
+            ["http://a.example", "http://b.example"],
+            "-1",
+            (("http://a.example", "http://b.example"), -1),
+        ),
+        ([], "", ((), None)),
+    ],
+)
+def test_a_url_may_name_the_block(urls, block, wanted):
+    assert tuple(read_wanted(urls, block)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("urls", "block", "words"),
+    [
+        (["ftp://a.example/sesame"], "", "NODE_FORK_URL must be a URL"),
+        (["a.example/sesame"], "", "NODE_FORK_URL must be a URL"),
+        (["http://"], "", "NODE_FORK_URL must be a URL"),
+        (["http://a.example:sesame"], "", "NODE_FORK_URL must be a URL"),
+        (["http://a.example/sesame@1"], "2", "name two blocks"),
+        (["http://a.example"], "sesame", "NODE_FORK_BLOCK_NUMBER must be a whole number"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_without_its_text(urls, block, words):
+    with pytest.raises(MalformedForkSetting, match=words) as refusal:
+        read_wanted(urls, block)
+    assert "sesame" not in str(refusal.value)
+
+
+def test_headers_have_names_and_values():
+    assert read_headers(["X-Key: open:sesame", "A:b"]) == {"X-Key": "open:sesame", "A": "b"}
+
+
+@pytest.mark.parametrize("text", ["sesame", "X Key: sesame", "K: se\nsame", ": sesame"])
+def test_what_is_no_header_is_refused_without_its_text(text):
+    with pytest.raises(MalformedForkSetting, match="NODE_FORK_HEADERS") as refusal:
+        read_headers([text])
+    assert "sesame" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://me:pass@eth.example:8545/v2/key?token=1#x", "https://eth.example:8545"),
+        ("http://[::1]:8545/key", "http://[::1]:8545"),
+        ("https://eth.example", "https://eth.example"),
+        ("http://a.example:port", "the upstream"),
+    ],
+)
+def test_of_a_url_scheme_host_and_port_are_shown(url, said):
+    assert shown(url) == said
