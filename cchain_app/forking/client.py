@@ -90,7 +90,7 @@ class Upstream:
         self._secrets = _secrets_of(urls, settings.headers)
         self._settings = settings
         self._sleep = sleep
-        self._pool = urllib3.PoolManager(num_pools=len(urls), maxsize=AT_ONCE, block=False)
+        self._pool = urllib3.PoolManager(num_pools=len(urls), maxsize=3 * AT_ONCE, block=False)
         self._ids = itertools.count(1)
         self._turn = 0
         self._away_until = 0.0

@@ -20,6 +20,7 @@ from cchain_app.forking.errors import (
     OtherFork,
 )
 from cchain_app.forking.origin import Fork, Wanted, read_wanted
+from cchain_app.forks import system_contracts
 from cchain_app.selectors.forked import fetch_accounts, upstream_of
 from cchain_app.services import by_hand, local_genesis, snapshots
 from cchain_app.services.rewinding import moved
@@ -28,7 +29,7 @@ from cchain_app.store import development
 from cchain_app.store import forked as rows
 from chaindb import clock
 from chaindb.locks import Lock
-from primitives.evm import Address, Hash
+from primitives.evm import ZERO_ADDRESS, Address, Hash
 
 
 class _Beginning(NamedTuple):
@@ -38,7 +39,7 @@ class _Beginning(NamedTuple):
     block: AcceptedBlock
     """The pin, without its transactions."""
     accounts: dict[Address, questions.ForkedAccount]
-    """Those that are funded, as they are at the pin."""
+    """Those that are funded, and those that every block or call reads, as they are at the pin."""
 
 
 def load_fork(chain: EvmChain) -> AcceptedBlock | None:
@@ -113,8 +114,12 @@ def _prepare(chain: EvmChain, upstream: Upstream, number: int | None) -> _Beginn
     )
     # Its transactions are upstream's to tell.
     block = AcceptedBlock(header, fork.hash, questions.size_of(told), (), ())
+    # Each block reads the coinbase and what its rules call, each call its sender.
+    config = chain.own_genesis.config
+    rules = config.fork_at(header.number + 1, header.timestamp)
     funded = [one.address for one in _funds(chain)]
-    return _Beginning(fork, block, fetch_accounts(upstream, funded, fork.number))
+    needed = [*funded, ZERO_ADDRESS, config.coinbase, *system_contracts(rules).values()]
+    return _Beginning(fork, block, fetch_accounts(upstream, needed, fork.number))
 
 
 def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:

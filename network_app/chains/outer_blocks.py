@@ -136,7 +136,7 @@ class OuterRows:
         """Delete the blocks above a height, in the transaction in which those inside are deleted."""
         outer.delete_above(self.db, self.alias, height)
         self._last = None
-        if height < self.genesis.height:
+        if self._genesis is not None and height < self._genesis.height:
             self._genesis = None
 
     def _facts(self, place: BlockPlace) -> ParentFacts:

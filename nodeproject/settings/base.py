@@ -141,7 +141,7 @@ LOGGING: dict[str, Any] = {
         name: {"level": "WARNING"} for name in ("celery", "django_celery_beat", "kombu", "uvicorn")
     }
     # It would log paths of URLs, which hold the keys of those who sell access to chains.
-    | {"urllib3": {"level": "WARNING"}}
+    | {"urllib3": {"level": "ERROR"}}
     # Who asks for what is not there, or under another host's name, has the answer; it is no error
     # of this node and deserves no trace.
     | {"django.request": {"level": "ERROR"}, "django.security": {"level": "CRITICAL"}},

@@ -1,6 +1,8 @@
 """A remote node of a fork on loopback, with a chain that a test writes down; it counts what it is asked."""
 
+import contextlib
 import json
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -89,6 +91,11 @@ class RemoteChain:
         return {"balance": hex(balance), "nonce": hex(nonce), "code": code}
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Connections that wait to be accepted: a fork asks several questions at the same time."""
+
+
 class UpstreamServer:
     """Serves a remote chain over HTTP from a thread.
 
@@ -101,10 +108,15 @@ class UpstreamServer:
         self.asked: list[tuple[str, list[Any]]] = []
         self.headers: list[dict[str, str]] = []
         self.fails: Failure = lambda _: None
+        self._connections: set[socket.socket] = set()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                server._connections.add(self.connection)
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -121,7 +133,7 @@ class UpstreamServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True
@@ -141,6 +153,9 @@ class UpstreamServer:
     def stop(self) -> None:
         """Be away from now on."""
         self._server.shutdown()
+        for connection in self._connections:
+            with contextlib.suppress(OSError):  # it has ended by itself
+                connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
         self._thread.join()
 
