@@ -1,0 +1,67 @@
+"""Anvil, as its npm package brings it: a peer beside which nodes are looked at, or which one is a fork of."""
+
+import json
+import shutil
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import urllib3
+
+from tests.servers.ports import free_port
+from tests.servers.process import ServerError, ServerProcess
+
+ROOT = Path(__file__).resolve().parents[2]
+WHERE = ("tests/clients/node_modules", "benchmarks/node_modules")
+
+
+def binary() -> str:
+    """Return Anvil's program.
+
+    Raises:
+        ServerError: It is not installed.
+    """
+    for place in WHERE:
+        for found in (ROOT / place).glob("@foundry-rs/anvil-*/bin/anvil"):
+            return str(found)
+    found_elsewhere = shutil.which("anvil")
+    if found_elsewhere is None:
+        raise ServerError(f"Anvil is not installed: npm install @foundry-rs/anvil, in {WHERE}")
+    return found_elsewhere
+
+
+class Anvil(AbstractContextManager["Anvil"]):
+    """An Anvil on a port of its own, running from the beginning on.
+
+    Args:
+        directory: Takes its output.
+        options: Its flags.
+    """
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._pool = urllib3.PoolManager()
+        command = [binary(), "--silent", "--port", str(self.port), *options]
+        self._process = ServerProcess(command, directory / "anvil.log", cwd=directory)
+        self._process.wait_until(self._answers, 60.0)
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """Call a method and return its result."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        headers = {"Content-Type": "application/json"}
+        answer = self._pool.request("POST", self.url, body=body, headers=headers, retries=False)
+        return json.loads(answer.data)["result"]
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.kill()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.rpc("eth_chainId"))
+        except urllib3.exceptions.HTTPError:
+            return False
