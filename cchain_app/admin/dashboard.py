@@ -8,6 +8,7 @@ from adminkit.overview import Card, Overview, Panel
 from cchain_app.admin import display, links
 from cchain_app.admin.rows import objects
 from cchain_app.apps import evm_chain
+from cchain_app.forking.origin import Fork
 from cchain_app.memory import PoolTag
 from cchain_app.models import Block, PoolTransaction, Transaction
 from cchain_app.selectors import development, pool
@@ -64,11 +65,18 @@ def _rate_card(recent: list[Block]) -> Card:
 
 def _node_cards() -> tuple[Card, ...]:
     chain = evm_chain()
-    network = chain.node.network_id
+    network, fork = chain.node.network_id, chain.fork
+    forked = () if fork is None else (Card("Fork of", fork.url, _about_fork(fork)),)
     return (
+        *forked,
         Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
         Card("Engine", chain.engine.name, f"mining {development.mining(chain)}"),
     )
+
+
+def _about_fork(fork: Fork) -> str:
+    """Return from where a fork goes on, and what of it is not true of the other chain."""
+    return f"from block {fork.number:,} on; state roots are of what changed since"
 
 
 def _block_table(blocks: list[Block]) -> SafeString:

@@ -26,8 +26,8 @@ def read_fork(db: Database) -> Fork | None:
     """Return which fork the database holds; None: none, no chain or no tables yet."""
     if not db.has_table("cchain_app_forkedleaf"):
         return None
-    found = db.objects(models.Chain).filter(fork_number__isnull=False).first()
-    if found is None:
+    found = db.objects(models.Chain).first()
+    if found is None or found.fork_number is None:
         return None
     return Fork(
         url=found.fork_url or "",
@@ -35,7 +35,7 @@ def read_fork(db: Database) -> Fork | None:
         hash=Hash(bytes(found.genesis_hash)),
         chain_id=found.chain_id,
         gas_limit=db.objects(models.Block).get(number=found.fork_number).gas_limit,
-        block=found.fork_block,
+        block=found.fork_block or {},
     )
 
 

@@ -232,3 +232,11 @@ def test_it_goes_back_to_snapshots_and_blocks_as_any_chain(rpc, forked):
         rpc("anvil_rollback", 1)
     forked.nonce = 0
     forked.mine()
+
+
+def test_the_admin_says_what_it_is_a_fork_of(forked, remote, admin_client):
+    page = admin_client.get("/admin/").content.decode()
+    assert "Fork of" in page
+    assert remote.url.removesuffix("/v2/s3cr3tk3y") in page
+    assert "s3cr3t" not in page
+    assert "from block 15 on; state roots are of what changed since" in page

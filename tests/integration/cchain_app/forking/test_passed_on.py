@@ -1,9 +1,12 @@
 """What goes to the remote node as it came: blocks and transactions up to the pin, and state before it."""
 
+import json
+
 import pytest
 
 from cchain_app.api import forked as passing
 from nodeproject.apps import this_node
+from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import error, hash_of, transaction_hash
 
@@ -11,7 +14,6 @@ from tests.servers.upstream import error, hash_of, transaction_hash
 @pytest.fixture
 def ask(forked):
     """Ask the dispatcher, and hold nothing against a schema: answers are another node's."""
-    import json
 
     def ask(method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -79,8 +81,6 @@ def test_state_before_the_pin_is_asked_for_each_time_and_never_kept(ask, forked,
 
 
 def test_a_batch_is_answered_call_by_call(forked, remote):
-    import json
-
     calls = [(1, RICH, hex(PIN - 1)), (2, RICH, "latest"), (3, COUNTER, hex(PIN - 1))]
     body = [
         {"jsonrpc": "2.0", "id": number, "method": "eth_getBalance", "params": [who, at]}
@@ -104,8 +104,6 @@ def test_a_call_that_reverts_upstream_is_told_as_here(ask, remote):
 def test_logs_are_upstreams_up_to_the_pin_and_ours_from_there(ask, forked, remote, first):
     # LOG0 of nothing
     ask("anvil_setCode", RICH, "0x5f5fa0")
-    from primitives.evm import Address
-
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
     wanted = {"fromBlock": hex(first), "toBlock": "latest", "topics": []}
     found = ask("eth_getLogs", wanted)["result"]

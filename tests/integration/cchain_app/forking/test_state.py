@@ -1,10 +1,12 @@
 """State of a fork: asked for once, kept as rows, changed by our blocks, and there without the remote node."""
 
+from dataclasses import replace
+
 import pytest
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
-from cchain_app.forking.errors import UpstreamAway
+from cchain_app.forking.errors import NotKept, UpstreamAway
 from cchain_app.selectors import state
 from cchain_app.services.genesis import load_genesis
 from primitives.evm import Address
@@ -177,8 +179,6 @@ def test_a_block_whose_state_is_not_told_is_not_made(rpc, forked, remote):
 
 
 def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
-    from dataclasses import replace
-
     settings.NODE = replace(settings.NODE, fork_url=())
     forked.restart()
     assert rpc("eth_blockNumber") == hex(PIN)
@@ -188,8 +188,6 @@ def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
 
 def test_within_a_transaction_of_the_database_nobody_is_asked(forked, remote):
     """Changes by hand ask before; here nobody has."""
-    from cchain_app.forking.errors import NotKept
-
     chain = forked.evm
     forked.asks_nothing()
     with chain.db.atomic(), pytest.raises(NotKept):
