@@ -4,7 +4,7 @@ The trie is stored as of the head only. That of an earlier height is the head's 
 then undone on top, and checked against that height's state root.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any, Final, TypeVar
 
 from cchain_app import models
@@ -209,7 +209,7 @@ def _accounts_back(
     then.update(before(made_there, then).accounts)
     now.update(before(pending, now).accounts)
     if chain.fork is not None:
-        then.update(dict.fromkeys(_without_leaf(chain, then, absent)))
+        _leave_out(chain, now, then, absent, None)
     changes = {address: AccountChange(now[address], state) for address, state in then.items()}
     return {address: change for address, change in changes.items() if change.before != change.after}
 
@@ -239,7 +239,7 @@ def _slots_back(
     then.update((address + slot, value) for (address, slot), value in was_there.items())
     now.update((address + slot, value) for (address, slot), value in was_now.items())
     if chain.fork is not None:
-        then.update(dict.fromkeys(_without_leaf(chain, then, absent), ZERO_WORD))
+        _leave_out(chain, now, then, absent, ZERO_WORD)
     return {
         (Address(key[:20]), Slot(key[20:])): SlotChange(now[key], value)
         for key, value in then.items()
@@ -247,11 +247,22 @@ def _slots_back(
     }
 
 
-def _without_leaf(chain: EvmChain, keys: Iterable[bytes], absent: Set[bytes]) -> list[Any]:
-    """Return those of some accounts or slots that a fork's trie does not have at a height.
+def _leave_out(
+    chain: EvmChain, now: dict[Any, Any], then: dict[Any, Any], absent: Set[bytes], nothing: object
+) -> None:
+    """Let accounts or slots be nothing where a fork's trie does not have them.
 
-    That are those which later blocks were the first to change, and those which no block has changed yet.
+    Args:
+        chain: The fork.
+        now: What they are, in the head's trie: nothing, if no block has changed them yet.
+        then: What they were, in an earlier trie: nothing too, if later blocks were the first to change them.
+        absent: Those.
+        nothing: What stands for it.
     """
-    wanted = list(keys)
+    wanted = [*then]
     known = forked.leaves_of(chain.db, wanted)
-    return [key for key in wanted if key not in known or key in absent]
+    for key in wanted:
+        if key not in known:
+            now[key] = nothing
+        if key not in known or key in absent:
+            then[key] = nothing
