@@ -9,17 +9,19 @@ from chaindb.chains import Chain
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
 from nodeproject.node import Node
+from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 from primitives.networks import LOCAL
+from primitives.product import NAME, VERSION
 
 
 def print_banner(node: Node) -> None:
     """Print URLs, chain IDs and the admin's password file; keys on the local network only."""
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
-    base = f"http://{_reachable(settings.http_host)}:{settings.http_port}"
+    base = base_url(settings)
     mining = settings.mining if blocks.are_made(evm) else "off: the C-Chain was imported"
     facts = {
         "P-Chain RPC": f"{base}/ext/bc/P",
@@ -35,7 +37,7 @@ def print_banner(node: Node) -> None:
     }
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
-    print_facts("Node", {name: escape(value) for name, value in facts.items()})
+    print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
     if settings.network_id == LOCAL:
         print_facts(
             "Funded accounts and their private keys (public: for this local network only)",
@@ -45,6 +47,11 @@ def print_banner(node: Node) -> None:
             "Funded on the P-Chain, with their private keys (likewise)",
             dict(_platform_keys(platform)),
         )
+
+
+def base_url(settings: NodeSettings) -> str:
+    """Return what all of a node's URLs begin with, as clients on this machine reach it."""
+    return f"http://{_reachable(settings.http_host)}:{settings.http_port}"
 
 
 def _reachable(host: str) -> str:

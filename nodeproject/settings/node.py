@@ -8,10 +8,9 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
+from nodeproject.installation import data_home
 from nodeproject.settings.flags import BadSetting, Form, flag, read
 from primitives.networks import LOCAL
-
-BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 def _redis_url(text: str) -> None:
@@ -38,7 +37,11 @@ class NodeSettings:
         least=1,
         most=2**32 - 1,
     )
-    data_dir: str = flag("", "Keys, database and genesis. Default: `data/network-<id>` here.")
+    data_dir: str = flag(
+        "",
+        "Keys, database and genesis. Default: `data/network-<id>` in a checkout; "
+        "`~/.local/share/firn/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
+    )
     genesis: str = flag("", "The C-Chain's genesis file (geth's JSON). Default: the network's own.")
     platform_genesis: str = flag(
         "",
@@ -305,11 +308,7 @@ class NodeSettings:
     @property
     def directory(self) -> Path:
         """The data directory."""
-        return (
-            Path(self.data_dir)
-            if self.data_dir
-            else BASE_DIR / "data" / f"network-{self.network_id}"
-        )
+        return Path(self.data_dir) if self.data_dir else data_home() / f"network-{self.network_id}"
 
     @property
     def genesis_directory(self) -> Path:

@@ -71,7 +71,7 @@ def test_status_shows_head_pool_and_that_nothing_answers(
 
 @pytest.mark.usefixtures("db", "node_settings")
 def test_status_without_a_chain_says_how_to_begin() -> None:
-    with pytest.raises(CommandError, match="start it with `make run`"):
+    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
         call_command("node_status")
 
 
@@ -166,5 +166,5 @@ def test_status_before_the_first_start_says_how_to_begin(
 
     monkeypatch.setattr(blocks, "head", no_tables)
 
-    with pytest.raises(CommandError, match="start it with `make run`"):
+    with pytest.raises(CommandError, match="start it with `firn`, in a checkout with `make run`"):
         call_command("node_status")
