@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from firn.rpc import Unreachable, call
 
-PATIENCE: Final = 120.0
+PATIENCE: Final = 180.0
 """Seconds for a start, and for an end: a busy machine takes some of them."""
 TRIES: Final = 5
 """Starts with other ports, where somebody else took one between its choice and its use."""
@@ -169,7 +169,8 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
 
     def _answers(self) -> bool:
         try:
-            self.rpc("eth_chainId")
+            # Soon given up: who listens there may be somebody else, who took the port and says nothing.
+            call(self.url, "eth_chainId", seconds=2)
         except Unreachable:
             return False
         return True

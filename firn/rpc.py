@@ -25,13 +25,14 @@ class Unreachable(Exception):
     """Nobody answers there, or with something else than JSON-RPC."""
 
 
-def call(url: str, method: str, *params: object) -> Any:
+def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> Any:
     """Call a method and return its result.
 
     Args:
         url: Where the node answers JSON-RPC over HTTP.
         method: The method's name.
         params: Its parameters, as JSON has them.
+        seconds: Until the call is given up.
 
     Raises:
         RpcError: The node answered with an error.
@@ -42,19 +43,20 @@ def call(url: str, method: str, *params: object) -> Any:
         url, body.encode(), {"Content-Type": "application/json"}
     )
     try:
-        answer = json.loads(_answer(request))
+        answer = json.loads(_answer(request, seconds))
         error = answer.get("error")
         if error is None:
             return answer["result"]
-    except (OSError, ValueError, KeyError, AttributeError) as reason:
+        failure = RpcError(method, error["code"], error["message"], error.get("data"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
         raise Unreachable(f"no answer to {method} from {url}: {reason}") from reason
-    raise RpcError(method, error["code"], error["message"], error.get("data"))
+    raise failure
 
 
-def _answer(request: urllib.request.Request) -> bytes:
+def _answer(request: urllib.request.Request, seconds: float) -> bytes:
     """Return the body of an answer; some nodes send errors of JSON-RPC with an HTTP status of errors."""
     try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as response:  # noqa: S310  # as above
+        with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310  # as above
             return bytes(response.read())
     except urllib.error.HTTPError as refused:
         with refused:

@@ -6,10 +6,10 @@ from rich.markup import escape
 
 from cchain_app.selectors import blocks
 from chaindb.chains import Chain
+from nodeproject.addresses import base_url
 from nodeproject.facts import print_facts
 from nodeproject.initialise import password_file
 from nodeproject.node import Node
-from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
@@ -47,17 +47,6 @@ def print_banner(node: Node) -> None:
             "Funded on the P-Chain, with their private keys (likewise)",
             dict(_platform_keys(platform)),
         )
-
-
-def base_url(settings: NodeSettings) -> str:
-    """Return what all of a node's URLs begin with, as clients on this machine reach it."""
-    return f"http://{_reachable(settings.http_host)}:{settings.http_port}"
-
-
-def _reachable(host: str) -> str:
-    """Return where a browser on this machine finds what listens on an address: all of them is none."""
-    ip = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # it is replaced
-    return f"[{ip}]" if ":" in ip else ip
 
 
 def _platform_keys(chain: PlatformChain) -> Iterator[tuple[str, str]]:

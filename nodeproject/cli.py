@@ -13,11 +13,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run a command.
 
     Args:
-        argv: Its name and arguments, without the program's; `manage` in front is passed over.
+        argv: Its name and arguments, without the program's.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["manage"]:
-        del arguments[0]
     # What is imported stays: looking through it for garbage takes a tenth of the start.
     gc.set_threshold(*COLLECTOR)
     choose_settings()

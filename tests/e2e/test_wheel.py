@@ -202,7 +202,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
     assert (data / "node.sqlite3").exists()
     assert not list(project.iterdir())
 
-    command = [str(programs / "firn"), "manage", "node_status"]
+    command = [str(programs / "firn"), "node_status"]
     status = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=True
     )

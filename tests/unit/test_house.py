@@ -26,7 +26,11 @@ PURE = (
     "network_app/wire", "network_app/bloom.py", "network_app/handshake", "network_app/proposervm", "network_app/snowman",
     "network_app/gossip", "network_app/peers", "network_app/sync", "network_app/consensus",
 )  # fmt: skip
-FOR_USERS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+FOR_USERS = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/recipes").glob("*")),
+)
 LINKING = (*FOR_USERS, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/protocol").glob("*.md")))
 
 

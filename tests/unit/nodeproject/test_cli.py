@@ -24,9 +24,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     ("typed", "command"),
     [
         ([], ["firn", "runnode"]),
-        (["manage"], ["firn", "runnode"]),
         (["node_status"], ["firn", "node_status"]),
-        (["manage", "time_travel", "30d"], ["firn", "time_travel", "30d"]),
+        (["time_travel", "30d"], ["firn", "time_travel", "30d"]),
         (["shell", "-c", "manage"], ["firn", "shell", "-c", "manage"]),
     ],
 )

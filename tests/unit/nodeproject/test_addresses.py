@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.banner import _reachable
+from nodeproject.addresses import reachable
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from nodeproject.banner import _reachable
     ],
 )
 def test_what_listens_everywhere_is_found_on_this_machine(listens_on: str, shown: str) -> None:
-    assert _reachable(listens_on) == shown
+    assert reachable(listens_on) == shown
