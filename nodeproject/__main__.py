@@ -3,4 +3,4 @@
 from nodeproject.cli import main
 
 if __name__ == "__main__":
-    main()
+    main(program="firn")

@@ -9,11 +9,12 @@ from nodeproject.profile import choose_settings
 from primitives.product import NAME
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, *, program: str = NAME.lower()) -> None:
     """Run a command.
 
     Args:
         argv: Its name and arguments, without the program's.
+        program: What the program is called in what it says.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     # What is imported stays: looking through it for garbage takes a tenth of the start.
@@ -21,4 +22,4 @@ def main(argv: Sequence[str] | None = None) -> None:
     choose_settings()
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line([NAME.lower(), *(arguments or ["runnode"])])
+    execute_from_command_line([program, *(arguments or ["runnode"])])

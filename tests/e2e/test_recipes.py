@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLIENTS, MakeNode
+from tests.e2e.conftest import CLIENTS
+from tests.servers.node import RunningNode
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "http://127.0.0.1:8545"
@@ -27,11 +29,11 @@ def blocks(recipe: str, language: str) -> list[str]:
 
 
 @pytest.fixture
-def url(make_node: MakeNode) -> str:
-    """The address of a node as the recipes start it."""
-    node = make_node(env={"NODE_CHAIN_ID": str(CHAIN_ID)})
-    node.start()
-    return f"http://127.0.0.1:{node.port}"
+def url(tmp_path: Path) -> Iterator[str]:
+    """The address of a node as the recipes start it; what is set by hand no replay of its blocks makes again."""
+    with RunningNode(tmp_path / "node", env={"NODE_CHAIN_ID": str(CHAIN_ID)}) as node:
+        node.start()
+        yield f"http://127.0.0.1:{node.port}"
 
 
 def run(command: list[str], directory: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_contract_is_there_for_the_module(w3, contract):
 
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_each_test_finds_the_chain_as_it_was(chain, w3, contract, turn):
-    fresh = "0x00000000000000000000000000000000000000F1"
+    fresh = "0x" + "12" * 20
     assert w3.eth.get_balance(fresh) == 0
     send(w3, to=fresh, value=turn)
     assert w3.eth.get_balance(fresh) == turn
