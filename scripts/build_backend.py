@@ -54,6 +54,16 @@ def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
     return []
 
 
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Settings = None
+) -> str:
+    """Write what the wheel will say of itself, without building it. Raises NoToolchain."""
+    import maturin
+
+    verify_toolchain()
+    return str(maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings))
+
+
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:

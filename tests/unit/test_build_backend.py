@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 HOOKS = [
     build_backend.get_requires_for_build_wheel,
     build_backend.get_requires_for_build_sdist,
+    lambda: build_backend.prepare_metadata_for_build_wheel("nowhere"),
     lambda: build_backend.build_wheel("nowhere"),
     lambda: build_backend.build_sdist("nowhere"),
 ]
