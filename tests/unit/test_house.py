@@ -114,6 +114,13 @@ def test_the_picture_of_the_house_is_that_of_the_import_contracts() -> None:
             assert f"| `{package}` | {rooms} |" in shown
 
 
+def test_the_wheel_has_every_package() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+
+    assert set(tool["maturin"]["python-packages"]) == PRODUCT
+    assert set(tool["importlinter"]["root_packages"]) == PRODUCT
+
+
 def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
     told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     commands = [line for line in told.splitlines() if line.startswith("    ")]
