@@ -18,7 +18,7 @@ STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 # Sockets and engines of the network ask no database: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks jsonrpc network_app/consensus network_app/peers network_app/sync)
+WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks firn jsonrpc network_app/consensus network_app/peers network_app/sync)
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 TOGETHER := $(MAKE) AT_ONCE=yes --jobs=2 --output-sync=target
@@ -129,6 +129,11 @@ fmt: $(STAMPS)/dev  ## Format the sources
 	if scripts/native_toolchain.sh; then cargo fmt --manifest-path native/Cargo.toml; fi
 
 ## Set up
+
+.PHONY: wheel
+wheel: $(STAMPS)/runtime  ## Build the wheel of all this, native engine included, into dist/
+	@scripts/build_wheel.sh $(PYTHON) dist
+	@ls dist/*.whl
 
 .PHONY: setup-test
 setup-test: $(STAMPS)/dev native system-packages $(CLIENTS)/node_modules/.stamp  ## Install what the tests need

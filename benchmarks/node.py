@@ -62,7 +62,7 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
 
 NODE = Kind(
     name="node",
-    title="this node",
+    title="Firn",
     command=_command,
     http_path="/ext/bc/C/rpc",
     ws_path="/ext/bc/C/ws",

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol, Self, TypeAlias, final
 
+__version__: str
+
 Account: TypeAlias = tuple[int, int, bytes]
 """Nonce, balance, code hash."""
 LogValues: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]

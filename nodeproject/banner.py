@@ -15,6 +15,7 @@ from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 from primitives.networks import LOCAL
+from primitives.product import NAME, VERSION
 
 
 def print_banner(node: Node) -> None:
@@ -36,7 +37,7 @@ def print_banner(node: Node) -> None:
     }
     if not Chain.C.is_here:
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
-    print_facts("Node", {name: escape(value) for name, value in facts.items()})
+    print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
     if settings.network_id == LOCAL:
         print_facts(
             "Funded accounts and their private keys (public: for this local network only)",

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 compile() {
   .venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
-    --universal --python-version 3.11 --output-file "$@"
+    --universal --python-version 3.11 --extra reference --output-file "$@" pyproject.toml
 }
 compile requirements/dev.lock requirements/dev.in
 compile requirements/runtime.lock -c requirements/dev.lock requirements/runtime.in

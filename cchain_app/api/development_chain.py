@@ -15,6 +15,7 @@ from cchain_app.txs.errors import InvalidTransaction
 from jsonrpc.errors import JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
+from primitives.product import VERSION
 
 _MOST_DEPTH = 10_000
 
@@ -161,7 +162,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
     head = blocks.head(chain)
     return {
         "clientVersion": node.client_version(rpc),
-        "clientSemver": node.VERSION,
+        "clientSemver": VERSION,
         "chainId": chain.config.chain_id,
         "instanceId": encode_data(snapshots.instance_id(chain)),
         "latestBlockNumber": head.number,

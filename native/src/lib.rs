@@ -72,6 +72,7 @@ mod cchain_native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("InvalidBlock", py.get_type::<InvalidBlock>())?;
         module.add("CallRejected", py.get_type::<CallRejected>())?;
         module.add("CallInterrupted", py.get_type::<CallInterrupted>())?;

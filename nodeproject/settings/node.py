@@ -8,11 +8,10 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
+from nodeproject.installation import data_home
 from nodeproject.settings.flags import Form, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from primitives.networks import LOCAL
-
-BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 def _redis_url(text: str) -> None:
@@ -40,7 +39,10 @@ class NodeSettings:
         most=2**32 - 1,
     )
     data_dir: str = flag(
-        "", "Keys, database and genesis. Default: `data/network-<id>` here.", options=()
+        "",
+        "Keys, database and genesis. Default: `data/network-<id>` in a checkout; "
+        "`~/.local/share/firn/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
+        options=(),
     )
     genesis: str = flag(
         "", "The C-Chain's genesis file (geth's JSON). Default: the network's own.", options=()
@@ -401,11 +403,7 @@ class NodeSettings:
     @property
     def directory(self) -> Path:
         """The data directory."""
-        return (
-            Path(self.data_dir)
-            if self.data_dir
-            else BASE_DIR / "data" / f"network-{self.network_id}"
-        )
+        return Path(self.data_dir) if self.data_dir else data_home() / f"network-{self.network_id}"
 
     @property
     def genesis_directory(self) -> Path:

@@ -6,6 +6,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 
+from primitives.product import NAME
+
 FAVICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Crect width='16' height='16' rx='3' fill='%239810fa'/%3E"
@@ -27,8 +29,8 @@ def _item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
 
 
 UNFOLD: dict[str, Any] = {
-    "SITE_TITLE": "Node",
-    "SITE_HEADER": "Node",
+    "SITE_TITLE": NAME,
+    "SITE_HEADER": NAME,
     "SITE_SYMBOL": "hub",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": None,

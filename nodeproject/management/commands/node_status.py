@@ -38,7 +38,9 @@ class Command(BaseCommand):
         try:
             head, tip = blocks.head(evm_chain()), platform_chain().tip()
         except (blocks.NoGenesis, NoGenesis, DatabaseError):
-            raise CommandError("This node has no chain yet: start it with `make run`.") from None
+            raise CommandError(
+                "This node has no chain yet: start it with `firn`, in a checkout with `make run`."
+            ) from None
         pending, queued = pool.counts(evm_chain())
         validators = stakers.current_validators(platform_chain())
         age = max(0, clock.now() - head.header.timestamp)

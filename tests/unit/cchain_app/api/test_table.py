@@ -164,7 +164,7 @@ def test_the_version_is_the_projects():
 
 def test_the_client_version_has_four_parts():
     name, version, system, language = node.client_version(this_node().evm_rpc).split("/")
-    assert (name, version) == ("PyChain", f"v{node.VERSION}")
+    assert (name, version) == ("Firn", f"v{node.VERSION}")
     assert "-" in system
     assert language.startswith("python3.")
 
