@@ -320,6 +320,11 @@ class PoolMemory:
         """Note that the pool is another one: to be called after each commit that changed it."""
         self._changes += 1
 
+    def reset(self) -> None:
+        """Forget all."""
+        self.changed()
+        self.entries = {}
+
     def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
         """Return the remembered pending nonce, if nothing has changed since."""
         kept = self._nonces.get(address)
@@ -354,6 +359,10 @@ class CountsMemory:
             self._known = known = (tag, count() if tag.transactions else (0, 0))
         return known[1]
 
+    def reset(self) -> None:
+        """Forget what was counted."""
+        self._known = None
+
 
 class Memory:
     """All that a process remembers of one chain."""
@@ -366,6 +375,8 @@ class Memory:
         self.counts = CountsMemory()
         self.moving = threading.Lock()
         """Held by whoever moves the head."""
+        self.generation: int | None = None
+        """How often the rows had gone back (`chaindb.generation`) when it was last in line with them."""
 
     def kept(self) -> dict[str, Kept]:
         """Return what is kept of each kind, for monitoring."""
@@ -388,6 +399,8 @@ class Memory:
         self.state.reset(head.number)
         self.blocks.reset(head)
         self.transactions.reset()
+        self.pool.reset()
+        self.counts.reset()
 
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
         """Take a block that this process has just committed on the head that it remembers."""

@@ -22,6 +22,7 @@ from nodeproject.identity import files_of
 from nodeproject.observation import Observation
 from nodeproject.plain import Plain
 from nodeproject.settings.node import NodeSettings
+from nodeproject.snapshots.service import Snapshots
 from platform_app.api import PlatformRpc
 from platform_app.chain import NoGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
@@ -99,6 +100,11 @@ class Node:
     def plain(self) -> Plain:
         """The pages for GET in front of the interfaces."""
         return Plain(self.doors, self.observation)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        """Its named snapshots."""
+        return Snapshots(self.settings, self.platform_chain, self.evm_chain, self.network)
 
     def _c_chain_id(self) -> ID:
         """Return the C-Chain's blockchain ID, from the P-Chain's genesis.

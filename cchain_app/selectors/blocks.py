@@ -19,6 +19,7 @@ from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.store import chain as rows
 from cchain_app.store import evm_state
+from chaindb import generation as generations
 from primitives.evm import Hash
 
 Place = tuple[AcceptedBlock, int]
@@ -46,7 +47,9 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
     """
     remembered = chain.memory
     with remembered.moving:
-        old = remembered.blocks.head
+        # Before the head: rows that go back in between are found by the next one who looks.
+        generation = generations.number(chain.db)
+        old = remembered.blocks.head if generation == remembered.generation else None
         number = rows.head_number(chain.db)
         if number is None:
             raise NoGenesis
@@ -55,6 +58,7 @@ def catch_up(chain: EvmChain) -> AcceptedBlock:
         if old is None or not 0 < number - old.number <= FEW or not _follows(chain, old):
             new = rows.load_block(chain.db, number)
             remembered.begin_at(new)
+            remembered.generation = generation
             return new
         missed = [
             rows.load_block(chain.db, between) for between in range(old.number + 1, number + 1)

@@ -87,6 +87,12 @@ def chain_id(db: Database) -> int | None:
     return None if found is None else int(found[0])
 
 
+def genesis_hash(db: Database) -> Hash | None:
+    """Return the genesis block that the database was begun with, or None before that."""
+    found = db.row("SELECT genesis_hash FROM cchain_app_chain")
+    return None if found is None else Hash(bytes(found[0]))
+
+
 def makes_blocks(db: Database) -> bool:
     """Say whether this node makes blocks on the chain: not on one that was imported."""
     found = db.row("SELECT makes_blocks FROM cchain_app_chain")
