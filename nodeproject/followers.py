@@ -45,6 +45,7 @@ class Follower:
         self._file = hidden.open("w")
         fcntl.flock(self._file, fcntl.LOCK_EX)
         hidden.rename(self._path)
+        self._noted = None
 
     def note(self, generation: int | None) -> None:
         """Say that what this process answers is as of a generation of the rows (`chaindb.generation`)."""

@@ -122,11 +122,9 @@ class PostgresqlCopies:
             self._db.execute("SET LOCAL statement_timeout = 0")
             self._lock(tables)
             self._verify_there(name)
-            for table in tables:
-                self._verify_columns(name, table)
             also()
             for table in tables:
-                self._fill(name, table)
+                fill(self._db, name, table)
 
     def delete(self, name: str) -> None:
         """Delete a copy; see `port.Copies`."""
@@ -141,46 +139,50 @@ class PostgresqlCopies:
         listed = ", ".join(self._quote(table) for table in tables)
         self._db.execute(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
 
-    def _fill(self, name: str, table: str) -> None:
-        own = self._quote(table)
-        columns = ", ".join(self._quote(one) for one in self._columns("current", table))
-        self._db.execute(f"DELETE FROM {own}")  # noqa: S608  # names are the models'
-        self._db.execute(
-            f"INSERT INTO {own} ({columns}) SELECT {columns} FROM {self._table(name, table)}"  # noqa: S608  # as above
-        )
-        self._raise_sequences(table)
-
-    def _raise_sequences(self, table: str) -> None:
-        """See that the next key is above all that are there. Numbers that were given out are not given again."""
-        own = self._quote(table)
-        for sequence, column in self._db.rows(_SEQUENCES, [own, table, own]):
-            self._db.execute(
-                f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # PostgreSQL's own words
-                f"(SELECT COALESCE(max({self._quote(column)}), 1) FROM {own})))",
-                [sequence],
-            )
-
     def _verify_there(self, name: str) -> None:
         if verified(name) not in self.names():
             raise NoSuchSnapshot(name)
-
-    def _verify_columns(self, name: str, table: str) -> None:
-        columns = self._columns("current", table)
-        if not columns or columns != self._columns(_schema(name), table):
-            raise OtherTables(name, table)
-
-    def _columns(self, schema: str, table: str) -> list[str]:
-        if schema == "current":
-            found = self._db.row("SELECT current_schema()")
-            assert found is not None
-            schema = found[0]
-        return [row[0] for row in self._db.rows(_COLUMNS, [schema, table])]
 
     def _table(self, name: str, table: str) -> str:
         return f"{self._quote(_schema(name))}.{self._quote(table)}"
 
     def _quote(self, name: str) -> str:
         return str(self._db.connection.ops.quote_name(name))
+
+
+def fill(db: Database, name: str, table: str) -> None:
+    """Put the rows of a table of a copy in the place of the database's.
+
+    Raises:
+        OtherTables: It has other columns there.
+    """
+    found = db.row("SELECT current_schema()")
+    assert found is not None
+    columns = _columns(db, str(found[0]), table)
+    if not columns or columns != _columns(db, _schema(name), table):
+        raise OtherTables(name, table)
+    quote = db.connection.ops.quote_name
+    own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
+    listed = ", ".join(quote(one) for one in columns)
+    db.execute(f"DELETE FROM {own}")  # noqa: S608  # names are the models'
+    db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
+    _raise_sequences(db, table)
+
+
+def _raise_sequences(db: Database, table: str) -> None:
+    """See that the next key is above all that are there. Numbers that were given out are not given again."""
+    own = db.connection.ops.quote_name(table)
+    for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
+        key = db.connection.ops.quote_name(column)
+        db.execute(
+            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # PostgreSQL's own words
+            f"(SELECT COALESCE(max({key}), 1) FROM {own})))",
+            [sequence],
+        )
+
+
+def _columns(db: Database, schema: str, table: str) -> list[str]:
+    return [row[0] for row in db.rows(_COLUMNS, [schema, table])]
 
 
 def _schema(name: str) -> str:

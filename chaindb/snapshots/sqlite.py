@@ -72,9 +72,9 @@ class SqliteCopies:
                     description = describe()
                     connection.ensure_connection()
                     _copy(connection.connection, part, description)
-                _to_disk(part)
+                to_disk(part)
                 part.replace(path)
-                _to_disk(self._directory)
+                to_disk(self._directory)
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
@@ -94,7 +94,7 @@ class SqliteCopies:
                 with self._db.atomic(durable=True):
                     also()
                     for table in tables:
-                        self._fill(name, table)
+                        fill(self._db, name, table)
             except DatabaseError as error:
                 if _is_damaged(error):
                     raise UnreadableSnapshot(name, error) from error
@@ -110,18 +110,6 @@ class SqliteCopies:
                 self._path(name).unlink()
             except FileNotFoundError:
                 raise NoSuchSnapshot(name) from None
-
-    def _fill(self, name: str, table: str) -> None:
-        columns = self._columns("main", table)
-        if not columns or columns != self._columns("snapshot", table):
-            raise OtherTables(name, table)
-        # Both statements have ways of their own in SQLite when they are as plain as this: pages are let go
-        # of without a look at rows, and rows and indexes are copied as they are.
-        self._db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names are the models'
-        self._db.execute(f'INSERT INTO main."{table}" SELECT * FROM snapshot."{table}"')  # noqa: S608
-
-    def _columns(self, schema: str, table: str) -> list[str]:
-        return [row[1] for row in self._db.rows(f'PRAGMA {schema}.table_info("{table}")')]
 
     @contextmanager
     def _reading(self) -> Iterator[BaseDatabaseWrapper]:
@@ -166,6 +154,25 @@ class SqliteCopies:
         return self._directory / f"{verified(name)}{_ENDING}"
 
 
+def fill(db: Database, name: str, table: str) -> None:
+    """Put the rows of a table of the attached copy in the place of the database's.
+
+    Raises:
+        OtherTables: It has other columns there.
+    """
+    columns = _columns(db, "main", table)
+    if not columns or columns != _columns(db, "snapshot", table):
+        raise OtherTables(name, table)
+    # Both statements have ways of their own in SQLite when they are as plain as this: pages are let go
+    # of without a look at rows, and rows and indexes are copied as they are.
+    db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names are the models'
+    db.execute(f'INSERT INTO main."{table}" SELECT * FROM snapshot."{table}"')  # noqa: S608  # as above
+
+
+def _columns(db: Database, schema: str, table: str) -> list[str]:
+    return [row[1] for row in db.rows(f'PRAGMA {schema}.table_info("{table}")')]
+
+
 def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
     """Copy a database with its open transaction's view into a file that is whole without any other."""
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
@@ -176,7 +183,8 @@ def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
         copy.execute("INSERT INTO description (text) VALUES (?)", [description])
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
+    """See that a file, or what a directory lists, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
