@@ -1,7 +1,8 @@
 """The node's clock: wall time plus an offset in the database, the same for both chains.
 
 Pure code gets time as an argument; services take it from here. The offset is moved forward only, on
-a local network (design: staking time travel), and never back: chains do not go back either.
+a local network (design: staking time travel), and never back but together with the chains, to a named
+snapshot of them all.
 """
 
 import time

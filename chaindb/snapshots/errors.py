@@ -44,7 +44,9 @@ class OtherTables(SnapshotRefused):
     """A table of the database is not in the snapshot, or has other columns there."""
 
     def __init__(self, name: str, table: str) -> None:
-        super().__init__(f"the snapshot {name} has no table {table} with the columns that this database has")
+        super().__init__(
+            f"the snapshot {name} has no table {table} with the columns that this database has"
+        )
         self.name = name
         self.table = table
 

@@ -122,7 +122,7 @@ class OuterRows:
             HeadMoved: The rows went back after the blocks were built or verified. Their parent may be the
                 head again, but what they have was not there yet.
         """
-        if self._generation not in (None, generation.number(self.db)):
+        if self._generation is not None and self._generation != generation.number(self.db):
             raise HeadMoved
         wrappings = [wrapping_of(block, height) for block, height in blocks]
         # What this transaction stores itself is not known before it is committed.

@@ -38,7 +38,9 @@ class OtherChain(SnapshotRefused):
     """The snapshot is of a chain that began in another way."""
 
     def __init__(self, name: str, what: str, saved: object, here: object) -> None:
-        super().__init__(f"the snapshot {name} is of another chain: its {what} is {saved}, here it is {here}")
+        super().__init__(
+            f"the snapshot {name} is of another chain: its {what} is {saved}, here it is {here}"
+        )
         self.name = name
         self.what = what
         self.saved = saved

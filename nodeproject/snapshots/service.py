@@ -21,8 +21,8 @@ from nodeproject import followers
 from nodeproject.settings.node import NodeSettings
 from nodeproject.snapshots import tables
 from nodeproject.snapshots.errors import (
-    NotAlone,
     NoChain,
+    NotAlone,
     NotLocal,
     OtherChain,
     OtherMigrations,

@@ -15,7 +15,7 @@ from chaindb.models import Generation
 _APPS: Final = ("chaindb", "platform_app", "cchain_app", "network_app")
 _KEPT: Final = frozenset(
     {
-        Generation._meta.label,  # noqa: SLF001  # Django documents it
+        Generation._meta.label,  # Django documents it
         "network_app.Peer",
         "network_app.NetworkStatus",
         "network_app.ChainSync",
@@ -29,10 +29,10 @@ _KEPT: Final = frozenset(
 def tables() -> list[str]:
     """Return the tables whose rows a snapshot has, by name."""
     found = {
-        model._meta.db_table  # noqa: SLF001  # as above
+        model._meta.db_table  # as above
         for app in _APPS
         for model in apps.get_app_config(app).get_models(include_auto_created=True)
-        if model._meta.managed and not model._meta.proxy and model._meta.label not in _KEPT  # noqa: SLF001
+        if model._meta.managed and not model._meta.proxy and model._meta.label not in _KEPT
     }
     return sorted(found)
 

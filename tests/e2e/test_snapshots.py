@@ -1,13 +1,15 @@
 """A running node goes back to a named snapshot: what clients are answered, and the chain that goes on."""
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account.signers.local import LocalAccount
 
 from tests.e2e.checked import CheckedNode
-from tests.e2e.conftest import CHAIN_ID, MakeNode
+from tests.e2e.conftest import CHAIN_ID, MakeNode, node_script
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.process import ServerDied
@@ -162,3 +164,20 @@ def test_a_kill_leaves_either_state(
     assert seen(node, account.address) == before
     sender.nonce = 2
     send(node, sender, 1)
+
+
+def test_the_page_of_the_admin_saves_goes_back_and_deletes(
+    node: CheckedNode, account: LocalAccount, tmp_path: Path
+) -> None:
+    send(node, Sender(account, CHAIN_ID), 2)
+    given = {
+        "base": f"http://127.0.0.1:{node.port}",
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "screenshots": os.environ.get("SCREENSHOTS", str(tmp_path)),
+    }
+    found = node_script("run.mjs", "admin", "snapshots", json.dumps(given))
+    assert found["faults"] == []
+    for screen in ("desk", "phone"):
+        assert "No snapshots yet." in found["seen"][f"none-{screen}"]
+        assert "before-upgrade" in found["seen"][f"list-{screen}"]
+        assert "What was done since is lost" in found["seen"][f"question-{screen}"]

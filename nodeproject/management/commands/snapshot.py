@@ -32,7 +32,9 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         save = verbs.add_parser("save", help="save the node as it is now")
         save.add_argument("name", help="1 to 40 of a-z, 0-9, - and _")
-        save.add_argument("--replace", action="store_true", help="overwrite a snapshot of that name")
+        save.add_argument(
+            "--replace", action="store_true", help="overwrite a snapshot of that name"
+        )
         restore = verbs.add_parser("restore", help="go back to a snapshot")
         restore.add_argument("name")
         listed = verbs.add_parser("list", help="show all snapshots")

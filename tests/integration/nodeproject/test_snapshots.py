@@ -39,8 +39,8 @@ from platform_app.services import keystore
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain
-from tests.integration.patience import SECONDS
 from tests.integration.nodeproject.snapshots import Scene, partial_files, rows, with_settings
+from tests.integration.patience import SECONDS
 from tests.integration.platform_app.conftest import PChain
 
 
@@ -57,7 +57,8 @@ def test_everything_is_as_it_was(scene: Scene) -> None:
     scene.change_everything("alice")
     before = rows()
     assert all(before[table] for table in ("chaindb_clock", "cchain_app_pooltransaction"))
-    assert before["network_app_outerblock"] and before["platform_app_keystorekey"]
+    assert before["network_app_outerblock"]
+    assert before["platform_app_keystorekey"]
     scene.snapshots.save("a")
     assert rows() == before
     scene.change_everything("bob")
@@ -253,7 +254,7 @@ def test_a_name_that_is_taken_is_overwritten_by_wish_alone(scene: Scene) -> None
 
 def test_what_is_not_there_is_neither_restored_nor_deleted(scene: Scene) -> None:
     before = rows()
-    with pytest.raises(NoSuchSnapshot, match="there is no snapshot a$"):
+    with pytest.raises(NoSuchSnapshot, match=r"there is no snapshot a$"):
         scene.snapshots.restore("a")
     with pytest.raises(NoSuchSnapshot):
         scene.snapshots.delete("a")
@@ -279,7 +280,9 @@ def test_where_others_have_the_chain_nothing_is_restored(
     scene.mine()
     with (
         with_settings(**changed) as snapshots,
-        pytest.raises(NotAlone, match=f"^development methods need a chain of this node alone: .*{words}"),
+        pytest.raises(
+            NotAlone, match=f"^development methods need a chain of this node alone: .*{words}"
+        ),
     ):
         snapshots.restore("a")
     assert scene.head == 1
@@ -355,7 +358,7 @@ def test_what_other_migrations_made_is_not_restored(scene: Scene) -> None:
     scene.snapshots.save("a")
     MigrationRecorder(connection).record_applied("cchain_app", "0099_later")
     try:
-        with pytest.raises(OtherMigrations, match="by the migration cchain_app.0099_later$"):
+        with pytest.raises(OtherMigrations, match=r"by the migration cchain_app\.0099_later$"):
             scene.snapshots.restore("a")
     finally:
         MigrationRecorder(connection).record_unapplied("cchain_app", "0099_later")
@@ -394,15 +397,17 @@ def test_what_fails_on_the_way_leaves_neither_a_part_nor_a_change(
     scene.snapshots.save("a")
     scene.mine()
     before = rows()
-    with connection.execute_wrapper(_failing_at("platform_app_utxo")):
-        with pytest.raises(RuntimeError, match="^on the way$"):
-            scene.snapshots.restore("a")
+    with (
+        connection.execute_wrapper(_failing_at("platform_app_utxo")),
+        pytest.raises(RuntimeError, match="on the way"),
+    ):
+        scene.snapshots.restore("a")
     assert rows() == before
     assert generation.number(platform_chain().db) == 0
     monkeypatch.setattr(service.Manifest, "to_text", _fail)
-    with pytest.raises(RuntimeError, match="^on the way$"):
+    with pytest.raises(RuntimeError, match="on the way"):
         scene.snapshots.save("a", replace=True)
-    with pytest.raises(RuntimeError, match="^on the way$"):
+    with pytest.raises(RuntimeError, match="on the way"):
         scene.snapshots.save("b")
     monkeypatch.undo()
     assert _heights(scene) == [1]
@@ -412,10 +417,10 @@ def test_what_fails_on_the_way_leaves_neither_a_part_nor_a_change(
 
 
 def _failing_at(table: str) -> Any:
-    def execute(run: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def execute(run: Any, sql: str, *arguments: Any) -> Any:
         if sql.startswith("INSERT") and f'"{table}"' in sql:
             raise RuntimeError("on the way")
-        return run(sql, params, many, context)
+        return run(sql, *arguments)
 
     return execute
 
@@ -465,7 +470,9 @@ def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Sc
     scene.snapshots.save("b")
     part.write_bytes(b"SQLite format 3\0")
     (part.parent / "a.partial-journal").write_bytes(b"")
-    assert [one.manifest.name for one in scene.snapshots.all() if isinstance(one, Snapshot)] == ["b"]
+    assert [one.manifest.name for one in scene.snapshots.all() if isinstance(one, Snapshot)] == [
+        "b"
+    ]
     with pytest.raises(NoSuchSnapshot):
         scene.snapshots.restore("a")
     scene.snapshots.save("a")

@@ -411,7 +411,9 @@ def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> 
     twin.accept(*twin.build("one", now=NOW + 1))  # the same inside, another time around it
     assert setup.vm.last.inner_id == twin.vm.last.inner_id
     setup.rows.blocks[:] = twin.rows.blocks
-    assert setup.vm.last_accepted() != twin.vm.last_accepted()  # nobody has said that they went back
+    assert (
+        setup.vm.last_accepted() != twin.vm.last_accepted()
+    )  # nobody has said that they went back
     setup.rows.replaced = True
 
     assert setup.vm.last_accepted() == twin.vm.last_accepted()
