@@ -21,6 +21,9 @@ from nodeproject.database_faults import explained
 from nodeproject.snapshots.manifest import Head
 from nodeproject.snapshots.service import Snapshot, Unreadable
 
+WIDTH = 120
+"""Columns of the table at least: a pipe has no width of its own."""
+
 
 class Command(BaseCommand):
     """Keeps states of the whole node under names, also while it runs."""
@@ -72,7 +75,8 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([_json(one) for one in found], indent=2))
         elif found:
-            Console(file=self.stdout, highlight=False).print(_table(found))
+            width = max(Console().width, WIDTH)
+            Console(width=width, highlight=False).print(_table(found))
         else:
             self.stdout.write("There are no snapshots yet: `snapshot save NAME` makes one.")
 
