@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from chaindb import generation
 from chaindb.database import Database
+from chainvm.port import HeadMoved
 from network_app.ports import BlockPlace
 from network_app.proposervm.block import OuterBlock, SignedBlock, encode_option, encode_signed
 from network_app.proposervm.epochs import Epoch
@@ -53,11 +55,21 @@ class OuterRows:
         """Of the block that was last when somebody asked; facts of a block never change."""
         self._known: set[NodeID] = set()
         """Whose certificates are stored."""
+        self._generation: int | None = None
+        """How often the rows had gone back when somebody asked."""
 
     @cached_property
     def genesis(self) -> AcceptedBlock:
         """Block 0, which is bare."""
         return self.blocks(0, 0, 1)[0]
+
+    def went_back(self) -> bool:
+        """Say whether the rows were replaced by earlier ones since the last time; then forget what was read."""
+        before, self._generation = self._generation, generation.number(self.db)
+        if before in (None, self._generation):
+            return False
+        self._last, self._known = None, set()
+        return True
 
     def place(self) -> BlockPlace:
         """Return where the last accepted block stands. One statement."""
@@ -104,7 +116,14 @@ class OuterRows:
         return [(found[one.height].place, self._raw(one, found)) for one in blocks]
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
-        """Store blocks with their heights, in the transaction in which the blocks inside are accepted."""
+        """Store blocks with their heights, in the transaction in which the blocks inside are accepted.
+
+        Raises:
+            HeadMoved: The rows went back after the blocks were built or verified. Their parent may be the
+                head again, but what they have was not there yet.
+        """
+        if self._generation is not None and self._generation != generation.number(self.db):
+            raise HeadMoved
         wrappings = [wrapping_of(block, height) for block, height in blocks]
         # What this transaction stores itself is not known before it is committed.
         self._known |= outer.add(self.db, self.alias, wrappings, self._known)

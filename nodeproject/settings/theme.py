@@ -47,7 +47,13 @@ UNFOLD: dict[str, Any] = {
                         "title": "Overview",
                         "icon": "monitoring",
                         "link": reverse_lazy("admin:index"),
-                    }
+                    },
+                    {
+                        "title": "Snapshots",
+                        "icon": "photo_camera",
+                        "link": reverse_lazy("admin_snapshots"),
+                        "permission": "nodeproject.snapshots.view.is_shown",
+                    },
                 ],
             },
             {
