@@ -130,9 +130,10 @@ class Outcome:
         return self.passed | self.failed.keys()
 
     def __or__(self, later: "Outcome") -> "Outcome":
-        """Return what passed in one of two runs of a suite."""
+        """Return what passed in one of two runs, of one suite or of two."""
         passed = self.passed | later.passed
-        failed = {name: why for name, why in later.failed.items() if name not in passed}
+        both = {**self.failed, **later.failed}
+        failed = {name: why for name, why in both.items() if name not in passed}
         return Outcome(passed, failed)
 
 

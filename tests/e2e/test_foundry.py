@@ -51,9 +51,12 @@ def deploy(project: Path, server: DevelopmentServer, *options: str) -> Mapping[s
     """Run the script; return what forge wrote down of it: transactions, receipts, contracts."""
     arguments = ["--broadcast", "--unlocked", "--sender", DEPLOYER, *options]
     forge(project, server, "script", "script/Deploy.s.sol:Deploy", *arguments)
-    (record,) = project.glob("broadcast/Deploy.s.sol/*/run-latest.json")
-    found: Mapping[str, Any] = json.loads(record.read_text())
-    record.unlink()
+    records = list(project.glob("broadcast/Deploy.s.sol/*/run-latest.json"))
+    if not records:
+        printed = (project / "printed.log").read_text()
+        pytest.fail(f"the script sent nothing:\n{printed}", pytrace=False)
+    found: Mapping[str, Any] = json.loads(records[0].read_text())
+    records[0].unlink()
     return found
 
 
@@ -232,7 +235,11 @@ def test_cast_lets_transactions_wait_and_drops_one(cast: Cast) -> None:
     cast("rpc", "evm_setAutomine", "false")
     try:
         options = ("--unlocked", "--from", ALICE, "--async", "--gas-limit", "21000")
-        first, second = (cast("send", to, *options, "--value", one).strip() for one in ("1", "2"))
+        nonce = number(cast("nonce", ALICE))
+        first, second = (
+            cast("send", to, *options, "--value", str(1 + one), "--nonce", str(nonce + one)).strip()
+            for one in range(2)
+        )
         assert json.loads(cast("rpc", "txpool_status"))["pending"] == "0x2"
         cast("rpc", "anvil_dropTransaction", second)
         cast("rpc", "anvil_mine")
