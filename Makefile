@@ -16,6 +16,8 @@ PYTEST := $(PYTHON) -m pytest
 # A stamp tells what was done last; it goes away with the environment that it speaks of.
 STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
+# Each is what a user would have: a project with packages of its own.
+NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 # Sockets and engines of the network ask no database: once is enough.
 WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks firn jsonrpc network_app/consensus network_app/peers network_app/sync)
@@ -136,7 +138,7 @@ wheel: $(STAMPS)/runtime  ## Build the wheel of all this, native engine included
 	@ls dist/*.whl
 
 .PHONY: setup-test
-setup-test: $(STAMPS)/dev native system-packages $(CLIENTS)/node_modules/.stamp  ## Install what the tests need
+setup-test: $(STAMPS)/dev native system-packages $(NPM_PROJECTS:%=%/node_modules/.stamp)  ## Install what the tests need
 
 .PHONY: hooks
 hooks: $(STAMPS)/dev  ## Let git run ruff before each commit
@@ -170,8 +172,8 @@ $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
 	@scripts/build_native.sh $(PYTHON) $@
 
-$(CLIENTS)/node_modules/.stamp: $(CLIENTS)/package-lock.json $(CLIENTS)/package.json
-	cd $(CLIENTS) && npm ci --no-audit --no-fund
+$(NPM_PROJECTS:%=%/node_modules/.stamp): %/node_modules/.stamp: %/package-lock.json %/package.json
+	cd $* && npm ci --no-audit --no-fund
 	@touch $@
 
 .PHONY: help

@@ -3,6 +3,7 @@
 from benchmarks import peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
+from benchmarks import workloads_devnet as devnet
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
 from benchmarks import workloads_network as network
@@ -44,8 +45,10 @@ GROUPS = (
             aged.MEMORY,
             aged.OLD_BALANCE,
             aged.OLD_CALL,
+            devnet.SNAPSHOTS,
         ),
     ),
+    Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE)),
     Group(
         "platform reads",
         platform_reads.prepare,

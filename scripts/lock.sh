@@ -20,7 +20,7 @@ for version in 3.11 3.12 3.13; do
   done
 done
 
-for project in tests/clients benchmarks; do
+for project in tests/clients tests/clients/projects/hardhat{2,3} benchmarks; do
   npm install --prefix "$project" --package-lock-only --ignore-scripts --no-audit --no-fund \
     --omit-lockfile-registry-resolved
   # Requests for donations are addresses too.

@@ -146,9 +146,10 @@ def test_links_between_texts_lead_somewhere(path: Path) -> None:
 
 def test_lock_files_name_no_address() -> None:
     locks = [*ROOT.glob("requirements/*.lock"), *ROOT.glob("tests/clients/package-lock.json"),
+             *ROOT.glob("tests/clients/projects/*/package-lock.json"),
              *ROOT.glob("benchmarks/package-lock.json")]  # fmt: skip
 
-    assert len(locks) == 4
+    assert len(locks) == 6
     for lock in locks:
         assert "://" not in re.sub(r'"(url|funding|license)": ".*"', "", lock.read_text()), (
             lock.name
