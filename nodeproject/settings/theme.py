@@ -97,7 +97,7 @@ UNFOLD: dict[str, Any] = {
                     _item("Account changes", "history", "cchain_app", "accountchange"),
                     _item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
                     _item("Development changes", "construction", "cchain_app", "developmentchange"),
-                    _item("Snapshots", "photo_camera", "cchain_app", "snapshot"),
+                    _item("evm_snapshot", "photo_camera", "cchain_app", "snapshot"),
                 ],
             },
             {

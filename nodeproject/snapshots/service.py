@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from cchain_app.chain import EvmChain
+from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.store import chain as cchain_rows
 from chaindb import clock, generation
@@ -125,7 +126,8 @@ class Snapshots:
 
         self._copies().restore(name, tables.tables(), begin)
         if Chain.C.is_here:
-            cchain_blocks.catch_up(self._evm)
+            head = cchain_blocks.catch_up(self._evm)
+            rewound(self._evm, head.number, head.hash)
         behind = followers.wait_for_all(followers.directory_of(self._settings.directory), number)
         return Restored(snapshot, behind)
 
