@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from cchain_app.accounts.keyring import NO_KEYS, Keyring, development_keyring
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.config import ChainConfig
 from cchain_app.evm.select import select_engine, select_recovery, select_trie
@@ -32,7 +33,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
-from primitives.networks import CCHAIN_ALIASES
+from primitives.networks import CCHAIN_ALIASES, LOCAL
 
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
@@ -138,6 +139,23 @@ class EvmChain:
         if self.fetched_genesis.exists():
             return self.fetched_genesis.read_bytes()
         return built_in_text(_NETWORKS.get(self.node.network_id, "local"))
+
+    @property
+    def is_development(self) -> bool:
+        """Whether the chain is one to develop against, which does what no other one may."""
+        return self.node.network_id == LOCAL
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """The keys of the accounts that this node signs for: a development chain's, else none.
+
+        Raises:
+            KeyringError: The settings give no keys.
+        """
+        if not self.is_development:
+            return NO_KEYS
+        node = self.node
+        return development_keyring(node.mnemonic, node.accounts, node.derivation_path)
 
     @property
     def fetched_genesis(self) -> Path:

@@ -44,6 +44,8 @@ class EvmRpc:
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
+        self.sending = threading.Lock()
+        """Held by whoever takes the next nonce of an account of the node, until it waits in the pool."""
         self.trace_turns = TraceTurns(node.trace_calls)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ Rows that a block makes have primary keys made of the block's number and a place
 
 from cchain_app.models.calls import Call, CallProgress, CallType
 from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
+from cchain_app.models.impersonation import Impersonation
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
@@ -26,6 +27,7 @@ __all__ = [
     "CallType",
     "Chain",
     "Code",
+    "Impersonation",
     "Log",
     "PoolTransaction",
     "Receipt",

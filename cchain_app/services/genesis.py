@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 
+from cchain_app.accounts.keyring import EWOQ
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
-from cchain_app.chain import EvmChain
+from cchain_app.chain import WEI, EvmChain
 from cchain_app.config import at_least
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.foreign.genesis import verify_supported
-from cchain_app.genesis import Genesis, complete_text
+from cchain_app.genesis import Genesis, built_in_text, complete_text, fund_accounts
 from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
+from primitives.keys import DEV_KEYS
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds at which the C-Chain of the reference's local network begins."""
@@ -58,18 +60,24 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     """Write the genesis block and its state, unless they are there; return the block.
 
     A genesis file without a timestamp (the local network's) begins at the first start; beside a P-Chain
-    whose genesis comes with the node, when the reference's does.
+    whose genesis comes with the node, when the reference's does. A local network's own file is kept in the
+    data directory where settings change who has coins in it: a later start with others goes on with that.
 
     Raises:
         OtherGenesis: Another chain's genesis block is there.
         OtherChainId: The chain there has another chain ID.
         GenesisFileError: The genesis file cannot be used.
+        KeyringError: The settings say of no account that it should have coins.
+        OSError: The file cannot be kept.
     """
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
-        genesis = chain.genesis
         if stored.head_number(chain.db) is None:
-            return _write(chain, genesis)
+            text = first_genesis_file(chain)
+            if text != chain.genesis_file():
+                _keep(chain, text.decode())
+            return _write(chain, chain.genesis)
+        genesis = chain.genesis
         first = stored.load_block(chain.db, 0)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
@@ -80,6 +88,28 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         if stored_id != genesis.config.chain_id:
             raise OtherChainId(stored_id or 0, genesis.config.chain_id)
         return first
+
+
+def first_genesis_file(chain: EvmChain) -> bytes:
+    """Return the genesis file with which the chain would begin.
+
+    A local network's own has the accounts of NODE_MNEMONIC in it, with NODE_BALANCE each. A file that
+    somebody gave is taken as it is.
+
+    Raises:
+        GenesisFileError: The file cannot be used.
+        KeyringError: The settings give no accounts.
+        OSError: It cannot be read.
+    """
+    text = chain.genesis_file()
+    if not chain.is_development or text != built_in_text("local"):
+        return text
+    balances = {address: chain.node.balance * WEI for address in chain.keyring if address != EWOQ}
+    begins_with = {address: one.balance for address, one in read_genesis(text).alloc.items()}
+    known = set(DEV_KEYS) - {EWOQ}
+    if balances == {address: begins_with[address] for address in known}:
+        return text
+    return fund_accounts(text, balances, known)
 
 
 def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
@@ -129,11 +159,12 @@ def genesis_text(chain: EvmChain) -> str:
 
     Before the first start of a chain whose file leaves its time open, that time is now.
     """
+    began = stored.head_number(chain.db) is not None
+    text = chain.genesis_file() if began else first_genesis_file(chain)
     timestamp = chain.genesis.timestamp
     if not timestamp:
-        began = stored.head_number(chain.db) is not None
         timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
-    return complete_text(chain.genesis_file(), timestamp=timestamp, config=chain.config)
+    return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
 def _first_time(chain: EvmChain) -> int:

@@ -10,7 +10,7 @@ from scripts import licences
 
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause", "BSD-3-Clause",
-    "BSL-1.0", "CC0-1.0", "ISC", "LGPL-2.1-or-later", "LGPL-3.0-only", "MIT", "MIT-0", "MPL-2.0",
+    "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "LGPL-2.1-or-later", "LGPL-3.0-only", "MIT", "MIT-0", "MPL-2.0",
     "PSF-2.0", "Public-Domain", "TCL", "Unicode-3.0", "Unlicense", "ZPL-2.1", "Zlib",
 }  # fmt: skip
 LOADED_ONLY = {"psycopg", "psycopg-binary", "psycopg-pool", "python-crontab"}

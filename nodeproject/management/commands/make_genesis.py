@@ -8,9 +8,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from typing_extensions import override
 
+from cchain_app.accounts.errors import KeyringError
 from cchain_app.apps import evm_chain
 from cchain_app.genesis import complete_text
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.services.genesis import first_genesis_file
 from nodeproject.founders import founder
 from platform_app.apps import platform_chain
 from platform_app.genesis.built_in import own_network
@@ -46,7 +48,7 @@ class Command(BaseCommand):
         directory: Path = options["directory"]
         try:
             c_chain = complete_text(
-                evm_chain().genesis_file(),
+                first_genesis_file(evm_chain()),
                 timestamp=evm_chain().genesis.timestamp or start,
                 config=evm_chain().config,
             )
@@ -57,7 +59,7 @@ class Command(BaseCommand):
                 c_chain_genesis=c_chain,
             )
             config.verify()
-        except (GenesisError, GenesisFileError, OSError) as error:
+        except (GenesisError, GenesisFileError, KeyringError, OSError) as error:
             raise CommandError(str(error)) from error
         directory.mkdir(parents=True, exist_ok=True)
         files = {"NODE_PLATFORM_GENESIS": "platform.json", "NODE_GENESIS": "cchain.json"}

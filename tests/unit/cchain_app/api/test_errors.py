@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app.accounts.errors import BadTypedData, UnknownAccount
 from cchain_app.api import errors
 from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.overrides import BadOverride
@@ -24,7 +25,7 @@ from cchain_app.txs.errors import InvalidTransaction
 ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig,
+    BlockNotTraceable, BadTraceConfig, UnknownAccount, BadTypedData,
 )  # fmt: skip
 
 

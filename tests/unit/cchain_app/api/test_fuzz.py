@@ -6,17 +6,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cchain_app.api import registry
+from cchain_app.api import account_methods, registry
 from jsonrpc.dispatch import Dispatcher
+from jsonrpc.registry import MethodRegistry
 from nodeproject.apps import this_node
 from tests.builders import bytecode
 from tests.builders.accepted import log
 from tests.builders.transactions import RECIPIENT, signed
 from tests.searching import cases
 
-STORED = {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"} | {
-    method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name
-}
+ACCOUNTS = MethodRegistry()
+account_methods.add(ACCOUNTS, this_node().evm_rpc)
+SIGNING = {"eth_sign", "personal_sign", "eth_signTypedData_v4"}
+STORED = (
+    {"eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_getProof"}
+    | {method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name}
+    | (set(ACCOUNTS.methods) - SIGNING)
+)
 """Methods that need rows, or a cache that outlives the test: they have tests of their own."""
 
 NAMES = sorted(method.name for method in registry(this_node().evm_rpc) if method.name not in STORED)
