@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cchain_app import feemarket
+from cchain_app.accounts import errors as accounts
 from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
 from cchain_app.evm.engine import CallResult
@@ -78,6 +79,8 @@ CODES: Final[Mapping[type[Exception], int]] = {
     pool.Underpriced: SERVER_ERROR,
     pool.PoolFull: SERVER_ERROR,
     pool.FutureReplacesPending: SERVER_ERROR,
+    accounts.UnknownAccount: SERVER_ERROR,
+    accounts.BadTypedData: INVALID_PARAMS,
     engine.CallRejected: SERVER_ERROR,
     overrides.BadOverride: SERVER_ERROR,
     overrides.StateAndDiff: SERVER_ERROR,

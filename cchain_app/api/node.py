@@ -55,7 +55,7 @@ def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
 
 
 def accounts() -> list[str]:
-    """eth_accounts: none, since the node holds no keys.
+    """eth_accounts: none, since the node holds no keys; a development chain's has some (`accounts`).
 
     Unspecified: a node without a keystore has no accounts, as geth without wallets.
     """

@@ -13,6 +13,7 @@ from cchain_app.models.development import (
     Rewind,
     Snapshot,
 )
+from cchain_app.models.impersonation import Impersonation
 from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
@@ -36,6 +37,7 @@ __all__ = [
     "Code",
     "DevelopmentChange",
     "DevelopmentSettings",
+    "Impersonation",
     "Log",
     "PoolTransaction",
     "Receipt",

@@ -225,6 +225,22 @@ class NodeSettings:
         "redis://127.0.0.1:6379/0", "Broker, channel layer and shared limits.", form=_REDIS
     )
 
+    accounts: int = flag(
+        10,
+        "Accounts of NODE_MNEMONIC that a local network has coins for and this node signs for.",
+        least=0,
+        most=1000,
+    )
+    mnemonic: str = flag(
+        "test test test test test test test test test test test junk",
+        "The words (BIP-39) that these accounts' keys are derived from.",
+    )
+    derivation_path: str = flag(
+        "m/44'/60'/0'/0/", "Where they are (BIP-32); an account's number is added."
+    )
+    balance: int = flag(
+        10_000, "Coins that each of them has when a local network begins.", least=0, most=10**15
+    )
     mining: str = flag(
         "auto",
         "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",

@@ -94,7 +94,7 @@ pub(crate) fn block(
     for (index, transaction) in transactions.iter().enumerate() {
         let refused = |why: Rejection| TraceFailure::Block(block::invalid(index, transaction, why));
         limit(tracer.context(), turns)?;
-        let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?;
+        let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?.tx;
         if tx.gas_limit > gas_left {
             return Err(refused(rejection::block_full(false)));
         }

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app.accounts.errors import BadTypedData, UnknownAccount
 from cchain_app.api import errors
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected
@@ -26,7 +27,7 @@ ROOTS = (
     DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig,
+    BlockNotTraceable, BadTraceConfig, UnknownAccount, BadTypedData,
 )  # fmt: skip
 
 
