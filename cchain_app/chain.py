@@ -20,6 +20,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
+from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import Building
@@ -90,6 +91,8 @@ class EvmChain:
         self.building = Building(aliases[0], node.profile)
         """Its blocks in the making."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db)
+        self.half_recorded: HalfRecorded | None = None
+        """The block in whose middle the writing of calls has stopped, for who goes on with it."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
 

@@ -24,8 +24,7 @@ from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarg
 from cchain_app.models import Call, CallType, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.store.calls import Recorded, call_of_row
-from cchain_app.store.calls import rows_of_block as rows_of_frames
+from cchain_app.store.calls import Recorded, call_of_row, rows_of
 from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import HexBytes
 
@@ -59,8 +58,8 @@ def tree_of(transaction: Transaction) -> Tree:
     """Return a transaction's frames: from rows, else by executing it, within a time."""
     number = transaction.block_id
     if number <= calls.indexed_height(evm_chain()):
-        rows = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
-        found = list(rows[: MOST_CALLS + 1])
+        written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
+        found = list(written[: MOST_CALLS + 1])
         unrecorded = bool(found) and found[0].gas is None
         trouble = "Its inner calls were too many to record." if unrecorded else ""
         return Tree(found[:MOST_CALLS], len(found) > MOST_CALLS, trouble)
@@ -70,7 +69,8 @@ def tree_of(transaction: Transaction) -> Tree:
         return Tree((), trouble="It cannot be traced in the time of a page.")
     except (TraceDiffers, InvalidTransaction):
         return Tree((), trouble="It cannot be executed any more.")
-    made = [call_of_row(row) for row in rows_of_frames(number, [Recorded(frames)])]
+    rows = rows_of(number, transaction.index, 0, [Recorded(frames)])
+    made = [call_of_row(row) for row in rows]
     return Tree(made[:MOST_CALLS], len(made) > MOST_CALLS)
 
 

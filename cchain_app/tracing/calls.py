@@ -4,15 +4,32 @@ Rules: tracing.md 12 (trace_filter) and 13 (who created a contract).
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cchain_app.evm import failures
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Frame
 from cchain_app.tracing.parity import PlacedFrame, placed
-from primitives.evm import Address
+from primitives.evm import Address, Hash
 
 SHOWN_FAILURES: Final = (None, failures.REVERTED)
 """With these a creation's entry names its address; with any other nothing came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfRecorded:
+    """How far the calls of a block are recorded which takes longer than one turn."""
+
+    block: Hash
+    position: int
+    """Of the transaction that comes next."""
+    place: int
+    """Of the row that comes next, among the block's."""
+    singly: int
+    """Transactions before this position are recorded one by one: together they were too large."""
+    state: PendingState
+    """Before the next transaction."""
 
 
 class CallFilter(NamedTuple):
