@@ -3,7 +3,6 @@
 The methods are in `debug_traces`, `parity_traces` and `otterscan`.
 """
 
-import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
@@ -17,6 +16,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import tracing as traced
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
+from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.kept import TraceKey
 from jsonrpc.errors import JsonRpcError, response_too_large
 
@@ -117,14 +117,12 @@ def _answers_to_the_end(
         TraceDiffers: A transaction does not do what it did.
         TraceTimedOut: They take longer than one transaction may.
     """
-    deadline = time.monotonic() + question.seconds
+    deadline = Deadline(question.seconds)
     while not replay.ended:
-        place, left = replay.position, deadline - time.monotonic()
+        place, left = replay.position, deadline.left()
         key = TraceKey(replay.block.hash, place, question.options)
         if rpc.chain.traces.get(key) is not None:
             return
-        if left <= 0:
-            raise TraceTimedOut
         try:
             (one,) = replay.trace(1, question.recording, time_limit=left)
             answer = question.render(one, replay.block, place)
@@ -179,6 +177,17 @@ def recording(rpc: EvmRpc, **recorded: Any) -> Recording:
 def seconds(rpc: EvmRpc, wanted: float = SECONDS) -> float:
     """Return how long the trace of one transaction may take."""
     return min(max(wanted, SHORTEST_SECONDS), rpc.chain.node.trace_timeout)
+
+
+def bounded(rpc: EvmRpc, answer: bytes) -> bytes:
+    """Return an answer that has no more bytes than it may have.
+
+    Raises:
+        JsonRpcError: -32003, it has more.
+    """
+    if len(answer) > rpc.chain.node.trace_bytes:
+        raise response_too_large()
+    return answer
 
 
 def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:

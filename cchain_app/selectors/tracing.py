@@ -4,7 +4,6 @@ The state is the parent's, whatever the height; executed is the block up to the 
 asked about, and nothing else. What came of it is held against the stored receipts.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -12,8 +11,9 @@ from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import InvalidBlock, StateChanges, StateReader
 from cchain_app.evm.pending_state import PendingState
-from cchain_app.evm.tracing import BlockTrace, Recording, TraceTimedOut, TransactionTrace
+from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
 from cchain_app.selectors.state import state_at, state_before_block
+from cchain_app.tracing.deadline import Deadline
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash
 
@@ -119,19 +119,14 @@ class BlockReplay:
         return traced.transactions
 
     def each(
-        self, recording: Recording, *, time_limit: float, seconds: float
+        self, recording: Recording, *, time_limit: float, deadline: Deadline
     ) -> Iterator[TransactionTrace]:
-        """Yield what the transactions that are left do, one by one, in so many seconds together.
+        """Yield what the transactions that are left do, one by one.
 
-        Raises:
-            TraceTimedOut: That is not enough.
+        Raises as `trace`; TraceTimedOut also at the deadline.
         """
-        deadline = time.monotonic() + seconds
         while not self.ended:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TraceTimedOut
-            yield from self.trace(1, recording, time_limit=min(time_limit, left))
+            yield from self.trace(1, recording, time_limit=min(time_limit, deadline.left()))
 
     def pass_over(self, count: int = 1, *, time_limit: float | None = None) -> None:
         """Execute the next transactions, and record nothing.

@@ -42,6 +42,13 @@ class CallFilter(NamedTuple):
     intersection: bool = False
     """Whether a frame must match both where both are given; else one will do."""
 
+    @property
+    def authors(self) -> frozenset[Address] | None:
+        """Whose rewards match, since nobody sends them; None: everybody's."""
+        if not self.senders and not self.recipients:
+            return None
+        return frozenset() if self.intersection and self.senders else self.recipients
+
     def matches(self, frame: Frame) -> bool:
         """Say whether a frame is one of them."""
         found = []

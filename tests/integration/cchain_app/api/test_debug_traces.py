@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.api import tracing
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.evm.tracing import TraceTimedOut
+from cchain_app.tracing import deadline
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Hash
 from primitives.hexadecimal import checksum_address
@@ -266,7 +266,7 @@ def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, 
             now[0] += 2.0
             return now[0]
 
-    monkeypatch.setattr(tracing, "time", Clock)
+    monkeypatch.setattr(deadline, "time", Clock)
     for name in ("transfer", "count"):
         rpc("debug_traceTransaction", made.hash(name), CALLS)
 

@@ -249,7 +249,9 @@ def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypa
         if number != 2:
             return block
         # Without one transaction the nonce of the next one is too high.
-        left = [part[:skipped] + part[skipped + 1 :] for part in (block.transactions, block.receipts)]
+        left = [
+            part[:skipped] + part[skipped + 1 :] for part in (block.transactions, block.receipts)
+        ]
         return replace(block, transactions=left[0], receipts=left[1])
 
     monkeypatch.setattr(found, "load_block", replaced)
