@@ -97,18 +97,26 @@ def show_tree(transaction: Transaction) -> SafeString:
     found = tree_of(transaction)
     if not found.calls:
         return display.faint(found.trouble) if found.trouble else display.NOTHING
-    headings = ("Call", "From → to", "Value", "Gas used")
+    headings = ("Call", "From → to", "Value", "Gas given", "Gas used")
     shown = display.table(headings, [_tree_row(call) for call in found.calls])
-    more = f"The first {MOST_CALLS} calls." if found.more else found.trouble
-    return display.line(shown, more)
+    return display.line(shown, _others(transaction) if found.more else found.trouble)
+
+
+def _others(transaction: Transaction) -> SafeString:
+    """Return where the calls are that do not fit on a transaction's page."""
+    first = f"The first {MOST_CALLS} calls."
+    if transaction.block_id > calls.indexed_height(evm_chain()):
+        return display.line(first, "The others are not rows yet.")
+    page = links.search_page("call", transaction.hash)
+    return display.line(first, display.link("All calls", page))
 
 
 def _tree_row(call: Call) -> tuple[object, ...]:
     indented = format_html(
         '<span class="nd-call" style="--depth: {}">{}</span>', min(call.depth, 24), what(call)
     )
-    gas = "" if call.gas_used is None else f"{call.gas_used:,}"
-    return indented, between(call), display.amount(call.value or 0), gas
+    given, used = ("" if gas is None else f"{gas:,}" for gas in (call.gas, call.gas_used))
+    return indented, between(call), display.amount(call.value or 0), given, used
 
 
 def what(call: Call) -> SafeString:
@@ -164,6 +172,10 @@ class CallAdmin(RowsAdmin):
         ("Gas", {"fields": ("gas_used_text", "gas_text")}),
         ("Reason", {"fields": ("revert_box",)}),
     )  # fmt: skip
+
+    @override
+    def list_note(self) -> str:
+        return f"Internal calls: {calls.how_far(evm_chain())}."
 
     @override
     def branches(self, term: Term) -> list[Q]:

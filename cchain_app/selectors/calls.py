@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
+from cchain_app.selectors import blocks
 from cchain_app.store import calls as rows
 from cchain_app.store import chain as stored
 from cchain_app.store.calls import Progress
@@ -76,6 +77,18 @@ class Creation(NamedTuple):
 def progress(chain: EvmChain) -> Progress | None:
     """Return how far calls are rows; None where that was never begun."""
     return rows.progress(chain.db)
+
+
+def how_far(chain: EvmChain) -> str:
+    """Return in words how far calls are rows, for people."""
+    written = progress(chain)
+    if written is None:
+        return "no rows: NODE_TRACE_INDEX was never on"
+    words = (
+        f"rows up to block {height_of(written.next_call) - 1:,} of {blocks.head(chain).number:,}"
+    )
+    missing = written.unrecorded
+    return f"{words}, {missing:,} transactions not recorded" if missing else words
 
 
 def indexed_height(chain: EvmChain) -> int:

@@ -213,6 +213,27 @@ def _compare(block: AcceptedBlock, index: int, traced: TransactionTrace) -> None
         raise TraceDiffers(block.transactions[index].hash, "logs are not those of its receipt")
 
 
+def changes_in(
+    chain: EvmChain, block: AcceptedBlock, count: int, *, time_limit: float
+) -> list[StateChanges]:
+    """Return what an accepted block's system calls change that come first, and each of its first transactions.
+
+    Args:
+        chain: The chain.
+        block: The block, which is not block 0.
+        count: Of transactions.
+        time_limit: Seconds for each.
+
+    Raises:
+        TraceDiffers: The block cannot be executed any more.
+        TraceTimedOut: A transaction took too long.
+    """
+    before, recording = state_before_block(chain, block.number), Recording(changes=True)
+    transactions = block.transactions[:count]
+    traced = _run(chain, block, transactions, before, recording, 0, time_limit)
+    return [traced.before, *_changes(traced)]
+
+
 def state_before(
     chain: EvmChain, block: AcceptedBlock, index: int, *, time_limit: float
 ) -> PendingState:
@@ -231,10 +252,7 @@ def state_before(
         raise GenesisNotTraceable
     if index >= max(len(block.transactions), 1):
         raise TransactionIndexOutOfRange(index, block.hash)
-    before = state_before_block(chain, block.number)
-    recording = Recording(changes=True)
-    traced = _run(chain, block, block.transactions[:index], before, recording, 0, time_limit)
     found = PendingState(state_at(chain, block.number - 1))
-    for changes in (traced.before, *_changes(traced)):
+    for changes in changes_in(chain, block, index, time_limit=time_limit):
         found.apply(block.number - 1, block.header.parent_hash, changes)
     return found

@@ -5,6 +5,7 @@ import pytest
 from cchain_app.api import errors
 from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.overrides import BadOverride
+from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.pool.errors import NonceTooLow, PoolRejection
 from cchain_app.selectors.logs import TooManyLogs
@@ -24,7 +25,7 @@ from cchain_app.txs.errors import InvalidTransaction
 ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig,
+    BlockNotTraceable, BadTraceConfig, TraceTimedOut,
 )  # fmt: skip
 
 
