@@ -101,7 +101,8 @@ def _answers_from(
             others.append((key, other))
     except (TraceTimedOut, TraceDiffers):
         all_kept = False
-    for key, other in reversed(others):  # those that are asked about next stay longest
+    # When room is short the oldest entry goes first. The answers that are asked for next must be the newest.
+    for key, other in reversed(others):
         traces.keep(key, other)
     return answer, all_kept
 

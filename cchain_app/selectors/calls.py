@@ -98,7 +98,7 @@ def indexed_height(chain: EvmChain) -> int:
 
 
 def load_block(chain: EvmChain, number: int) -> AcceptedBlock:
-    """Return an accepted block, which is not remembered for it: who reads all blocks would push out the others."""
+    """Return an accepted block without putting it into memory: reading every block would push out all others."""
     return chain.memory.blocks.by_number(number) or stored.load_block(chain.db, number)
 
 

@@ -26,7 +26,7 @@ class TraceKey(NamedTuple):
 
 
 class KeptTraces:
-    """Answers by what they are about; who was not asked for longest goes when they have too many bytes.
+    """A cache of answers, bounded in bytes. The answer whose last use is longest ago is dropped first.
 
     Safe to use from any thread.
     """
