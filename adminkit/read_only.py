@@ -73,7 +73,7 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     view_on_site = False
 
     def list_note(self) -> str:
-        """Return what the list says above its rows; nothing for most."""
+        """Return what the list says above its first page; nothing for most."""
         return ""
 
     def read_term(self, text: str) -> Any:
@@ -170,9 +170,9 @@ class ReadOnlyModelAdmin(ThemedModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        return super().changelist_view(
-            request, {"list_note": self.list_note(), **(extra_context or {})}
-        )
+        # Pages further on and searches stay one statement.
+        note = "" if request.GET else self.list_note()
+        return super().changelist_view(request, {"list_note": note, **(extra_context or {})})
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
-from cchain_app.selectors import blocks
 from cchain_app.store import calls as rows
 from cchain_app.store import chain as stored
 from cchain_app.store.calls import Progress
@@ -84,9 +83,8 @@ def how_far(chain: EvmChain) -> str:
     written = progress(chain)
     if written is None:
         return "no rows: NODE_TRACE_INDEX was never on"
-    words = (
-        f"rows up to block {height_of(written.next_call) - 1:,} of {blocks.head(chain).number:,}"
-    )
+    head = stored.head_number(chain.db) or 0
+    words = f"rows up to block {height_of(written.next_call) - 1:,} of {head:,}"
     missing = written.unrecorded
     return f"{words}, {missing:,} transactions not recorded" if missing else words
 

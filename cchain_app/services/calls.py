@@ -130,10 +130,10 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
 
 
 class _BlockRecorder:
-    """Records a block's transactions, each of which is executed twice at most.
+    """Records a block's transactions; each is executed three times at most, whatever the others do.
 
-    A few are executed at once. If they cannot be recorded, they are executed one by one, and who still cannot
-    be is passed over.
+    A few are executed together. If they cannot be recorded they are executed again one by one, and one that
+    still cannot be recorded is executed a third time, without recording.
     """
 
     def __init__(self, chain: EvmChain, block: AcceptedBlock, batch: _Batch) -> None:
