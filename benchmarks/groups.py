@@ -1,6 +1,6 @@
 """The table's rows in their order, and which of them share a server."""
 
-from benchmarks import peers
+from benchmarks import node, peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
 from benchmarks import workloads_devnet as devnet
@@ -19,7 +19,12 @@ from benchmarks.workload import Group, Workload
 
 GROUPS = (
     Group("reads", reads.prepare, (*reads.READS, sockets.BLOCK_NUMBER, sockets.NEW_HEADS)),
-    Group("traces", traces.prepare, traces.TRACES, kinds={"anvil": peers.ANVIL_WITH_STEPS}),
+    Group(
+        "traces",
+        traces.prepare,
+        traces.TRACES,
+        kinds={"anvil": peers.ANVIL_WITH_STEPS, node.NODE.name: node.NODE_WITHOUT_KEPT_TRACES},
+    ),
     # A server of its own: what strangers asked for is not done when they are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     Group(

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.server import Kind, StartFailed
@@ -60,6 +61,10 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
     }
 
 
+def _nothing_kept(port: int, scratch: Path) -> Mapping[str, str]:
+    return {**_environment(port, scratch), "NODE_TRACE_CACHE": "0"}
+
+
 NODE = Kind(
     name="node",
     title="Firn",
@@ -69,3 +74,6 @@ NODE = Kind(
     environment=_environment,
     directory=ROOT,
 )
+
+NODE_WITHOUT_KEPT_TRACES = replace(NODE, environment=_nothing_kept)
+"""This node without the answers it keeps of traces: each request is traced anew, as at the peers."""

@@ -23,6 +23,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.settings import Settings
 from cchain_app.syncing import Progress, up_to_date
+from cchain_app.tracing.calls import HalfRecorded
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import Building
@@ -108,6 +109,8 @@ class EvmChain:
         """Who is told of blocks that this process has accepted, after the commit; quick ones that do not raise."""
         self.local_file = self.new_local_file
         """Says what a local chain's genesis file is; `services.composition` has it look at what is there."""
+        self.half_recorded: HalfRecorded | None = None
+        """The block in whose middle the writing of calls has stopped, for who goes on with it."""
         self.progress: Callable[[], Progress | None] = up_to_date
         """How far bootstrapping is; whoever follows other nodes sets it. Asked on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody

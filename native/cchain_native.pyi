@@ -113,6 +113,7 @@ def trace_call(
     state: object,
     recording: tuple[object, ...],
     validate: bool,
+    free: bool,
     time_limit: float | None,
 ) -> Trace: ...
 def recover_senders(

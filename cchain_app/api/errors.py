@@ -10,6 +10,7 @@ from cchain_app import feemarket
 from cchain_app.accounts import errors as accounts
 from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
+from cchain_app.evm import tracing as evm_tracing
 from cchain_app.evm.engine import CallResult
 from cchain_app.evm.reverts import reason_of
 from cchain_app.pool import errors as pool
@@ -92,6 +93,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     feemarket.PercentilesNotAscending: SERVER_ERROR,
     logs.TooManyLogs: LIMIT_EXCEEDED,
     tries.ProofWindowPassed: SERVER_ERROR,
+    evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
     simulation.SimulationRefused: SERVER_ERROR,
     simulation.NoBlocks: INVALID_PARAMS,

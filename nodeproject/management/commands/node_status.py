@@ -14,7 +14,7 @@ from rich.markup import escape
 from typing_extensions import override
 
 from cchain_app.apps import evm_chain
-from cchain_app.selectors import blocks, pool
+from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
 from chaindb.chains import Chain, present
@@ -51,6 +51,7 @@ class Command(BaseCommand):
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
             "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
             "Pool": f"{pending} pending, {queued} queued",
+            "Internal calls": calls.how_far(evm_chain()),
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",

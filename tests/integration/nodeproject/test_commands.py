@@ -11,6 +11,7 @@ from django.db import OperationalError
 
 from cchain_app.evm import select
 from cchain_app.selectors import blocks
+from cchain_app.services.calls import index_calls
 from nodeproject.apps import this_node
 from nodeproject.checks import (
     check_block_interval,
@@ -69,6 +70,10 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     assert str(platform_chain().tip().block_id) in shown
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
+    assert "no rows: NODE_TRACE_INDEX was never on" in shown
+    index_calls(chain.evm, seconds=60)
+    call_command("node_status")
+    assert "rows up to block 1 of 1" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("db", "node_settings")

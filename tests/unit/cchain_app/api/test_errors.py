@@ -7,6 +7,7 @@ from cchain_app.api import errors
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.overrides import BadOverride
+from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.pool.errors import NonceTooLow, PoolRejection
 from cchain_app.selectors.logs import TooManyLogs
@@ -27,7 +28,7 @@ ROOTS = (
     DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
-    BlockNotTraceable, BadTraceConfig, UnknownAccount, BadTypedData,
+    BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData,
 )  # fmt: skip
 
 
