@@ -230,21 +230,22 @@ class TransactionLog:
         indexes = to_record(block)
         if not indexes:
             return inside
-        replay = tracing.BlockReplay(self._chain, block)
         until = self._clock() + SECONDS_A_BLOCK
+        told = indexes.start
         try:
+            replay = tracing.BlockReplay(self._chain, block)
             replay.pass_over(indexes.start, time_limit=SECONDS_A_TRANSACTION)
-            for index in indexes:
-                inside[index] = self._inside_one(replay, known, until)
+            for told in indexes:
+                inside[told] = self._inside_one(replay, known, until)
         except _UNRECORDABLE:
-            inside[replay.position : indexes.stop] = [_TOO_LONG] * (indexes.stop - replay.position)
+            inside[told : indexes.stop] = [_TOO_LONG] * (indexes.stop - told)
         except Exception as error:
             if blocks.by_hash(self._chain, block.hash) is not None:
                 _log.exception("block %d could not be executed again for the log", block.number)
             gone = Recorded(
                 missing=f"the block could not be executed again ({type(error).__name__})"
             )
-            inside[replay.position : indexes.stop] = [gone] * (indexes.stop - replay.position)
+            inside[told : indexes.stop] = [gone] * (indexes.stop - told)
         return inside
 
     def _inside_one(
