@@ -12,6 +12,7 @@ from django.contrib import admin
 from cchain_app.api.node import client_version
 from info_app.version import PRODUCT
 from nodeproject.api import api
+from nodeproject.apps import this_node
 from nodeproject.settings.theme import UNFOLD
 from primitives.product import NAME, VERSION
 
@@ -48,7 +49,7 @@ def test_the_native_engine_was_built_in_this_version() -> None:
 def test_clients_people_and_monitors_see_the_same_name() -> None:
     dashboard = json.loads((ROOT / "monitoring/grafana-dashboard.json").read_text())
 
-    assert client_version().startswith(f"{NAME}/v{VERSION}/")
+    assert client_version(this_node().evm_rpc).startswith(f"{NAME}/v{VERSION}/")
     assert f"{NAME.lower()}/{VERSION}" == PRODUCT
     assert {UNFOLD["SITE_TITLE"], UNFOLD["SITE_HEADER"], api.title, dashboard["title"]} == {NAME}
     assert {admin.site.site_title, admin.site.site_header} == {NAME}

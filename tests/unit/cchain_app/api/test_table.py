@@ -204,7 +204,7 @@ def test_the_client_version_has_four_parts():
 @pytest.mark.node_settings(client_name="anvil/v1.7.1")
 def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings):
     assert node.client_version(this_node().evm_rpc).startswith(
-        f"anvil/v1.7.1 (PyChain/v{node.VERSION}/"
+        f"anvil/v1.7.1 (Firn/v{node.VERSION}/"
     )
 
 
