@@ -104,7 +104,7 @@ def change_state(
         state = state_at(chain, head.number)
         asked = wanted(state) if callable(wanted) else wanted
         done = _Applied(state, asked, partial(evm_state.slots_of, chain.db))
-        first = len(rows.changes_before(chain.db, head.number + 1))
+        first = rows.count_before(chain.db, head.number + 1)
         rows.apply(chain.db, head.number, done.changes, done.effect, first)
     _tell(chain, head, done.effect)
 
